@@ -29,7 +29,7 @@ from anonymize.evaluation.attacked import (
     Known,
     ReadRelease,
     coded_values,
-    known,
+    known_people,
     of_table,
     released,
     with_control,
@@ -75,7 +75,7 @@ class Attack(Companions):
     seed: int = 0
     reports: Sequence[str] = ()
     force: bool = False
-    progress: Progress = field(default=lambda stage, done, total: None)
+    progress: Progress = field(default=lambda stage, count, total: None)
 
     @property
     def plan(self) -> AttackPlan:
@@ -124,7 +124,7 @@ def _check(request: Attack) -> None:
 def _attacked(request: Attack) -> Concluded:
     with ExitStack() as stack:
         request.progress("read", 0, 0)
-        people = stack.enter_context(known(request.spec, request.original, request.control))
+        people = stack.enter_context(known_people(request.spec, request.original, request.control))
         release = _release(request, people, stack)
         past = _past(request, release)
         earlier = [released(people, path, stack) for path in past.paths]

@@ -65,13 +65,13 @@ class Partition:
         return cls.of_blocks([order], [sizes.astype(np.int64)])
 
     @classmethod
-    def of_kept(cls, labels: Ints, kept: Bools) -> tuple[Partition, NDArray[np.uint32]]:
+    def of_kept(cls, labels: Ints, mask: Bools) -> tuple[Partition, NDArray[np.uint32]]:
         """The partition of rows given by their class (rows,), and the rows of the classes that are not kept (classes,),
         ascending."""
-        grouping = KeyGroups.of(labels, len(kept))
+        grouping = KeyGroups.of(labels, len(mask))
         order = grouping.order.astype(np.uint32)
         sizes = np.diff(grouping.starts, append=len(order))
-        stays = kept[labels[grouping.first]]
+        stays = mask[labels[grouping.first]]
         rows = np.repeat(stays, sizes)
         return cls.of_blocks([order[rows]], [sizes[stays]]), np.sort(order[~rows])
 
@@ -282,9 +282,9 @@ class Runs:
         owner = cells // size
         return cls(owner, cells - owner * size, counts)
 
-    def subset(self, kept: Bools) -> Runs:
+    def subset(self, mask: Bools) -> Runs:
         """Some of the entries (entries,)."""
-        return Runs(self.classes[kept], self.codes[kept], self.counts[kept])
+        return Runs(self.classes[mask], self.codes[mask], self.counts[mask])
 
     @classmethod
     def joined(cls, pieces: Sequence[Runs]) -> Runs:

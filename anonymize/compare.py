@@ -78,7 +78,7 @@ class Compare:
     measuring: Measuring = field(default_factory=Measuring)
     reports: Sequence[str] = ()
     force: bool = False
-    progress: Progress = field(default=lambda stage, done, total: None)
+    progress: Progress = field(default=lambda stage, count, total: None)
 
 
 def compare(request: Compare) -> dict[str, Any]:
@@ -144,12 +144,12 @@ def _results(request: Compare, cells: Sequence[Cell], path: str, key: _Key) -> I
         else:
             yield cell, cached
     missing.sort(key=lambda cell: request.ks.index(cell.k) if cell.k is not None else 0)
-    done = len(cells) - len(missing)
-    request.progress("compare", done, len(cells))
+    finished = len(cells) - len(missing)
+    request.progress("compare", finished, len(cells))
     for cell, result in _results_of(request, missing, path):
         _store(request.cache, key.of(cell), result)
-        done += 1
-        request.progress("compare", done, len(cells))
+        finished += 1
+        request.progress("compare", finished, len(cells))
         yield cell, result
 
 

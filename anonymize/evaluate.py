@@ -70,7 +70,7 @@ class Evaluate(Companions):
     tree: TreePlan | None = None
     threads: int = 1
     force: bool = False
-    progress: Progress = field(default=lambda stage, done, total: None)
+    progress: Progress = field(default=lambda stage, count, total: None)
 
 
 def evaluate(request: Evaluate) -> dict[str, Any]:

@@ -72,9 +72,9 @@ class CellCombinations:
     columns: Sequence[HeldColumn]
 
     def __getitem__(self, rows: slice | NDArray[np.integer[Any]]) -> NDArray[np.uint32]:
-        own = [column.codes[rows] for column in self.columns if column.codes is not None]
-        combinations = own[0].astype(np.uint32)
-        for column, codes in zip(self.columns[1:], own[1:], strict=True):
+        column_codes = [column.codes[rows] for column in self.columns if column.codes is not None]
+        combinations = column_codes[0].astype(np.uint32)
+        for column, codes in zip(self.columns[1:], column_codes[1:], strict=True):
             combinations *= np.uint32(len(column.cells))
             combinations += codes
         return combinations
@@ -108,16 +108,16 @@ class NeighbouringColumns:
         sizes = [len(column.cells) for column in self.columns]
         places = np.unravel_index(np.arange(math.prod(sizes)), sizes)
         spelled = [column.quoted(separator).cells for column in self.columns]
-        cells = [cells_at(column, own) for column, own in zip(spelled, places, strict=True)]
+        cells = [cells_at(column, column_places) for column, column_places in zip(spelled, places, strict=True)]
         return HeldColumn(side_by_side(cells, separator), self.codes)
 
     def sorting(self, written: CellFormat | None = None) -> SortColumn:
         """The columns as they are compared, one after the other. `written`: see `HeldColumn.sorting`."""
         ranks, size = np.zeros(1, np.int64), 1
         for column in self.columns:
-            own = cell_ranks(column.cells, written)
-            ranks = (ranks[:, np.newaxis] * len(own) + own).ravel()
-            size *= len(own)
+            column_ranks = cell_ranks(column.cells, written)
+            ranks = (ranks[:, np.newaxis] * len(column_ranks) + column_ranks).ravel()
+            size *= len(column_ranks)
         return RankedColumn(ranks.astype(np.min_scalar_type(size)), size, self.codes)
 
 

@@ -122,7 +122,7 @@ def _spec(proposal: Proposal) -> Spec:
         "input": {key: value for key, value in proposal.input.items() if key != "path"},
         "identifiers": proposal.names("identifier"),
         "unit": proposal.unit and proposal.unit.name,
-        "quasi_identifiers": {name: dict(own) for name, own in proposal.settings.items()},
+        "quasi_identifiers": {name: dict(settings) for name, settings in proposal.settings.items()},
         "sensitive": {
             guess.name: {"type": "numeric"} if guess.facts.numbers is not None else {}
             for guess in proposal.guesses

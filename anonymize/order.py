@@ -143,17 +143,17 @@ class _Columns:
     """Columns that are asked for one by one, and remembered."""
 
     source: Iterator[SortColumn]
-    known: list[SortColumn] = field(default_factory=list)
+    remembered: list[SortColumn] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[SortColumn]:
         place = 0
         while True:
-            if place == len(self.known):
+            if place == len(self.remembered):
                 column = next(self.source, None)
                 if column is None:
                     return
-                self.known.append(column)
-            yield self.known[place]
+                self.remembered.append(column)
+            yield self.remembered[place]
             place += 1
 
 

@@ -45,7 +45,7 @@ class Recode:
     reports: Sequence[str] = ()
     seed: int | None = None
     force: bool = False
-    progress: Progress = field(default=lambda stage, done, total: None)
+    progress: Progress = field(default=lambda stage, count, total: None)
 
 
 def recode(request: Recode) -> dict[str, Any]:

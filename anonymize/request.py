@@ -54,7 +54,7 @@ class Request:
     public: bool = False
     dry_run: bool = False
     allow_unsafe: bool = False
-    progress: Progress = field(default=lambda stage, done, total: None)
+    progress: Progress = field(default=lambda stage, count, total: None)
     save_recoding: str | None = None
     save_link: str | None = None
     show_values: bool = False

@@ -37,10 +37,10 @@ class Written:
 
     pieces: list[NDArray[np.integer[Any]]] = field(default_factory=list)
 
-    def add(self, rows: slice | NDArray[np.uint32], kept: NDArray[np.bool_] | None = None) -> None:
-        """Takes the rows of the next piece, or those of them that are `kept`."""
+    def add(self, rows: slice | NDArray[np.uint32], mask: NDArray[np.bool_] | None = None) -> None:
+        """Takes the rows of the next piece, or those of them where `mask` is true."""
         numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
-        self.pieces.append(numbers if kept is None else numbers[kept])
+        self.pieces.append(numbers if mask is None else numbers[mask])
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -73,7 +73,7 @@ def frames(
         if table.pseudonym is not None:
             yield HeldColumn(table.pseudonym).sorting()
 
-    done, lines = 0, _lines(reading, table, form, separator)
+    start, lines = 0, _lines(reading, table, form, separator)
     neighbours = [] if lines is None else lines.neighbours
     for batch in pieces(request, table, passing, sorting, null, None if lines is None else separator, neighbours):
         class_of = released.class_of[batch.rows]
@@ -81,8 +81,8 @@ def frames(
             written.add(batch.rows, class_of >= 0)
         pseudonym = None if table.pseudonym is None else table.pseudonym[batch.rows]
         yield (reading if lines is None else lines).piece(batch.frame, class_of, pseudonym)
-        done += batch.frame.height
-        request.progress("write", done, table.rows)
+        start += batch.frame.height
+        request.progress("write", start, table.rows)
 
 
 def _lines(reading: ReleasedRows, table: Table, form: str, separator: str | None) -> ReleasedLines | None:
@@ -222,18 +222,18 @@ def pieces(
     in memory. `sorting`: the columns of the release as they are compared; `null`: see `passing_column`. `separator`: of
     a CSV, for which the columns, which are texts, come quoted; None: as they are. `neighbours`: columns that stand side
     by side in it, and may come as one, under the name of the first."""
-    kept = {
-        name: HeldColumn(passing_column(own.cells, null), own.codes)
-        for name, own in table.kept.items()
+    in_memory = {
+        name: HeldColumn(passing_column(column.cells, null), column.codes)
+        for name, column in table.kept.items()
         if name in passing
     }
-    further = [name for name in passing if name not in kept]
+    further = [name for name in passing if name not in in_memory]
     if request.spec.output.row_order == "keep":
         batches = _passing(table, further, null) if further else _blank(table)
-        yield from _as_they_come(table, passing, kept, batches, separator)
+        yield from _as_they_come(table, passing, in_memory, batches, separator)
         return
     read = hold(_passing(table, further, null)) if further else {}
-    held = {name: kept[name] if name in kept else read[name] for name in passing}
+    held = {name: in_memory[name] if name in in_memory else read[name] for name in passing}
     joined = neighbours_as_one(held, neighbours, None if table.in_files else table.rows)
     if request.spec.output.row_order == "sorted":
         arranged = sorted_rows(sorting(joined), table.rows)
@@ -249,18 +249,18 @@ def pieces(
 
 
 def _as_they_come(
-    table: Table, passing: Sequence[str], kept: HeldColumns, batches: Iterable[pl.DataFrame], separator: str | None
+    table: Table, passing: Sequence[str], in_memory: HeldColumns, batches: Iterable[pl.DataFrame], separator: str | None
 ) -> Iterator[Piece]:
     """Rows in the input's order, the columns that are kept beside those of the batches."""
-    done, spelled = 0, {name: column.quoted(separator) for name, column in kept.items()}
+    start, spelled = 0, {name: column.quoted(separator) for name, column in in_memory.items()}
     for frame in batches:
-        rows = slice(done, done + frame.height)
+        rows = slice(start, start + frame.height)
         columns = [
             spelled[name].part(rows).alias(name) if name in spelled else as_written(frame[name], separator)
             for name in passing
         ]
         yield Piece(rows, pl.DataFrame(columns) if columns else frame)
-        done = rows.stop
+        start = rows.stop
 
 
 def _blank(table: Table) -> Iterator[pl.DataFrame]:
@@ -272,9 +272,9 @@ def _blank(table: Table) -> Iterator[pl.DataFrame]:
 def _passing(table: Table, names: Sequence[str], null: str | None) -> Iterator[pl.DataFrame]:
     """Columns as they are written, in the input's order: quasi-identifiers among them as far as their codes go, so that
     not even the order of rows is made from what lies beyond."""
-    attributes, done = {attribute.name: attribute for attribute in table.attributes}, 0
+    attributes, start = {attribute.name: attribute for attribute in table.attributes}, 0
     for frame in table.source.batches(names):
-        rows, done = slice(done, done + frame.height), done + frame.height
+        rows, start = slice(start, start + frame.height), start + frame.height
         columns = [passing_column(column, null) for column in frame.iter_columns()]
         columns = [cut_off(attributes[each.name], each, rows) if each.name in attributes else each for each in columns]
         yield pl.DataFrame(columns) if columns else frame

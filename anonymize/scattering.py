@@ -26,12 +26,12 @@ def scattered(parts: Iterable[Ints], sizes: Ints) -> tuple[NDArray[np.uint32], I
     Within a chunk a stable sort puts the rows of a part side by side; each part goes on where it ended before.
     """
     starts = np.append(0, np.cumsum(sizes))
-    order, ends, done = np.empty(starts[-1], np.uint32), starts[:-1].copy(), 0
+    order, ends, start = np.empty(starts[-1], np.uint32), starts[:-1].copy(), 0
     for part in parts:
         by_part = np.argsort(part, kind="stable")
         counts = np.bincount(part, minlength=len(sizes))
         within = np.arange(len(part)) - np.repeat(np.cumsum(counts) - counts, counts)
-        order[np.repeat(ends, counts) + within] = by_part + done
+        order[np.repeat(ends, counts) + within] = by_part + start
         ends += counts
-        done += len(part)
+        start += len(part)
     return order, starts

@@ -69,7 +69,7 @@ class Context:
     seed: int | None = None
     threads: int = 1
     progress: Callable[[int], None] = field(default=lambda rows: None)
-    refining: Callable[[int, int], None] = field(default=lambda done, total: None)
+    refining: Callable[[int, int], None] = field(default=lambda count, total: None)
     bounding: Callable[[int, int], None] = field(default=lambda bound, cost: None)
     files: Mapping[str, OutputFile] = field(default_factory=dict)
     save: bool = False

@@ -53,10 +53,10 @@ def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], contex
     """
     if table.counts is not None and _binding(table, requirements):
         raise no_generalization(table, requirements, context.suppression_limit)
-    kept, failing = _mended(table, requirements)
-    given_up = np.flatnonzero(~kept)
+    staying, failing = _mended(table, requirements)
+    given_up = np.flatnonzero(~staying)
     if failing or len(given_up) > context.suppression_limit:
-        raise InfeasibleError(_explain(table, requirements, failing, kept, context.suppression_limit))
+        raise InfeasibleError(_explain(table, requirements, failing, staying, context.suppression_limit))
     return given_up.astype(np.uint32)
 
 
@@ -106,21 +106,21 @@ def _mended(table: Table, requirements: tuple[Requirement, ...]) -> tuple[Bools,
     What is given up for one requirement can break another, so all are gone through again until nothing more goes. Of
     several requirements that bind, each is mended by itself: together they might have done with fewer rows.
     """
-    kept = np.ones(table.rows, np.bool_)
+    staying = np.ones(table.rows, np.bool_)
     while True:
-        before, failing = kept, []
+        before, failing = staying, []
         for requirement in requirements:
-            assessment = _assessed(table, kept, requirement)
+            assessment = _assessed(table, staying, requirement)
             if not assessment.satisfied:
                 failing.append(assessment)
-                kept = kept & _trimmed(table, kept, requirement)
-        if np.array_equal(kept, before):
-            return kept, failing
+                staying = staying & _trimmed(table, staying, requirement)
+        if np.array_equal(staying, before):
+            return staying, failing
 
 
-def _assessed(table: Table, kept: Bools, requirement: Requirement) -> Assessment:
+def _assessed(table: Table, staying: Bools, requirement: Requirement) -> Assessment:
     """The requirement measured with all kept rows as one class."""
-    rows = np.flatnonzero(kept).astype(np.uint32)
+    rows = np.flatnonzero(staying).astype(np.uint32)
     return assess(Judge(table, (requirement,), rows).one_class(), requirement)
 
 
@@ -128,7 +128,7 @@ def _column(table: Table, name: str) -> SensitiveColumn:
     return next(column for column in table.sensitive if column.name == name)
 
 
-def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
+def _trimmed(table: Table, staying: Bools, requirement: Requirement) -> Bools:
     """(rows,) the rows that stay when no sensitive value may occur more often than the highest cap that is enough.
 
     Then as many values as possible, beginning with the last in the order of codes, keep one row more than the cap. Both
@@ -136,21 +136,21 @@ def _trimmed(table: Table, kept: Bools, requirement: Requirement) -> Bools:
     spread evenly over the table.
     """
     if requirement.attribute is None:
-        return _thinned(table, kept, requirement)
+        return _thinned(table, staying, requirement)
     column = _column(table, requirement.attribute)
-    rank = _rank_within_value(column, kept)
-    counts = np.bincount(column.codes[kept], minlength=column.size)
+    rank = _rank_within_value(column, staying)
+    counts = np.bincount(column.codes[staying], minlength=column.size)
     bound = _protected(column, requirement)
 
     def stays(caps: Ints) -> Bools:
         return _spread(rank, column, counts, np.where(bound, caps, counts))
 
     def fine(caps: Ints) -> bool:
-        return _assessed(table, kept & stays(caps), requirement).satisfied
+        return _assessed(table, staying & stays(caps), requirement).satisfied
 
     cap = _highest(int(counts[bound].max(initial=0)), lambda cap: fine(np.full(column.size, cap)))
     if not cap:
-        return kept
+        return staying
     capped = np.flatnonzero(bound & (counts > cap))[::-1]
 
     def raised(number: int) -> Ints:
@@ -169,23 +169,23 @@ def _protected(column: SensitiveColumn, requirement: Requirement) -> Bools:
     return mask(column.texts if column.values is None else column.values, values)
 
 
-def _thinned(table: Table, kept: Bools, requirement: Requirement) -> Bools:
+def _thinned(table: Table, staying: Bools, requirement: Requirement) -> Bools:
     """(rows,) the rows that stay, evenly spread, when their number is limited by the highest share of a population; all
     rows where the requirement sets no such limit, or where no number of rows meets it."""
     if requirement.population is None or MODELS[requirement.model].limit("max") is None:
-        return kept
+        return staying
     lenient = _changed(requirement, {"min": 0})
-    rows = np.flatnonzero(kept)
+    rows = np.flatnonzero(staying)
 
     def some(number: int) -> Bools:
         stays = np.zeros(table.rows, np.bool_)
         stays[rows[np.arange(number) * len(rows) // max(number, 1)]] = True
         return stays
 
-    if lenient is None or _assessed(table, kept, lenient).satisfied:
-        return kept
+    if lenient is None or _assessed(table, staying, lenient).satisfied:
+        return staying
     number = _highest(len(rows), lambda number: _assessed(table, some(number), lenient).satisfied)
-    return some(number) if number else kept
+    return some(number) if number else staying
 
 
 def _highest(stop: int, fine: Callable[[int], bool]) -> int:
@@ -197,10 +197,10 @@ def _highest(stop: int, fine: Callable[[int], bool]) -> int:
     return low
 
 
-def _rank_within_value(column: SensitiveColumn, kept: Bools) -> Ints:
+def _rank_within_value(column: SensitiveColumn, staying: Bools) -> Ints:
     """(rows,) how many kept rows of the same value come before each."""
     order = np.argsort(column.codes, kind="stable")
-    before: Ints = np.cumsum(kept[order]) - kept[order]
+    before: Ints = np.cumsum(staying[order]) - staying[order]
     codes = column.codes[order]
     first = np.searchsorted(codes, codes, side="left")
     rank = np.empty(len(order), np.int64)
@@ -216,13 +216,13 @@ def _spread(rank: Ints, column: SensitiveColumn, counts: Ints, caps: Ints) -> Bo
 
 
 def _explain(
-    table: Table, requirements: tuple[Requirement, ...], failing: list[Assessment], kept: Bools, limit: int
+    table: Table, requirements: tuple[Requirement, ...], failing: list[Assessment], staying: Bools, limit: int
 ) -> list[Problem]:
-    given_up = int(np.count_nonzero(~kept))
+    given_up = int(np.count_nonzero(~staying))
     share = f"{np.ceil(given_up / table.rows * 1e6) / 1e6:.6f}".rstrip("0").rstrip(".")
     if failing:
         needed = f" with privacy.suppression of {share}" if given_up > limit else ""
-        return [_hopeless(table, kept, assessment, needed) for assessment in failing]
+        return [_hopeless(table, staying, assessment, needed) for assessment in failing]
     return [
         Problem(
             f"{binding.requirement} is not met by the whole table as one class, which reaches {_reached(binding)}; "
@@ -233,12 +233,12 @@ def _explain(
     ]
 
 
-def _hopeless(table: Table, kept: Bools, assessment: Assessment, needed: str) -> Problem:
-    rows = int(np.count_nonzero(kept))
+def _hopeless(table: Table, staying: Bools, assessment: Assessment, needed: str) -> Problem:
+    rows = int(np.count_nonzero(staying))
     who = f"all {rows} rows"
     if rows < table.rows:
         who = f"the {rows} of {table.rows} rows that are left once other requirements are met,"
-    nearest = _nearest(assessment, partial(_assessed, table, kept))
+    nearest = _nearest(assessment, partial(_assessed, table, staying))
     return Problem(
         f"{assessment.requirement} cannot be met: {who} as one class reach {_reached(assessment)}",
         hint=f"nearest feasible: {nearest}{needed}" if nearest else "no setting of it is feasible",

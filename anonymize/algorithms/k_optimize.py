@@ -256,7 +256,7 @@ class StagedSearch:
 
     def go_on(self, pool: Workers) -> None:
         """Rounds of all stages until the last one is done, or the budget is spent."""
-        while not self.final.done and self.budget.left(self.final):
+        while not self.final.finished and self.budget.left(self.final):
             for stage in self.stages:
                 stage.round(partial(self._explored, pool), partial(self._timely, stage))
         self.final.inherit()
@@ -292,7 +292,7 @@ def _chosen(stage: Stage, splits: Splits) -> dict[str, Any]:
         "cost": cost,
         "lower_bound": bound,
         "gap": (cost - bound) / cost if cost else 0.0,
-        "optimal": stage.done,
+        "optimal": stage.finished,
         "nodes": stage.tree.nodes,
         "steps": stage.steps,
     }

@@ -108,8 +108,8 @@ class Exhaustion:
     def run(self) -> None:
         """Until no node that is left can be better, or the time is up and there is a safe node."""
         at_least = np.round(self.scorer.lower_bounds(np.array(self.nodes, np.int16))[:, 0], DIGITS)
-        for done, number in enumerate(np.argsort(at_least, kind="stable").tolist()):
-            self.checker.settled(done)
+        for examined, number in enumerate(np.argsort(at_least, kind="stable").tolist()):
+            self.checker.settled(examined)
             self.bound = float(at_least[number])
             if self._over:
                 return

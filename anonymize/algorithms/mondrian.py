@@ -146,7 +146,7 @@ def _or_relaxed(search: RuleSearch, regions: Regions, cut: str) -> Regions:
     last cuts look ahead, if these lose less."""
     rows = np.sort(regions.partition.order)
     relaxed = replace(search, relaxed=True)
-    tried = [regions.partition, relaxed.grow(rows, cut, lambda done: None)]
+    tried = [regions.partition, relaxed.grow(rows, cut, lambda rows: None)]
     if not search.beyond_size:
         tried.append(_looking_ahead(replace(relaxed, several=AHEAD), rows, cut))
     return replace(regions, partition=min(tried, key=search.loss))
@@ -161,7 +161,7 @@ def _looking_ahead(search: RuleSearch, rows: NDArray[np.uint32], cut: str) -> Pa
 
     attributes = search.table.attributes
     arranged = parting_order(rows, [attribute.codes for attribute in attributes])
-    parts = search.grow(rows, cut, lambda done: None).class_of(search.table.rows)[arranged]
+    parts = search.grow(rows, cut, lambda rows: None).class_of(search.table.rows)[arranged]
     measure = BoxMeasure(axes_of(attributes, codes_of(attributes, arranged)))
     ahead = cut_best(measure, Partition.of_labels(parts), minimum_size(search.requirements), search.context.threads)
     labels = np.empty(search.table.rows, np.int64)
@@ -182,7 +182,7 @@ def _masked(table: Table, requirements: tuple[Requirement, ...], options: Option
     cut = MASKED if options.cut in ("auto", Selecting.ID) else options.cut
     check, history = last_cut(Judge(table, requirements, rows)), History() if context.save else None
     partition = search.grow(rows, cut, context.progress, history, selecting=selecting, allowed=check)
-    free = search.grow(rows, best_rule(search), lambda done: None)
+    free = search.grow(rows, best_rule(search), lambda rows: None)
     most = len(rows) * sum(attribute.weight for attribute in table.attributes) or 1.0
     losses = {"gcp": search.loss(partition) / most, "gcp_without": search.loss(free) / most}
     tree = history.tree(partition) if history else None
@@ -300,7 +300,7 @@ def best_rule(search: RuleSearch) -> str:
     if not search.beyond_size:
         return CANDIDATES[0]
     trial = search.rows[:: -(-len(search.rows) // TRIAL_ROWS)]
-    lost = {cut: search.loss(search.grow(trial, cut, lambda done: None)) for cut in CANDIDATES}
+    lost = {cut: search.loss(search.grow(trial, cut, lambda rows: None)) for cut in CANDIDATES}
     return min(CANDIDATES, key=lost.__getitem__)
 
 

@@ -153,9 +153,9 @@ class Recommendation:
 
     def made(self) -> Regions:
         """The recommended classes, whose gcp is never above Mondrian's."""
-        own = self._own
-        if len(self.rows) <= starts.TRIAL_ROWS and own.passes >= ENOUGH and not self.deadline.passed:
-            return self._of_all_rows(own)
+        refinable = self._own
+        if len(self.rows) <= starts.TRIAL_ROWS and refinable.passes >= ENOUGH and not self.deadline.passed:
+            return self._of_all_rows(refinable)
         candidates = self._affordable()
         trial = {each.name: self._tried(each, candidates) for each in candidates} if len(candidates) > 1 else {}
         losses = {name: self._loss(classes) for name, classes in trial.items()}
@@ -219,7 +219,7 @@ class Recommendation:
     def _tried(self, candidate: Candidate, candidates: list[Candidate]) -> Regions:
         """The classes of the sample; all of them that there will be, where it is the table."""
         passes = self.work / len(candidates) / self._cells(self.rows) - candidate.start if self._whole else TRIAL_PASSES
-        silent = replace(self.context, progress=lambda rows: None, refining=lambda done, total: None, save=False)
+        silent = replace(self.context, progress=lambda rows: None, refining=lambda count, total: None, save=False)
         return self._classes(candidate, self.sample, passes, silent)
 
     def _classes(self, candidate: Candidate, rows: NDArray[np.uint32], passes: float, context: Context) -> Regions:

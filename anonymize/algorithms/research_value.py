@@ -255,7 +255,7 @@ def _chosen(search: Search) -> dict[str, Any]:
 
 def _infeasible(search: Search) -> InfeasibleError:
     """Where strings were left out, it cannot be said that none is safe."""
-    checker, unfinished = search.checker, search.distributed is not None and not search.distributed.done
+    checker, unfinished = search.checker, search.distributed is not None and not search.distributed.proved
     if not unfinished or checker.check(checker.lattice.top).hopeless:
         return checker.infeasible()
     message = "the distributed search met no safe generalization string before its limit"

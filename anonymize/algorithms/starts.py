@@ -133,7 +133,7 @@ class Trial:
 
     def _best(self, starts: Mapping[str, Start], seed: int) -> Best:
         end, third = Deadline(self.options.time_limit), Deadline(self.options.time_limit / 3)
-        context = replace(self.context, seed=seed, progress=lambda done: None, save=False)
+        context = replace(self.context, seed=seed, progress=lambda rows: None, save=False)
         tried: dict[str, Regions] = {}
         for name, start in starts.items():
             if not tried or not third.passed:
@@ -160,6 +160,6 @@ class Trial:
         return weighted_ncp(self.table.attributes, regions.partition)
 
     def _refined(self, regions: Regions, passes: int, context: Context, passed: int) -> Regions:
-        silent = replace(context, refining=lambda done, total: None)
+        silent = replace(context, refining=lambda count, total: None)
         few = Refinable(passes=passes, sweeps=2, time_limit=self.options.time_limit / 9)
         return refined(self.table, self.requirements, regions, few, silent, passed)

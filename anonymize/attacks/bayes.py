@@ -63,6 +63,6 @@ def _told(people: TargetPeople, model: list[Floats]) -> Floats:
     """(people, size) how much what is known of each person speaks for each sensitive value, the most being 1."""
     score = np.zeros((len(people), model[0].shape[1] if model else 1))
     for column, ratio in enumerate(model):
-        known = people.codes[:, column] >= 0
-        score[known] += np.log(np.maximum(ratio[people.codes[known, column]], 1e-12))
+        present = people.codes[:, column] >= 0
+        score[present] += np.log(np.maximum(ratio[people.codes[present, column]], 1e-12))
     return np.asarray(np.exp(score - score.max(axis=1, keepdims=True)))

@@ -60,10 +60,10 @@ def guesses(scene: Scene, offered: Callable[[str, int, Floats], list[Floats]]) -
 def guessed(shares: list[Floats], truths: list[Ints], before: Floats, about: str) -> Success:
     """The success of guesses: `shares` and `truths` of the targets, and of the control if there is one. `before`
     (size,): what the baseline guesses by, or (targets, size) where that differs between targets."""
-    known = [truth >= 0 for truth in truths]
-    offered, correct = shares[0][known[0]], truths[0][known[0]]
-    earlier = before[known[0]] if before.ndim > 1 else np.broadcast_to(before, offered.shape)
-    control = right(shares[1][known[1]], truths[1][known[1]]) if len(shares) > 1 else None
+    present = [truth >= 0 for truth in truths]
+    offered, correct = shares[0][present[0]], truths[0][present[0]]
+    earlier = before[present[0]] if before.ndim > 1 else np.broadcast_to(before, offered.shape)
+    control = right(shares[1][present[1]], truths[1][present[1]]) if len(shares) > 1 else None
     figures = _figures(offered, earlier, correct)
     return Success(right(offered, correct), right(earlier, correct), control, about, figures=figures)
 

@@ -89,9 +89,9 @@ class PartedColumn:
     def of_codes(self, codes: Ints) -> Floats:
         """(people, bins) the same of people; 0 where a code is not known."""
         inside = np.zeros((len(codes), len(self.share)))
-        known = codes >= 0
-        inside[known, self.bin_of[codes[known]]] = 1.0
-        inside[known] -= self.share
+        present = codes >= 0
+        inside[present, self.bin_of[codes[present]]] = 1.0
+        inside[present] -= self.share
         return inside
 
 

@@ -64,9 +64,9 @@ def _attacked(scene: Scene, name: str, diversities: Sequence[KnownDiversity], fe
             continue
         targets = np.flatnonzero(class_of == each)
         places = _places(scene, members, targets)
-        known = places >= 0
-        shares[targets[known]] = _spread(believed, places[known], scene.sensitive[name])
-        refused += int(known.sum())
+        matched = places >= 0
+        shares[targets[matched]] = _spread(believed, places[matched], scene.sensitive[name])
+        refused += int(matched.sum())
     success = guessed([shares], [people.values[name]], before, name)
     return replace(success, figures={**success.figures, "refused": refused})
 

@@ -88,8 +88,8 @@ def row_shares(release: ShownRows, sizes: tuple[int, ...], name: str, size: int)
     assert release.group_of is not None
     groups = _sums(release.group_of, int(release.group_of.max(initial=-1)) + 1)
     values = release.values[name]
-    known = values >= 0
-    held = (groups[:, known] @ _sums(values[known], size).T).toarray()
+    present = values >= 0
+    held = (groups[:, present] @ _sums(values[present], size).T).toarray()
     offered = held[release.group_of]
     offered /= np.maximum(offered.sum(axis=1, keepdims=True), 1e-300)
     columns = [_sums(release.first[release.class_of, axis], each) for axis, each in enumerate(sizes)]

@@ -58,10 +58,10 @@ def attack(scene: Scene) -> list[Success]:
     return [_guessed(scene, drawn, which, column, figures) for column in range(len(scene.attributes))]
 
 
-def _untried(scene: Scene, name: str, known: bool) -> Success:
-    """Nothing to narrow; or, where there `known` to be something, nobody to check it by."""
-    nothing = np.zeros(0 if known else len(scene.targets))
-    return Success(nothing, nothing, about=name, complete=True, figures={} if known else {"nested": 0})
+def _untried(scene: Scene, name: str, nests: bool) -> Success:
+    """Nothing to narrow; or, where something `nests`, nobody to check it by."""
+    nothing = np.zeros(0 if nests else len(scene.targets))
+    return Success(nothing, nothing, about=name, complete=True, figures={} if nests else {"nested": 0})
 
 
 def nested(release: ShownRows, classes: Ints) -> Any:

@@ -111,8 +111,8 @@ class AuditFacts:
             line = None if requirement is None else requirement.line
             message = str(result) if result.unmet else _reached(result)
             level: Level = "error" if result.unmet else "measured" if result.satisfied is None else "pass"
-            file, known = (self._file if line is not None else None), result.unknown is None
-            yield Finding(result.model, _title(result) + where, message + where, level, file, line, known)
+            file, measured = (self._file if line is not None else None), result.unknown is None
+            yield Finding(result.model, _title(result) + where, message + where, level, file, line, measured)
 
     def _of_passing(self) -> Iterator[Finding]:
         """What is required of the columns that pass through."""

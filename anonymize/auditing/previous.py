@@ -120,9 +120,9 @@ class Matching:
 
 
 def together(
-    now: Audited, before: Audited, checks: Sequence[Check], own: Verdict, threshold: float, matching: Matching | None
+    now: Audited, before: Audited, checks: Sequence[Check], latest: Verdict, threshold: float, matching: Matching | None
 ) -> Together:
-    """See above. `own`: the verdict on this release alone. `matching`: None where rows cannot be matched.
+    """See above. `latest`: the verdict on this release alone. `matching`: None where rows cannot be matched.
 
     Raises UsageError for rows that cannot be matched by position.
     """
@@ -137,7 +137,7 @@ def together(
     compared = _bounded(now, before, int(max(required)) if required else None)
     results = [
         _result(check, result, compared, units=now.units is not None)
-        for check, result in zip(checks, own.judged, strict=True)
+        for check, result in zip(checks, latest.judged, strict=True)
         if result.satisfied is not None or result.unknown is not None
     ]
     return Together(before.source.name, rows, "classes", None, compared.bounds, tuple(results))

@@ -170,8 +170,8 @@ def _write(
 def _watched(
     frames: Iterable[pl.DataFrame], rows: int, report_progress: Callable[[str, int, int], None]
 ) -> Iterator[pl.DataFrame]:
-    done = 0
+    written = 0
     for frame in frames:
         yield frame
-        done += frame.height
-        report_progress("generate", done, rows)
+        written += frame.height
+        report_progress("generate", written, rows)

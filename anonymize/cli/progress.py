@@ -23,7 +23,7 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     has a bound and a cost, both are left on the terminal with the gap between them.
     """
     if quiet or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda stage, done, total: raise_interruption()
+        yield lambda stage, count, total: raise_interruption()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -39,15 +39,15 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
         tasks: dict[str, TaskID] = {}
         reached: list[tuple[int, int]] = []
 
-        def show(stage: str, done: int, total: int) -> None:
+        def show(stage: str, count: int, total: int) -> None:
             raise_interruption()
             if stage not in tasks:
                 for before in () if stage in BESIDE else tasks.values():
                     bar.update(before, completed=1, total=1, visible=False)
                 tasks[stage] = bar.add_task(stage, total=None, unit=UNITS.get(stage, "rows"))
-            bar.update(tasks[stage], completed=done, total=total or None)
+            bar.update(tasks[stage], completed=count, total=total or None)
             if stage in BESIDE:
-                reached[:] = [(done, total)]
+                reached[:] = [(count, total)]
 
         try:
             yield show

@@ -110,8 +110,8 @@ def command(name: str) -> click.Command:
     @click.command(name, cls=ReleaseCommand, help=_manual(algorithm.__doc__ or ""))
     @with_options(SPEC, *COMMON_OPTIONS, *options, *memory, *FURTHER_OPTIONS)
     def run(spec: str, **given: Any) -> None:
-        own = {field.name: given.pop(field.name) for field in fields(algorithm.Options)}
-        _release(name, algorithm.Options(**own), spec, **given)
+        of_algorithm = {field.name: given.pop(field.name) for field in fields(algorithm.Options)}
+        _release(name, algorithm.Options(**of_algorithm), spec, **given)
 
     return run
 

@@ -175,8 +175,8 @@ def _by_shape(frame: pl.DataFrame, shapes: Iterable[_Shape]) -> pl.DataFrame:
         if not fits.any() and not left.is_empty():
             continue
         kind, every = pl.lit(shape.kind.value, pl.UInt8).alias("kind"), fits.all()
-        own = marked if every else marked.filter(fits)
-        pieces.append(own.select("place", "suffixed", kind, low="first", high="last"))
+        of_shape = marked if every else marked.filter(fits)
+        pieces.append(of_shape.select("place", "suffixed", kind, low="first", high="last"))
         if every:
             break
         left = left.filter(~fits)

@@ -29,9 +29,9 @@ def frequent(counts: Mapping[str, int], below: int) -> frozenset[str]:
     for count, values in groupby(sorted(counts, key=lambda value: counts[value]), key=lambda value: counts[value]):
         if count >= below and (not pooled or (rows >= below and len(pooled) > 1)):
             break
-        own = list(values)
-        pooled += own
-        rows += count * len(own)
+        ordered = list(values)
+        pooled += ordered
+        rows += count * len(ordered)
     return frozenset(counts).difference(pooled)
 
 

@@ -61,7 +61,7 @@ class Known:
 
 
 @contextmanager
-def known(spec: Spec, path: str | None, control: str | None) -> Iterator[Known]:
+def known_people(spec: Spec, path: str | None, control: str | None) -> Iterator[Known]:
     """The original, with the control behind it. Raises DataError for tables that cannot be read or have other
     columns."""
     with Source.open(spec, path) as source:

@@ -43,8 +43,8 @@ def in_series(spec: Spec, path: str, key: str | None, sha256: str) -> PastReleas
     last, before = state.releases[number], state.releases[:number]
     pairs = [(files.located(each.path, each.sha256), each) for each in before]
     located = [(place, each) for place, each in pairs if place is not None]
-    own = None if series_key is None else files.people(last)[0]
-    rows_of = [None if own is None else _matched(own, files.people(each)[0]) for _, each in located]
+    people = None if series_key is None else files.people(last)[0]
+    rows_of = [None if people is None else _matched(people, files.people(each)[0]) for _, each in located]
     apart = sum(each is None for each in rows_of)
     remarks = [GONE.format(len(before) - len(located), len(before))] if len(located) < len(before) else []
     remarks += [APART.format(apart, len(located))] if apart else []

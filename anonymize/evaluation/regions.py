@@ -69,7 +69,7 @@ class DistinctTexts:
     def regions(self) -> TextRegions:
         """The regions. Raises DataError for texts that mean nothing under the spec; says how many, not which."""
         meanings = _Numbers(self) if isinstance(self.attribute.domain, Numeric) else _Categories(self)
-        unknown = int(np.count_nonzero(~meanings.known))
+        unknown = int(np.count_nonzero(~meanings.readable))
         if unknown:
             texts = "1 distinct text is" if unknown == 1 else f"{unknown} distinct texts are"
             message = f"column {self.attribute.name!r}: {texts} no value, interval or label under the spec"
@@ -160,7 +160,7 @@ class _Numbers(_TextReader[Numeric]):
         self.as_node = ~empty & (self.node >= 0) & (~self.interval | (self.labelled & wide))
         self.as_interval = ~empty & ~self.as_node & self.interval
         impossible = texts.absent & (self.domain.missing is None)
-        self.known = (empty & ~impossible) | self.as_node | self.as_interval
+        self.readable = (empty & ~impossible) | self.as_node | self.as_interval
 
     def _closed(self, ends: pl.Series, code: int) -> pl.Series:
         """The ends of intervals; an open one is that of the column, and is written as its value is."""
@@ -299,7 +299,7 @@ class _Categories(_TextReader[Taxonomy]):
         self.meanings = [self._meaning(kind, low or "", high or "") for kind, low, high in pairs]
         self.first = np.array([meaning.first for meaning in self.meanings], np.int64)
         self.last = np.array([meaning.last for meaning in self.meanings], np.int64)
-        self.known = self.first >= 0
+        self.readable = self.first >= 0
 
     def _meaning(self, kind: int, text: str, other: str) -> _Meaning:
         missing, shows = self.domain.missing, self.texts.output.categorical

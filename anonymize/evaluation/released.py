@@ -102,14 +102,14 @@ class ReleasedTable:
             for name in self.table.columns
             if roles[name] not in {*WITHHELD, "quasi-identifier"} and name in self.frame.columns
         ]
-        done = 0
+        start = 0
         for batch in self.table.source.batches(names) if names else ():
-            batch_released = self.frame[done : done + batch.height]
+            batch_released = self.frame[start : start + batch.height]
             for name in names:
                 here = unnamed(as_text(batch[name], self.spec, self.table.source.format))
                 if not here.eq_missing(batch_released[name]).all():
                     return True
-            done += batch.height
+            start += batch.height
         return False
 
     @cached_property
@@ -336,8 +336,8 @@ def _distinct(
     """The distinct pairs of texts of two columns, what stands beside bounds of missing values, if anything does, and
     (rows,) which of them each row has."""
     if low == high:
-        own, codes = _texts_of(frame[low])
-        return own, own, None, codes
+        low_texts, codes = _texts_of(frame[low])
+        return low_texts, low_texts, None, codes
     beside = name + MISSING
     third = {"maybe": frame[beside]} if beside in frame.columns else {}
     cells = pl.DataFrame({"low": frame[low], "high": frame[high], **third})

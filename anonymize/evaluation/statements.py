@@ -105,34 +105,34 @@ class StatementSearch:
 
     def _moved(self, conditions: Conditions, position: int, pattern: TreeNode) -> Statement:
         """With one condition at its best boundary; of ties the boundary that is nearest to where it was."""
-        own = conditions[position]
-        others = [each for each in conditions if each is not own]
+        condition = conditions[position]
+        others = [each for each in conditions if each is not condition]
         rest, whole = (rows.chosen(_within(others, rows)) for rows in (self.released, self.original))
-        places = self._alternatives(own, rest)
+        places = self._alternatives(condition, rest)
         if not len(places):
             return self._stated(conditions, pattern)
-        counts, truth = (self._counts(own, places, rows) for rows in (rest, whole))
+        counts, truth = (self._counts(condition, places, rows) for rows in (rest, whole))
         distances = self._distances(counts, truth, pattern)
-        away = np.abs(places - (own.first, own.last)).sum(axis=1)
+        away = np.abs(places - (condition.first, condition.last)).sum(axis=1)
         best = int(np.lexsort((away, distances))[0])
         first, last = places[best].tolist()
-        moved = (*conditions[:position], replace(own, first=first, last=last), *conditions[position + 1 :])
+        moved = (*conditions[:position], replace(condition, first=first, last=last), *conditions[position + 1 :])
         return Statement(moved, counts[best], float(distances[best]))
 
-    def _alternatives(self, own: RegionCondition, rest: LabelledRegions) -> Ints:
+    def _alternatives(self, condition: RegionCondition, rest: LabelledRegions) -> Ints:
         """(n, 2) first and last codes of conditions of the same direction on the same attribute."""
-        domain = self.domains[own.attribute]
+        domain = self.domains[condition.attribute]
         if isinstance(domain, Numeric):
-            return _boundaries(own, rest, domain)
+            return _boundaries(condition, rest, domain)
         assert isinstance(domain, Taxonomy)
-        return _nodes_near(own, domain)
+        return _nodes_near(condition, domain)
 
-    def _counts(self, own: RegionCondition, places: Ints, rows: LabelledRegions) -> Ints:
+    def _counts(self, condition: RegionCondition, places: Ints, rows: LabelledRegions) -> Ints:
         """(n, labels) rows within a condition at each of some places."""
-        domain = self.domains[own.attribute]
+        domain = self.domains[condition.attribute]
         if isinstance(domain, Numeric):
-            return _beyond(own, places[:, 0], rows, domain)
-        within = [replace(own, first=first, last=last).within(rows) for first, last in places.tolist()]
+            return _beyond(condition, places[:, 0], rows, domain)
+        within = [replace(condition, first=first, last=last).within(rows) for first, last in places.tolist()]
         return np.stack([rows.counts[each].sum(axis=0) for each in within])
 
 
@@ -155,29 +155,29 @@ def needed(path: Conditions, domains: Sequence[Domain]) -> Conditions:
     )
 
 
-def _boundaries(own: RegionCondition, rest: LabelledRegions, domain: Numeric) -> Ints:
+def _boundaries(condition: RegionCondition, rest: LabelledRegions, domain: Numeric) -> Ints:
     """Every boundary that some region has on the side that is asked for: `from` a value where a region starts, not
     from the one behind where a region ends."""
-    first, last = rest.first[:, own.attribute], rest.last[:, own.attribute]
+    first, last = rest.first[:, condition.attribute], rest.last[:, condition.attribute]
     top = last_number(domain)
-    begins = np.unique(last[last < top] + 1 if own.negated else first[(first > 0) & (last <= top)])
+    begins = np.unique(last[last < top] + 1 if condition.negated else first[(first > 0) & (last <= top)])
     return np.stack([begins, np.full(len(begins), top)], axis=1)
 
 
-def _beyond(own: RegionCondition, begins: Ints, rows: LabelledRegions, domain: Numeric) -> Ints:
+def _beyond(condition: RegionCondition, begins: Ints, rows: LabelledRegions, domain: Numeric) -> Ints:
     """(n, labels) rows of regions that lie from each boundary on; or below it, or are missing numbers."""
-    first, last = rows.first[:, own.attribute], rows.last[:, own.attribute]
+    first, last = rows.first[:, condition.attribute], rows.last[:, condition.attribute]
     top = last_number(domain)
-    if own.negated:
+    if condition.negated:
         below = count_table(last[first <= top] + 1, rows.counts[first <= top], domain.size + 1).cumsum(axis=0)
         return np.asarray(below[begins] + rows.counts[first > top].sum(axis=0))
     present = last <= top
     return count_table(first[present], rows.counts[present], domain.size)[::-1].cumsum(axis=0)[::-1][begins]
 
 
-def _nodes_near(own: RegionCondition, domain: Taxonomy) -> Ints:
+def _nodes_near(condition: RegionCondition, domain: Taxonomy) -> Ints:
     """(n, 2) first and last codes of the node of a condition, those above it but the root, and those just below it."""
-    node = int(domain.lca(np.array([own.first]), np.array([own.last]))[0])
+    node = int(domain.lca(np.array([condition.first]), np.array([condition.last]))[0])
     nodes = np.flatnonzero(domain.parent == node).tolist()
     while node != domain.root:
         nodes.append(node)

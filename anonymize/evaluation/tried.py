@@ -35,7 +35,7 @@ class AttackPlan:
     max_excess: float | None = None
     targets: int = 2000
     seed: int = 0
-    progress: Progress = field(default=lambda stage, done, total: None)
+    progress: Progress = field(default=lambda stage, count, total: None)
 
 
 def scene_of(
@@ -45,8 +45,8 @@ def scene_of(
     that is not known."""
     attributes = people.table.attributes
     codes = people.codes()
-    own, others = slice(0, people.rows), slice(people.rows, None)
-    everybody = people_of(codes, values.people, own, row_of)
+    targets, others = slice(0, people.rows), slice(people.rows, None)
+    everybody = people_of(codes, values.people, targets, row_of)
     generator = np.random.default_rng(plan.seed)
     rows = [each.as_rows(attributes, coded) for each, coded in zip(releases, values.releases, strict=True)]
     present = np.arange(people.rows) if row_of is None else np.flatnonzero(row_of >= 0)
@@ -106,8 +106,8 @@ def tried(plan: AttackPlan, scene: Scene) -> dict[str, Any]:
     """The block `attacks`."""
     names, able = list(plan.attackers) or list(ATTACKERS), suited(scene)
     results, idle = [], []
-    for done, name in enumerate(names):
-        plan.progress("attack", done, len(names))
+    for index, name in enumerate(names):
+        plan.progress("attack", index, len(names))
         successes = ATTACKERS[name].attack(scene) if name in able else []
         results += [{"attacker": name, **success.block()} for success in successes]
         idle += [] if successes else [name]

@@ -141,7 +141,7 @@ def _frames(request: Request, table: Table, buckets: Bucketized, form: str, writ
                 yield texts.of(mixed).sorting()
         yield RankedColumn(np.maximum(buckets.group, 0), buckets.count)
 
-    done = 0
+    offset = 0
     for batch in pieces(request, table, passing, sorting, null):
         group = buckets.group[batch.rows]
         columns = {name: batch.frame[name] for name in passing}
@@ -150,8 +150,8 @@ def _frames(request: Request, table: Table, buckets: Bucketized, form: str, writ
         present = [columns[name].alias(name) for name in released if name in columns]
         written.add(batch.rows, group >= 0)
         yield pl.DataFrame([*present, pl.Series(buckets.name, group + 1)]).filter(pl.Series(group >= 0))
-        done += len(group)
-        request.progress("write", done, table.rows)
+        offset += len(group)
+        request.progress("write", offset, table.rows)
 
 
 def _sensitive_texts(table: Table) -> pl.Series:

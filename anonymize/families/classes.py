@@ -133,7 +133,7 @@ class ClassedDraft(Draft):
             files.table,
             measured.verdict,
             measured.by_weights,
-            beside.kept,
+            beside.distributions,
             beside.sizes,
         )
         return classed_blocks(facts)

@@ -161,7 +161,7 @@ def _frames(
             else:
                 yield held[name].sorting(template)
 
-    done = 0
+    offset = 0
     for batch in pieces(request, table, [name for name in released if name not in changed], sorting, null):
         frame = pl.DataFrame(
             [
@@ -171,8 +171,8 @@ def _frames(
         )
         written.add(batch.rows)
         yield frame
-        done += frame.height
-        request.progress("write", done, table.rows)
+        offset += frame.height
+        request.progress("write", offset, table.rows)
 
 
 def _warnings(request: Request, table: Table, distorted: Randomized, *, written: bool) -> list[str]:

@@ -61,12 +61,12 @@ def search(
     Raises DataError where the table lacks a value that is to be protected.
     """
     check_protected(table, requirements)
-    done = 0
+    searched = 0
 
     def progress(rows: int) -> None:
-        nonlocal done
-        done += rows
-        request.progress("search", done, table.rows)
+        nonlocal searched
+        searched += rows
+        request.progress("search", searched, table.rows)
 
     limit = suppression_limit(request.spec, table.rows)
     keep = request.save_recoding is not None

@@ -196,7 +196,9 @@ class _JointCounts:
             some = slice(start, min(start + TOGETHER, self.classes))
             after = [None if each is None else each.shares[each.of_class[some]] for each in filled]
             weights = self._weights[some, None]
-            shares = [self._counted(columns[i], some) if own is None else weights * own for i, own in enumerate(after)]
+            shares = [
+                self._counted(columns[i], some) if share is None else weights * share for i, share in enumerate(after)
+            ]
             for a, b in pairs:
                 joint[a, b] += np.asarray(after[a]).T @ shares[b]
         return joint

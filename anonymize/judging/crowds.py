@@ -59,8 +59,8 @@ def crowd_of_nodes(population: Population, levels: Sequence[int], leaves: Sequen
     a join.
     """
     columns, sizes = [], []
-    for axis, level, own in zip(population.axes, levels, leaves, strict=True):
-        both = np.concatenate((axis.at_level(level, axis.leaf_of(own)), axis.at_level(level, axis.leaves)))
+    for axis, level, column_leaves in zip(population.axes, levels, leaves, strict=True):
+        both = np.concatenate((axis.at_level(level, axis.leaf_of(column_leaves)), axis.at_level(level, axis.leaves)))
         columns.append(both)
         sizes.append(len(axis.wide.hierarchy.labels))
     keys = np.unique(mixed_radix(columns, sizes)[0], return_inverse=True)[1]

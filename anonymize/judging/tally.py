@@ -57,11 +57,11 @@ class Tally:
             return replace(self, counts=counts)
         return self._in_classes(counts, grouping.group, len(grouping.starts))
 
-    def subset(self, kept: Bools) -> Tally:
+    def subset(self, mask: Bools) -> Tally:
         """Some of the cells (m,); what they are compared with stays."""
-        histograms = {name: each.subset(kept) for name, each in self.histograms.items()}
-        members = None if self.members is None else self.members.subset(kept)
-        return replace(self, counts=self.counts[kept], histograms=histograms, members=members)
+        histograms = {name: each.subset(mask) for name, each in self.histograms.items()}
+        members = None if self.members is None else self.members.subset(mask)
+        return replace(self, counts=self.counts[mask], histograms=histograms, members=members)
 
     def _rows(self, labels: Integers, count: int) -> Ints:
         within = labels >= 0

@@ -89,12 +89,12 @@ class Groups:
         crowds = {path: Crowd(np.full(self.sizes.size, total), total) for path, total in populations.items()}
         return replace(self, crowds=crowds)
 
-    def subset(self, kept: NDArray[np.bool_]) -> Groups:
+    def subset(self, mask: NDArray[np.bool_]) -> Groups:
         """Some of the classes (C,), renumbered; what they are compared with stays."""
-        crowds = {path: replace(crowd, matched=crowd.matched[kept]) for path, crowd in self.crowds.items()}
-        histograms = {name: each.subset(kept) for name, each in self.histograms.items()}
-        members = None if self.members is None else self.members.subset(kept)
-        return Groups(self.sizes[kept], histograms, crowds, members)
+        crowds = {path: replace(crowd, matched=crowd.matched[mask]) for path, crowd in self.crowds.items()}
+        histograms = {name: each.subset(mask) for name, each in self.histograms.items()}
+        members = None if self.members is None else self.members.subset(mask)
+        return Groups(self.sizes[mask], histograms, crowds, members)
 
     def by_itself(self) -> Groups:
         """The same classes as the whole release: compared with what they are together."""

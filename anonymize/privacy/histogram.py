@@ -167,15 +167,15 @@ class Histogram:
             owners, codes, class_count, size, values=numbers, counts=self.counts[entries], whole=self.given
         )
 
-    def subset(self, kept: NDArray[np.bool_]) -> Histogram:
+    def subset(self, mask: NDArray[np.bool_]) -> Histogram:
         """The histogram of some of the classes (C,), renumbered; what they are compared with stays."""
-        entries = kept[self.classes]
-        owners = (np.cumsum(kept) - 1)[self.classes[entries]]
+        entries = mask[self.classes]
+        owners = (np.cumsum(mask) - 1)[self.classes[entries]]
         return Histogram(
             owners,
             self.codes[entries],
             self.counts[entries],
-            np.searchsorted(owners, np.arange(np.count_nonzero(kept) + 1)).astype(np.int64),
+            np.searchsorted(owners, np.arange(np.count_nonzero(mask) + 1)).astype(np.int64),
             None if self.values is None else self.values[entries],
             self.given,
         )

@@ -179,9 +179,9 @@ class Members:
         holdings = {name: replace(each, pairs=changed(each.pairs)) for name, each in self.holdings.items()}
         return Members(count, changed(self.units), holdings)
 
-    def subset(self, kept: Bools) -> Members:
+    def subset(self, mask: Bools) -> Members:
         """Some of the classes (count,), renumbered; what they are compared with stays."""
-        return self.merge(np.where(kept, np.cumsum(kept) - 1, -1), int(np.count_nonzero(kept)))
+        return self.merge(np.where(mask, np.cumsum(mask) - 1, -1), int(np.count_nonzero(mask)))
 
     def by_itself(self) -> Members:
         """The same classes as the whole release: compared with what they are together."""

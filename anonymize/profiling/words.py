@@ -23,9 +23,9 @@ def _listed() -> dict[str, frozenset[str]]:
     lists: dict[str, list[str]] = {}
     for line in Path(__file__).with_name("words.txt").read_text(encoding="utf-8").splitlines():
         if line.endswith(":"):
-            lists[line[:-1]] = own = []
+            lists[line[:-1]] = listed = []
         elif line.startswith("  "):
-            own += line.split()
+            listed += line.split()
     return {name: frozenset(words) for name, words in lists.items()}
 
 

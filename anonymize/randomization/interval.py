@@ -111,7 +111,7 @@ class Profiles:
     @cached_property
     def distortion(self) -> list[Floats]:
         """For each attribute (2, 2): from whether a row has a chosen value to whether it shows one."""
-        return [np.array([[1 - out, out], [1 - kept, kept]]) for out, kept in self.chances]
+        return [np.array([[1 - out, out], [1 - inside, inside]]) for out, inside in self.chances]
 
     @cached_property
     def inverses(self) -> list[Floats]:
@@ -211,14 +211,14 @@ def _ends(profiles: Profiles, tail: float) -> tuple[float, float]:
     return low, high
 
 
-def _end(kept: Callable[[float], bool], inside: float, outside: float) -> float:
-    """Where, on the way from a count that is kept to the last one that there is, counts begin to be refuted."""
-    if kept(outside):
+def _end(possible: Callable[[float], bool], inside: float, outside: float) -> float:
+    """Where, on the way from a possible count to the last one that there is, counts begin to be refuted."""
+    if possible(outside):
         return outside
     start = inside
     for _ in range(HALVINGS):
         if abs(outside - inside) <= PRECISE * max(1.0, abs(inside - start)):
             break
         middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if kept(middle) else (inside, middle)
+        inside, outside = (middle, outside) if possible(middle) else (inside, middle)
     return outside

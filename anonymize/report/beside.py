@@ -20,10 +20,10 @@ from anonymize.table import Table
 
 @dataclass(frozen=True)
 class Beside:
-    """Marginals and associations (`kept`), which nobody reads where there is no report; and how many classes of each
-    size the input has."""
+    """Marginals and associations (`distributions`), which nobody reads where there is no report; and how many classes
+    of each size the input has."""
 
-    kept: Mapping[str, Any]
+    distributions: Mapping[str, Any]
     sizes: Sizes
 
     @classmethod
@@ -31,5 +31,5 @@ class Beside:
         """Those of a release that nobody else may read the report of."""
         smallest = max(required_k(requirements), SMALLEST)
         values = request.show_values
-        kept = fidelity(table, released, request.spec, smallest, values=values) if request.reports else {}
-        return cls(kept, sizes_before(table))
+        distributions = fidelity(table, released, request.spec, smallest, values=values) if request.reports else {}
+        return cls(distributions, sizes_before(table))

@@ -41,7 +41,7 @@ class ReleaseFacts:
     verdict: Verdict
     by_weights: Mapping[str, Any] = field(default_factory=dict)
     """What sampling weights add to the block `risk`."""
-    kept: Mapping[str, Any] = field(default_factory=dict)
+    distributions: Mapping[str, Any] = field(default_factory=dict)
     """Marginals and associations, before and after."""
     sizes: Sizes | None = None
     """How many classes of each size the input has, where they have been counted."""
@@ -50,14 +50,14 @@ class ReleaseFacts:
 @dataclass(frozen=True)
 class Blocks:
     """The blocks of a report that depend on the family of the release. `measured`: as `verdict_blocks` makes them.
-    `kept`: what is left of the distributions. `released`: the columns that each quasi-identifier became."""
+    `distributions`: what is left of the distributions. `released`: the columns that each quasi-identifier became."""
 
     output: dict[str, Any]
     measured: dict[str, Any]
     utility: dict[str, Any]
     recoding: dict[str, Any]
     warnings: list[str]
-    kept: Mapping[str, Any] = field(default_factory=dict)
+    distributions: Mapping[str, Any] = field(default_factory=dict)
     released: Mapping[str, Sequence[str]] = field(default_factory=dict)
     labelled: bool = False
     sizes: Sizes | None = None
@@ -77,7 +77,7 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
         utility=_with_bound(facts, utility(_view(facts))),
         recoding=with_heights(facts.table.attributes, facts.recoding.summary()),
         warnings=_warnings(facts),
-        kept=facts.kept,
+        distributions=facts.distributions,
         released={
             each.name: [column.name for column in released.columns_of(each.name)] for each in facts.table.attributes
         },
@@ -121,7 +121,7 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
         "settings": settings(request.spec),
         **_with_before(blocks, table),
         "utility": blocks.utility,
-        **blocks.kept,
+        **blocks.distributions,
         "recoding": recoding,
         "codebook": codebook(request.spec, table.columns, blocks.released, labels=blocks.labelled),
         "timing": clock.timing(),

@@ -186,8 +186,8 @@ def _chapters(report: Report) -> Iterator[Chapter]:
     for section in sections(dict(report)):
         pictures = tuple(illustrated.get(section.title, _none)(report))
         yield Chapter(section.title, INTROS.get(section.title, ""), pictures, section)
-    kept = (("Marginals", _marginals, _unbinned(report)), ("Associations", _associations, None))
-    for title, draw, table in kept:
+    chapters = (("Marginals", _marginals, _unbinned(report)), ("Associations", _associations, None))
+    for title, draw, table in chapters:
         if (pictures := tuple(draw(report))) or table:
             yield Chapter(title, INTROS[title], pictures, table)
     yield from _settings(report)

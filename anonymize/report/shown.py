@@ -65,7 +65,7 @@ class ShownClasses:
     def utility(self, k: int) -> dict[str, Any]:
         """The block `utility`: totals are null where an attribute's costs are."""
         sizes, suppressed, spec = self._sizes, self._suppressed, self.published.spec
-        rows, kept = int(sizes.sum()), sizes[~suppressed]
+        rows, shown_sizes = int(sizes.sum()), sizes[~suppressed]
         hidden = int(sizes[suppressed].sum())
         weight = {name: attribute.weight for name, attribute in spec.quasi_identifiers.items()}
         ncp = {name: _total(costs.ncp, sizes) for name, costs in self.costs.items()}
@@ -75,8 +75,8 @@ class ShownClasses:
             "gcp": _over(_sum(ncp.values()), cells),
             "ncp": _sum(ncp.values()),
             "ncp_weighted": _sum(None if cost is None else cost * weight[name] for name, cost in ncp.items()),
-            "discernibility": int((kept**2).sum()) + rows * hidden,
-            "c_avg": float(kept.sum()) / (len(kept) * k) if len(kept) else None,
+            "discernibility": int((shown_sizes**2).sum()) + rows * hidden,
+            "c_avg": float(shown_sizes.sum()) / (len(shown_sizes) * k) if len(shown_sizes) else None,
             "loss": _over(_sum(loss.values()), cells),
             "suppression": hidden / rows if rows else 0.0,
             "attributes": {

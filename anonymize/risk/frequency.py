@@ -72,7 +72,8 @@ class TextFrequencySet:
         codes = [rows[f"c{number}"].to_numpy() for number in range(len(names))]
         if normalize:
             codes = [
-                _tidy(own, column_categories, wild) for own, column_categories in zip(codes, categories, strict=True)
+                _tidy(column_codes, column_categories, wild)
+                for column_codes, column_categories in zip(codes, categories, strict=True)
             ]
         columns = _by_attribute(codes, [len(columns) for columns in attributes])
         weights = None if weight is None else rows["weight"].to_numpy()

@@ -65,7 +65,7 @@ class Subjects:
             weights[..., self.missing] = -np.inf
         return weights
 
-    def known(self) -> Ints:
+    def of_original(self) -> Ints:
         """(count,) the most frequent value of each combination in the original."""
         return self.most_frequent(self.groups, self.values.astype(np.int64), np.ones(len(self.values)))
 
@@ -73,8 +73,8 @@ class Subjects:
         """(count,) the value of each combination that weighs most, the first of several, given the combination, the
         value and the weight of entries (m,) in any order; that of everybody for a combination without entries."""
         if self.missing is not None:
-            kept = values != self.missing
-            groups, values, weights = groups[kept], values[kept], weights[kept]
+            present = values != self.missing
+            groups, values, weights = groups[present], values[present], weights[present]
         guesses = self.everybody(np.bincount(values, weights, self.size).astype(np.float64))
         if not len(groups):
             return guesses
@@ -94,7 +94,7 @@ def _compared(people: Subjects, guesses: Ints, totals: Floats) -> Guesses:
     return {
         "success": people.right(guesses),
         "baseline": people.right(people.everybody(totals)),
-        "original": people.right(people.known()),
+        "original": people.right(people.of_original()),
     }
 
 

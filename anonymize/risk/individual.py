@@ -106,11 +106,11 @@ def estimate(frequency: TextFrequencySet, threshold: float, *, wildcard: bool = 
     """
     assert frequency.weights is not None
     counts, weights = _matched(frequency) if wildcard else (frequency.counts, frequency.weights)
-    own, total = frequency.counts, frequency.rows
+    in_sample, total = frequency.counts, frequency.rows
     if not total:
         return Estimate(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     risks = individual_risk(counts, weights)
-    expected = math.fsum(risks * own)
+    expected = math.fsum(risks * in_sample)
     return Estimate(
         rows=total,
         population=math.fsum(frequency.weights),
@@ -118,5 +118,5 @@ def estimate(frequency: TextFrequencySet, threshold: float, *, wildcard: bool = 
         individual_max=float(risks.max()),
         individual_mean=expected / total,
         expected=expected,
-        records_at_risk=int(own[risks > threshold].sum()) / total,
+        records_at_risk=int(in_sample[risks > threshold].sum()) / total,
     )

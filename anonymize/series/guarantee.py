@@ -32,8 +32,8 @@ SIZE = "k-anonymity"
 
 def per_class(requirements: Iterable[Requirement], k: int) -> tuple[Requirement, ...]:
     """What groups have to meet: k people, and every model that says something of each class."""
-    kept = [each for each in requirements if not MODELS[each.model].asks_table(each.parameters)]
-    return (Requirement(SIZE, None, SizeOfClasses(k=k)), *(each for each in kept if each.model != SIZE))
+    per_class = [each for each in requirements if not MODELS[each.model].asks_table(each.parameters)]
+    return (Requirement(SIZE, None, SizeOfClasses(k=k)), *(each for each in per_class if each.model != SIZE))
 
 
 def about_table(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
@@ -137,7 +137,7 @@ def _earlier(
         values = [_values(state, number, column.name)[whose[1]] for column in columns]
         if compares or not any(_same(there, values, *before) for before in judged):
             judged.append((there, values))
-            then = [_then(state, number, column, own, there) for column, own in zip(columns, values, strict=True)]
+            then = [_then(state, number, column, codes, there) for column, codes in zip(columns, values, strict=True)]
             sensitive, wholes = zip(*then, strict=True)
             judge = EarlierJudge(replace(table, sensitive=sensitive, units=None), about, everybody=wholes)
             earlier.append(Earlier(there, judge))

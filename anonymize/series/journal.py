@@ -36,7 +36,7 @@ class _Step:
     sha256: str = ""
 
     @property
-    def done(self) -> bool:
+    def in_place(self) -> bool:
         return self._is_at(self.target)
 
     @property
@@ -60,7 +60,7 @@ class _Step:
         """Removes what it made; a file that it replaced cannot come back, and is left replaced."""
         with suppress(FileNotFoundError):
             os.unlink(self.part)
-        if self.done and not self.replaces:
+        if self.in_place and not self.replaces:
             os.unlink(self.target)
 
 
@@ -94,7 +94,7 @@ class Journal:
             for output in outputs:
                 output.commit()
         except BaseException:
-            if not steps[-1].done:
+            if not steps[-1].in_place:
                 for output in outputs:
                     output.retract()
             raise
@@ -117,9 +117,9 @@ class Journal:
             raise WriteError(f"{self.path}: the journal of an interrupted run cannot be read: {why}") from None
         sealed = bool(steps) and all(step.sha256 for step in steps)
         with _writing(self.path):
-            if sealed and all(step.done or step.possible for step in steps):
+            if sealed and all(step.in_place or step.possible for step in steps):
                 for step in steps:
-                    if not step.done:
+                    if not step.in_place:
                         step.do()
             else:
                 for step in steps:

@@ -105,7 +105,7 @@ class Night:
     stack: ExitStack
     base: State = field(init=False)
     person: pl.Series = field(init=False)
-    kept: pl.DataFrame | None = field(init=False, default=None)
+    departed: pl.DataFrame | None = field(init=False, default=None)
     again: SeriesRelease | None = field(init=False, default=None)
     tonight: Tonight = field(init=False)
     classes: SeriesClasses = field(init=False)
@@ -132,13 +132,13 @@ class Night:
         self._settle_what_is_asked(replace(self.request, spec=spec), source)
         present = pseudonyms(spec, source, self.base.person, self.key)
         rows = self.base.rows
-        kept = None if rows is None else rows.filter(~pl.col("person").is_in(present.implode()))
-        if kept is None or not kept.height:
+        departed = None if rows is None else rows.filter(~pl.col("person").is_in(present.implode()))
+        if departed is None or not departed.height:
             self.person = present
             return source
-        self.kept, self.person = kept, present.append(kept["person"])
+        self.departed, self.person = departed, present.append(departed["person"])
         inputs = [release.input.sha256 for release in self.base.releases]
-        return self.stack.enter_context(continued(source, self.base.person, kept, inputs))
+        return self.stack.enter_context(continued(source, self.base.person, departed, inputs))
 
     def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
         """Classes of histories, and of newcomers as the algorithm has them."""
@@ -148,7 +148,7 @@ class Night:
             self._settle_what_is_asked(request, table.source)
             self.person = pseudonyms(request.spec, table.source, self.base.person, self.key)
         earlier = self.base if self.base.releases else None
-        self.tonight = Tonight.of(self.person, earlier, 0 if self.kept is None else self.kept.height)
+        self.tonight = Tonight.of(self.person, earlier, 0 if self.departed is None else self.departed.height)
         self.reserve = reserve_of(
             request.spec.series.reserve, earlier, self.k, deferred=request.spec.series.departures == DEFERRED
         )
@@ -228,7 +228,7 @@ class Night:
             return state
         cells = cells_of(draft.request.spec, draft.table.source)
         released = np.asarray(draft.released.class_of >= 0)
-        rows = next_rows(cells, self.person, released, len(self.base.releases), self.kept)
+        rows = next_rows(cells, self.person, released, len(self.base.releases), self.departed)
         state = replace(state, rows=rows, rows_before=self.base.rows)
         self.counts |= {"told_by_values": told_by_values(state, self.k)} if self.base.releases else {}
         return replace(state, releases=(*state.releases[:-1], replace(state.releases[-1], people=self.counts)))
@@ -237,7 +237,7 @@ class Night:
         request, table = self.request, draft.table
         link = None if request.save_link is None else os.path.abspath(request.save_link)
         name = FRAME if temporary.is_own(table.source.name) else table.source.name
-        source = TableFile(name, table.source.sha256, table.rows - self.tonight.kept)
+        source = TableFile(name, table.source.sha256, table.rows - self.tonight.departed)
         return SeriesRelease(
             path=os.path.abspath(request.output),
             sha256=files.table.sha256,

@@ -55,17 +55,17 @@ def pseudonyms(spec: Spec, source: Source, names: Sequence[str], key: Key) -> pl
 
 @dataclass(frozen=True)
 class Tonight:
-    """The people of a night's input, row by row, and behind them, in as many rows as are `kept`, people who are not in
-    it any more and were in the last release. `person` (rows,) Binary. `position` (rows,): where each is in the state's
+    """The people of a night's input, row by row, and behind them the `departed`, one row each: people who are not in it
+    any more and were in the last release. `person` (rows,) Binary. `position` (rows,): where each is in the state's
     people, below 0 for who is not there. `history` (rows,): the history of each up to now."""
 
     person: pl.Series
     position: Ints
     history: Ints
-    kept: int = field(default=0, kw_only=True)
+    departed: int = field(default=0, kw_only=True)
 
     @classmethod
-    def of(cls, person: pl.Series, state: State | None, kept: int = 0) -> Tonight:
+    def of(cls, person: pl.Series, state: State | None, departed: int = 0) -> Tonight:
         """Those of a table, looked up in the state; None: at the first release nobody is known."""
         if state is None:
             none = np.full(len(person), -1, np.int64)
@@ -74,7 +74,7 @@ class Tonight:
         looked_up = person.alias("person").to_frame().join(positions, on="person", how="left", maintain_order="left")
         position = looked_up["position"].cast(pl.Int64).fill_null(-1).to_numpy()
         history = np.where(position < 0, NEVER, state.history_of[position])
-        return cls(person, position, history, kept=kept)
+        return cls(person, position, history, departed=departed)
 
     @cached_property
     def newcomers(self) -> Bools:
@@ -84,4 +84,4 @@ class Tonight:
     @cached_property
     def gone(self) -> Bools:
         """(rows,) whether each is about somebody who is not in the input any more."""
-        return np.arange(len(self.person)) >= len(self.person) - self.kept
+        return np.arange(len(self.person)) >= len(self.person) - self.departed

@@ -123,7 +123,7 @@ def joined(partitions: Sequence[Partition]) -> Partition:
 
 def without_rows(partition: Partition, dropped: NDArray[np.bool_]) -> Partition:
     """The classes without some rows (rows of the table,)."""
-    kept = ~dropped[partition.order]
-    labels = partition.labels[kept]
+    staying = ~dropped[partition.order]
+    labels = partition.labels[staying]
     sizes = np.bincount(labels, minlength=partition.count)
-    return Partition.of_blocks([partition.order[kept]], [sizes[sizes > 0]])
+    return Partition.of_blocks([partition.order[staying]], [sizes[sizes > 0]])

@@ -73,8 +73,8 @@ class Attendance:
         longer, history_of = carried_on(base.histories, here["history"].to_numpy(), class_of)
         values, columns = {}, []
         for index, (name, texts) in enumerate(base.values.items()):
-            own = next(column for column in table.sensitive if column.name == name)
-            values[name], codes = released_codes(texts, own)
+            sensitive = next(column for column in table.sensitive if column.name == name)
+            values[name], codes = released_codes(texts, sensitive)
             released = pl.select(pl.when(pl.Series(class_of >= 0)).then(codes.gather(row))).to_series()
             columns.append(released.alias(value_column(number, index)))
         people = here.drop("row").with_columns(pl.Series("history", history_of, pl.UInt32), *columns)

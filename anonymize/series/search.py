@@ -131,9 +131,9 @@ class NightSearch:
     @cached_property
     def with_reserve(self) -> tuple[Requirement, ...]:
         """What the algorithm has to meet."""
-        kept = self.requirements if self.state is None else self.guarantee.requirements
-        size, *others = per_class(kept, self.k + self.reserve)
-        of_table = [each for each in kept if each not in self.guarantee.requirements and each.model != size.model]
+        required = self.requirements if self.state is None else self.guarantee.requirements
+        size, *others = per_class(required, self.k + self.reserve)
+        of_table = [each for each in required if each not in self.guarantee.requirements and each.model != size.model]
         return (size, *others, *of_table)
 
     @cached_property

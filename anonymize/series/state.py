@@ -122,8 +122,8 @@ class State:
         members = {_ABOUT: json.dumps(about, ensure_ascii=False, indent=1).encode(), _PEOPLE: _parquet(self.people)}
         columns = {f"release_{number}": self.histories[:, number] for number in range(self.histories.shape[1])}
         members[_HISTORIES] = _parquet(pl.DataFrame(columns))
-        kept = {_ROWS: self.rows, _ROWS_BEFORE: self.rows_before}
-        members |= {name: _parquet(frame) for name, frame in kept.items() if frame is not None}
+        frames = {_ROWS: self.rows, _ROWS_BEFORE: self.rows_before}
+        members |= {name: _parquet(frame) for name, frame in frames.items() if frame is not None}
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w") as archive:
             for name, content in members.items():
@@ -171,7 +171,7 @@ def _state(content: bytes) -> State:
     if (about["format"], about["format_version"]) != (FORMAT, FORMAT_VERSION):
         raise ValueError
     people = pl.read_parquet(members[_PEOPLE])
-    kept = (pl.read_parquet(members[name]) if name in members else None for name in (_ROWS, _ROWS_BEFORE))
+    frames = (pl.read_parquet(members[name]) if name in members else None for name in (_ROWS, _ROWS_BEFORE))
     histories = pl.read_parquet(members[_HISTORIES])
     state = State(
         key=about["key"],
@@ -183,8 +183,8 @@ def _state(content: bytes) -> State:
         releases=tuple(_release(each) for each in about["releases"]),
         people=people,
         histories=histories.to_numpy().astype(np.int32).reshape(histories.height, -1),
-        rows=next(kept),
-        rows_before=next(kept),
+        rows=next(frames),
+        rows_before=next(frames),
         series=about.get("series", ""),
     )
     _check(state)

@@ -43,31 +43,31 @@ def cells_of(spec: Spec, source: Source) -> pl.DataFrame:
 
 
 def next_rows(
-    cells: pl.DataFrame, person: pl.Series, released: Bools, number: int, kept: pl.DataFrame | None
+    cells: pl.DataFrame, person: pl.Series, released: Bools, number: int, departed: pl.DataFrame | None
 ) -> pl.DataFrame:
     """Those who are `released` (rows,) at release `number`. `cells`: of all rows, of which the last are of people
-    who were `kept`."""
+    who have `departed`."""
     row_numbers = pl.int_range(cells.height, dtype=pl.UInt32, eager=True).alias("row")
     night = pl.repeat(number, cells.height, dtype=pl.UInt32, eager=True).alias("release")
     frame = pl.DataFrame([person.alias("person"), night, row_numbers]).hstack(cells)
-    if kept is not None:
-        others = kept.select(list(KEYS)).hstack(cells.tail(kept.height))
-        frame = pl.concat([frame.head(frame.height - kept.height), others])
+    if departed is not None:
+        others = departed.select(list(KEYS)).hstack(cells.tail(departed.height))
+        frame = pl.concat([frame.head(frame.height - departed.height), others])
     return frame.filter(pl.Series(released)).sort("person")
 
 
 @contextmanager
-def continued(source: Source, naming: Sequence[str], kept: pl.DataFrame, inputs: Sequence[str]) -> Iterator[Source]:
+def continued(source: Source, naming: Sequence[str], departed: pl.DataFrame, inputs: Sequence[str]) -> Iterator[Source]:
     """A checked source with people behind it who are not in it, as a copy without a name, as long as the block; it is
     called what the source is, and has its hash. They are named by their pseudonyms, in hexadecimal digits. `inputs`:
     the hash of the input of each release.
 
     Raises DataError where columns are not of the types that they were of, WriteError where there is no room.
     """
-    named = kept["person"].bin.encode("hex")
-    columns = [named.alias(name) if name in naming else _column(source, name, kept) for name in source.columns]
+    named = departed["person"].bin.encode("hex")
+    columns = [named.alias(name) if name in naming else _column(source, name, departed) for name in source.columns]
     texts = [column(name).cast(pl.String) if name in naming else column(name) for name in source.columns]
-    earlier = tuple((inputs[number], row) for number, row in kept.select("release", "row").iter_rows())
+    earlier = tuple((inputs[number], row) for number, row in departed.select("release", "row").iter_rows())
     both_tables = pl.concat([source.scan().select(texts), pl.LazyFrame(columns)])
     try:
         with copied(both_tables, source) as path:
@@ -80,13 +80,13 @@ def continued(source: Source, naming: Sequence[str], kept: pl.DataFrame, inputs:
         raise WriteError(f"the input cannot be copied to a temporary file: {reason(error)}") from None
 
 
-def _column(source: Source, name: str, kept: pl.DataFrame) -> pl.Series:
+def _column(source: Source, name: str, departed: pl.DataFrame) -> pl.Series:
     """What a column has for people who are not in the source; missing where it had none then."""
     kind = source.schema[name]
-    if f"{_CELL}{name}" not in kept.columns:
-        return pl.Series(name, [None] * kept.height, dtype=kind)
+    if f"{_CELL}{name}" not in departed.columns:
+        return pl.Series(name, [None] * departed.height, dtype=kind)
     try:
-        return kept[f"{_CELL}{name}"].cast(kind).alias(name)
+        return departed[f"{_CELL}{name}"].cast(kind).alias(name)
     except pl.exceptions.PolarsError:
         message = f"column {name!r} is of another type than it was of at earlier releases"
         raise DataError(Problem(message, source.name)) from None

@@ -74,9 +74,9 @@ def unknown_key(path: KeyPath, keys: Iterable[str]) -> Fault:
     return Fault(path, f"unknown key `{path[-1]}`{_within(path[:-1])}", hint, at_key=True)
 
 
-def nearest_or_all(name: object, known: Iterable[str]) -> str | None:
+def nearest_or_all(name: object, accepted: Iterable[str]) -> str | None:
     """A hint with the nearest known name, or with all of them."""
-    names = tuple(known)
+    names = tuple(accepted)
     return nearest(name, names) or (f"known: {', '.join(names)}" if names else None)
 
 

@@ -96,11 +96,11 @@ def _tidied(node: Any) -> Any:
         return [_tidied(item) for item in node]
     if not isinstance(node, dict):
         return node
-    kept = {key: value for key, value in node.items() if key != "title" and (key, value) != ("default", None)}
-    named = {key: {k: _tidied(v) for k, v in kept.pop(key).items()} for key in ("$defs", "properties") if key in kept}
-    forms = [form for form in kept.pop("anyOf", ()) if form != {"type": "null"}]
+    keys = {key: value for key, value in node.items() if key != "title" and (key, value) != ("default", None)}
+    named = {key: {k: _tidied(v) for k, v in keys.pop(key).items()} for key in ("$defs", "properties") if key in keys}
+    forms = [form for form in keys.pop("anyOf", ()) if form != {"type": "null"}]
     if len(forms) == 1:
-        kept |= forms[0]
+        keys |= forms[0]
     elif forms:
-        kept["anyOf"] = forms
-    return {key: _tidied(value) for key, value in kept.items()} | named
+        keys["anyOf"] = forms
+    return {key: _tidied(value) for key, value in keys.items()} | named

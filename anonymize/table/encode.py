@@ -299,8 +299,8 @@ class UniquenessSample:
     def add(self, batch: pl.DataFrame) -> None:
         """Takes the next rows."""
         hashes = batch[self._key].to_numpy()
-        kept = hashes[(hashes & self._mask) == 0]
-        self._sample = np.concatenate([self._sample, kept[~np.isin(kept, self._missing)]])
+        sampled = hashes[(hashes & self._mask) == 0]
+        self._sample = np.concatenate([self._sample, sampled[~np.isin(sampled, self._missing)]])
         while len(self._sample) > self.LIMIT and self._mask < 1 << 63:
             self._mask = self._mask * np.uint64(2) + np.uint64(1)
             self._sample = self._sample[(self._sample & self._mask) == 0]

@@ -25,10 +25,10 @@ def grouped(problems: Iterable[tuple[str, Problem]]) -> list[Problem]:
         message = re.sub(r"\d+( values are| value is)?", "#", problem.message.replace(repr(name), ""))
         alike.setdefault((problem.file, message, problem.hint), []).append((name, problem))
     merged: list[Problem] = []
-    for own in alike.values():
-        (_, first), *more = own
-        if len(own) <= FEW:
-            merged += [problem for _, problem in own]
+    for rows_alike in alike.values():
+        (_, first), *more = rows_alike
+        if len(rows_alike) <= FEW:
+            merged += [problem for _, problem in rows_alike]
         else:
             names = ", ".join(name for name, _ in more)
             merged.append(replace(first, message=f"{first.message}; the like in {len(more)} more columns: {names}"))

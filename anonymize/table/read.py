@@ -280,8 +280,8 @@ def _targets(
     spec: Spec, kinds: Mapping[str, Kind], attributes: Sequence[Attribute], encoders: Mapping[str, Encoder]
 ) -> tuple[TargetColumn, ...]:
     """The targets of the workload, in its order."""
-    own = {attribute.name: as_target(attribute) for attribute in attributes if attribute.name in kinds}
-    return tuple(own.get(name) or _coded(TargetColumn, spec, name, encoders[name]) for name in kinds)
+    targets = {attribute.name: as_target(attribute) for attribute in attributes if attribute.name in kinds}
+    return tuple(targets.get(name) or _coded(TargetColumn, spec, name, encoders[name]) for name in kinds)
 
 
 def as_target(attribute: Attribute) -> TargetColumn:
@@ -301,8 +301,8 @@ def _sensitive(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn:
         names, tree = tuple(domain.leaf_text()), Generalization.plain(domain)
         return SensitiveColumn(name, codes, domain.size, domain.missing, None, names, tree)
     numbers, codes, missing = encoder.encode()
-    own = Numeric(name, numbers, None if missing is None else spec.input.missing_text)
-    return SensitiveColumn(name, *_of_numbers(spec, numbers, codes, missing), _generalize(spec, definition, own)())
+    numeric = Numeric(name, numbers, None if missing is None else spec.input.missing_text)
+    return SensitiveColumn(name, *_of_numbers(spec, numbers, codes, missing), _generalize(spec, definition, numeric)())
 
 
 def _coded(kind: type[Column], spec: Spec, name: str, encoder: Encoder) -> Column:

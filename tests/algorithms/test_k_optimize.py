@@ -214,7 +214,7 @@ def test_the_bound_is_below_every_set_at_every_step(table: Table, wanted: Any, r
     known = BestSplits()
     problem = problem_of(table, wanted, limit, kind)
     tree = SplitTree(np.ones(problem.splits.count, np.bool_), known)  # without the local search
-    while not tree.done:
+    while not tree.finished:
         assert tree.bound is not None and (least is None or tree.bound <= least)
         tree.round(lambda tasks: [explore(problem, task) for task in tasks], nodes=1)
     assert known.cost == least

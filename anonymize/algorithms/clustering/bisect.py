@@ -152,18 +152,18 @@ def _assign_one(penalty: Penalty, codes: Corners, corners: Corners, join: Join) 
     rows = codes.shape[1]
     side = np.zeros(rows, np.bool_)
     low, high = corners.copy(), corners.copy()
-    sizes, done, ahead = [1, 1], 0, AHEAD[0]
-    while done < rows:
-        row = codes[:, None, done : done + ahead]
+    sizes, assigned, ahead = [1, 1], 0, AHEAD[0]
+    while assigned < rows:
+        row = codes[:, None, assigned : assigned + ahead]
         lows, highs = np.minimum(low[:, :, None], row), np.maximum(high[:, :, None], row)
         taken = _take(penalty(lows, highs), penalty(low, high), sizes, join)
-        side[done : done + len(taken)] = taken
+        side[assigned : assigned + len(taken)] = taken
         for group in (0, 1):
-            joined = codes[:, done : done + len(taken)][:, taken == group]
+            joined = codes[:, assigned : assigned + len(taken)][:, taken == group]
             low[:, group] = np.minimum(low[:, group], joined.min(axis=1, initial=FARTHEST))
             high[:, group] = np.maximum(high[:, group], joined.max(axis=1, initial=0))
         ahead = AHEAD[0] if len(taken) < row.shape[2] else min(2 * ahead, AHEAD[1])
-        done += len(taken)
+        assigned += len(taken)
     return side
 
 

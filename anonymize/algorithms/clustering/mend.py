@@ -92,9 +92,9 @@ def _tried(partition: Partition, groups: Ints, near: Ints, met: Met) -> Ints:
             break
         mends = _unions_meet(partition, np.repeat(groups[left], tried.shape[1]), tried.ravel(), met)
         mends = mends.reshape(tried.shape)
-        done, first = mends.any(axis=1), mends.argmax(axis=1)
-        choice[left[done]] = tried[done, first[done]]
-        left, begin = left[~done], end
+        mended, first = mends.any(axis=1), mends.argmax(axis=1)
+        choice[left[mended]] = tried[mended, first[mended]]
+        left, begin = left[~mended], end
     return choice
 
 

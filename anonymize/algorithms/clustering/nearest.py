@@ -128,4 +128,4 @@ def _blocks(penalty: Penalty, boxes: GroupBoxes) -> Partition:
     )
     everyone = np.arange(boxes.count, dtype=np.uint32)
     rule = RULES["widest"](domains=list(penalty.domains), weights=list(penalty.weights), minimum=BLOCK, relaxed=False)
-    return grow(Batch.whole(everyone, columns, ()), rule, None, 1, lambda done: None)
+    return grow(Batch.whole(everyone, columns, ()), rule, None, 1, lambda rows: None)

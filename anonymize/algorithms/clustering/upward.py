@@ -27,12 +27,12 @@ def bottom_up(
     `progress` is called with the number of further rows that are in groups of k. The result is the same for any number
     of threads.
     """
-    partition, done = split_large(penalty, codes, equal_rows(codes), k), 0
+    partition, progressed = split_large(penalty, codes, equal_rows(codes), k), 0
     while True:
         small = partition.sizes < k
         reached = int(partition.sizes[~small].sum())
-        progress(max(reached - done, 0))
-        done = max(reached, done)
+        progress(max(reached - progressed, 0))
+        progressed = max(reached, progressed)
         if not small.any() or partition.count == 1:
             return partition
         partition = split_large(penalty, codes, _merged(penalty, codes, partition, k, threads), k)

@@ -69,7 +69,7 @@ class _Doll(NamedTuple):
 
 @dataclass
 class StringJoin:
-    """The joined search. `gain`: of the best string that is `known` to be safe, -inf where there is none. `accept`:
+    """The joined search. `gain`: of the `best` string that is known to be safe, -inf where there is none. `accept`:
     whether a string is safe, to be asked of those that may become the best. `report`: is told the place that the dolls
     have come to, and what any string can gain at the most."""
 
@@ -79,10 +79,10 @@ class StringJoin:
     gain: float
     accept: Callable[[Partial], bool]
     report: Callable[[int, float], None]
-    known: Partial = ()
+    best: Partial = ()
     subsets: list[StringSubset] = field(default_factory=list)
     work: int = 0
-    done: bool = False
+    proved: bool = False
     bound: float = float("inf")
 
     def run(self) -> None:
@@ -106,7 +106,7 @@ class StringJoin:
             floor = max(bounds[place + 1], self._inside(place))
             doll = _Doll(place, floor, tuple(bounds), safe=False)
             outcome = self._solve(pool, doll, worth=last * self.faces.distinct > WORTH)
-            if not outcome.done:
+            if not outcome.complete:
                 return
             bounds[place], last = outcome.gain, outcome.work
             self._take(outcome)
@@ -116,23 +116,23 @@ class StringJoin:
             doll = _Doll(place, self.gain, tuple(bounds), safe=True)
             outcome = self._solve(pool, doll, worth=last * self.faces.distinct > WORTH)
             self._take(outcome)
-            if not outcome.done:
+            if not outcome.complete:
                 return
-        self.done = True
+        self.proved = True
         self._tell(0, self.gain)
 
     def _take(self, outcome: Outcome) -> None:
         """The best string of a doll, where it is safe, may be the best of all."""
         if outcome.best is not None and outcome.gain > self.gain + EQUAL and self.accept(outcome.best):
-            self.known, self.gain = outcome.best, outcome.gain
+            self.best, self.gain = outcome.best, outcome.gain
 
     def _solve(self, pool: Workers, doll: _Doll, *, worth: bool) -> Outcome:
         """The best string of a doll, round by round."""
-        best, floor, before, done = None, doll.floor, self.work, True
+        best, floor, before, complete = None, doll.floor, self.work, True
         for branches in rounds(branched(self.gains, doll.place)):
             left = self.limits.work - self.work
-            done = left > 0 and not self.limits.late
-            if not done:
+            complete = left > 0 and not self.limits.late
+            if not complete:
                 break
             tasks = [
                 DollBranch(each, spot, floor, doll.bounds, doll.safe, left, self.limits.until)
@@ -143,10 +143,10 @@ class StringJoin:
             for outcome in outcomes:
                 if outcome.best is not None and outcome.gain > floor + EQUAL:
                     best, floor = outcome.best, outcome.gain
-            done = all(each.done for each in outcomes)
-            if not done:
+            complete = all(each.complete for each in outcomes)
+            if not complete:
                 break
-        return Outcome(best, floor, self.work - before, done)
+        return Outcome(best, floor, self.work - before, complete)
 
     def _most(self, place: int, bounds: Sequence[float]) -> float:
         """What the attributes from a place on can gain at the most, given what those after it can."""
@@ -156,7 +156,7 @@ class StringJoin:
         """What the best known string gains by the attributes from a place on: with the others at their roots, it is
         not hopeless."""
         inner = set(self.gains.order[place:])
-        return self.gains.total(tuple((index, level) for index, level in self.known if index in inner))
+        return self.gains.total(tuple((index, level) for index, level in self.best if index in inner))
 
     def _outside(self, place: int) -> float:
         """What the attributes from a place on can gain at the most by the subsets alone, where they are whole ones."""
@@ -223,7 +223,7 @@ def _doll_alone(diver: Diver, gains: Gains, place: int, bounds: Sequence[float],
     floor = bounds[place + 1]
     for each, spot in branched(gains, place):
         outcome = diver.dive(DollBranch(each, spot, floor, tuple(bounds), False, WORTH, until))
-        if not outcome.done:
+        if not outcome.complete:
             return bounds[place]
         floor = outcome.gain
     return floor
@@ -288,19 +288,19 @@ class Distributed:
         )
 
     @property
-    def done(self) -> bool:
+    def proved(self) -> bool:
         """Whether the best string is proved."""
-        return self.join.done
+        return self.join.proved
 
     def run(self) -> None:
         """Searches from the best string that is known, or from the top of the lattice if that is safe."""
         safe_vectors = self.strings.successes[:1] or [each for each in (self.top,) if self.strings.check(each).safe]
         for vector in safe_vectors:
             chosen = dict(enumerate(vector))
-            self.join.known = tuple(
+            self.join.best = tuple(
                 (index, chosen[index]) for index in self.join.gains.order if chosen[index] < self.top[index]
             )
-            self.join.gain = self.join.gains.total(self.join.known)
+            self.join.gain = self.join.gains.total(self.join.best)
         self.join.run()
 
     @property
@@ -316,7 +316,7 @@ class Distributed:
             for each in self.join.subsets
         ]
         looked = self.join.work + sum(each.frontier.work for each in self.join.subsets)
-        return {"optimal": self.done, "strings_looked_at": looked, "subsets": subsets}
+        return {"optimal": self.proved, "strings_looked_at": looked, "subsets": subsets}
 
     def _accepted(self, partial: Partial) -> bool:
         chosen = dict(partial)

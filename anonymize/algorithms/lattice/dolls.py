@@ -63,12 +63,12 @@ class DollBranch(NamedTuple):
 
 class Outcome(NamedTuple):
     """What came of a branch. `best`: the best string with a gain above the floor, None where there is none. `work`:
-    refinements. `done`: whether nothing was left out."""
+    refinements. `complete`: whether nothing was left out."""
 
     best: Partial | None
     gain: float
     work: int
-    done: bool
+    complete: bool
 
 
 class Diver:

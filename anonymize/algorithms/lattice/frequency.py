@@ -99,10 +99,10 @@ class FrequencySet:
         grouping, columns = self.grouping(vector)
         return self._at(vector, grouping, columns), grouping.group
 
-    def subset(self, kept: Bools) -> FrequencySet:
+    def subset(self, mask: Bools) -> FrequencySet:
         """The frequency set of only those rows that some of the distinct rows stand for."""
-        columns = tuple(column[kept] for column in self.columns)
-        return replace(self, columns=columns, tally=self.tally.subset(kept))
+        columns = tuple(column[mask] for column in self.columns)
+        return replace(self, columns=columns, tally=self.tally.subset(mask))
 
     def restrict(self, attributes: Sequence[int]) -> FrequencySet:
         """The frequency set of some of the attributes alone, at their levels."""

@@ -105,7 +105,7 @@ class Checker:
         self.lattice = Lattice.between([ladder.attribute for ladder in bottom.ladders])
         self.rows = int(bottom.counts.sum())
         self.store = Store(bottom)
-        self.known: dict[Vector, NodeCheck] = {}
+        self.checks: dict[Vector, NodeCheck] = {}
         self.suppression, self.one_by_one = Suppression(requirements, suppression_limit, published), False
         self._growing = tuple(r for r in requirements if MODELS[r.model].grows)
         self._progress, self._reported = progress, 0
@@ -136,7 +136,7 @@ class Checker:
     @property
     def checked(self) -> int:
         """Nodes checked so far."""
-        return len(self.known)
+        return len(self.checks)
 
     @property
     def total(self) -> int:
@@ -155,10 +155,10 @@ class Checker:
 
     def check(self, vector: Vector) -> NodeCheck:
         """The node, checked."""
-        node = self.known.get(vector)
+        node = self.checks.get(vector)
         if node is None:
             frequency_set = self.store.get(vector)
-            node = self.known[vector] = self._judged(vector, frequency_set, self._failing(frequency_set))
+            node = self.checks[vector] = self._judged(vector, frequency_set, self._failing(frequency_set))
         return node
 
     def frequency_set(self, vector: Vector) -> FrequencySet:

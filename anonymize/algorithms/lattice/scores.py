@@ -306,8 +306,8 @@ class Scorer:
         unlike = counts @ (area[~failing] - np.log2(counts / self._rows))
         if suppressed:
             unlike += suppressed * (self._combinations - np.log2(suppressed / self._rows))
-        own = self.checker.bottom.counts.astype(np.float64)
-        return float(own @ np.log2(own / self._rows) + unlike) / self._rows
+        bottom_counts = self.checker.bottom.counts.astype(np.float64)
+        return float(bottom_counts @ np.log2(bottom_counts / self._rows) + unlike) / self._rows
 
     def _looked_up(self, name: str, vectors: Vectors) -> Floats:
         """(n, 1) sums of a table over the attributes."""

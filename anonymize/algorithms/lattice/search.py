@@ -230,8 +230,8 @@ class BestFirst:
             inherited = max(bound, self.scorer.bounds_above(self.checker.check(vector)) or bound)
             successors = self._next(vector, first)
             self._left -= max(len(successors), 1)
-            for (node, index), own in zip(successors, self._bounds(successors), strict=True):
-                heapq.heappush(heap, (max(inherited, own), node, index))
+            for (node, index), lower in zip(successors, self._bounds(successors), strict=True):
+                heapq.heappush(heap, (max(inherited, lower), node, index))
         self.checker.settled(self.checker.total)
         return self.best
 

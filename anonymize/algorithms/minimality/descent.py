@@ -38,21 +38,21 @@ def masked(table: Table, requirements: tuple[Requirement, ...], context: Context
     rows_to_suppress(table, requirements, replace(context, suppression_limit=0))
     checker = Checker(table, by_rows(requirements), context.suppression_limit, context.progress)
     target = search(checker)
-    kept = ~checker.failed(target)[checker.distinct_of]
-    descent = Descent(table, requirements, Scorer(checker, "loss"), kept)
+    passing = ~checker.failed(target)[checker.distinct_of]
+    descent = Descent(table, requirements, Scorer(checker, "loss"), passing)
     vector, labels = descent.run(target)
     partition = Partition.of_labels(labels).renumbered(descent.rows)
     levels = np.tile(np.array(vector, np.int16), (partition.count, 1))
     named = {each.name: level for each, level in zip(table.attributes, vector, strict=True)}
     chosen = {"levels": named, "minimality": _cost(table, requirements, context, search, descent, vector, target)}
-    return Levels(partition, levels, np.flatnonzero(~kept).astype(np.uint32), chosen, withheld=True)
+    return Levels(partition, levels, np.flatnonzero(~passing).astype(np.uint32), chosen, withheld=True)
 
 
 class Descent:
     """The way down. `rows`: those that are released."""
 
-    def __init__(self, table: Table, requirements: tuple[Requirement, ...], scorer: Scorer, kept: Bools) -> None:
-        self.scorer, self.rows = scorer, np.flatnonzero(kept).astype(np.uint32)
+    def __init__(self, table: Table, requirements: tuple[Requirement, ...], scorer: Scorer, passing: Bools) -> None:
+        self.scorer, self.rows = scorer, np.flatnonzero(passing).astype(np.uint32)
         self.bottom, self.distinct_of = FrequencySet.with_classes(table, requirements, self.rows)
         columns = Judge(table, requirements, self.rows).columns
         self.codes = [column.codes[self.rows] for column in columns]

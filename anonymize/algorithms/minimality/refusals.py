@@ -167,8 +167,8 @@ class Refusals:
     def of(cls, requirements: Iterable[Requirement], columns: Sequence[SensitiveColumn]) -> Refusals:
         """Those of the requirements; `columns`: the attributes whose codes will be given."""
         names = [column.name for column in columns]
-        kept = [each for each in requirements if each.model in (FREQUENCY, DISTINCT)]
-        return cls([_diversity(each, names.index(each.attribute or ""), columns) for each in kept])
+        frequency_requirements = [each for each in requirements if each.model in (FREQUENCY, DISTINCT)]
+        return cls([_diversity(each, names.index(each.attribute or ""), columns) for each in frequency_requirements])
 
     def worth(self, step: Step, codes: Sequence[Codes]) -> Bools:
         """(parts,) whether the step may be tried, as far as each part goes; `codes`: (n,) of each sensitive attribute.

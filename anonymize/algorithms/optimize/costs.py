@@ -27,7 +27,7 @@ class Cost(Protocol):
     def linear(self, sizes: Ints, labels: Ints) -> Bools:
         """(n,) of which groups the `least` is `single` for each row, and that of any part of them, too."""
 
-    def kept(self, sizes: Ints, labels: Ints) -> Ints:
+    def class_cost(self, sizes: Ints, labels: Ints) -> Ints:
         """(n,) cost of each as a class that is not suppressed."""
 
     def least(self, sizes: Ints, labels: Ints) -> Ints:
@@ -41,8 +41,9 @@ class Cost(Protocol):
     def rises(self, sizes: Ints) -> Bools:
         """(n,) which groups may have a higher `least` with another group, that is not among them, than both alone."""
 
-    def no_gain(self, kept: Ints, lost: Ints) -> Bools:
-        """(n,) whether it never pays to suppress `lost` rows, or any of them, to part them from `kept` rows, or any."""
+    def no_gain(self, remaining: Ints, lost: Ints) -> Bools:
+        """(n,) whether it never pays to suppress `lost` rows, or any of them, to part them from `remaining` rows, or
+        any."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,9 @@ class SizeRules:
         """Elementwise whether a class of so many rows is suppressed."""
         return sizes < self.minimum
 
-    def charged(self, failing: Bools, sizes: Ints, kept: Ints) -> Ints:
-        """Elementwise what classes cost: those that are `failing` as suppressed rows, the others what `kept` says."""
-        return np.where(failing, sizes * self.cost.suppressed, kept)
+    def charged(self, failing: Bools, sizes: Ints, costs: Ints) -> Ints:
+        """Elementwise what classes cost: those that are `failing` as suppressed rows, the others what `costs` says."""
+        return np.where(failing, sizes * self.cost.suppressed, costs)
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Discernibility:
         """See `Cost`: up to `minimum` rows."""
         return np.asarray(sizes <= self.minimum)
 
-    def kept(self, sizes: Ints, labels: Ints) -> Ints:
+    def class_cost(self, sizes: Ints, labels: Ints) -> Ints:
         """See `Cost`."""
         return sizes * sizes
 
@@ -105,9 +106,9 @@ class Discernibility:
         """See `Cost`: both must have more than `minimum` rows together."""
         return np.asarray(2 * sizes > self.minimum)
 
-    def no_gain(self, kept: Ints, lost: Ints) -> Bools:
+    def no_gain(self, remaining: Ints, lost: Ints) -> Bools:
         """See `Cost`: for a class of a + b rows (a + b)^2 <= a^2 + rows * b if and only if 2 a + b <= rows."""
-        return np.asarray(2 * kept + lost <= self.rows)
+        return np.asarray(2 * remaining + lost <= self.rows)
 
 
 @dataclass(frozen=True)
@@ -129,26 +130,26 @@ class Classification:
 
     def linear(self, sizes: Ints, labels: Ints) -> Bools:
         """See `Cost`: groups of one label."""
-        return np.asarray(self.kept(sizes, labels) == 0)
+        return np.asarray(self.class_cost(sizes, labels) == 0)
 
-    def kept(self, sizes: Ints, labels: Ints) -> Ints:
+    def class_cost(self, sizes: Ints, labels: Ints) -> Ints:
         """See `Cost`."""
         most = np.maximum.reduceat(labels, self.first[:-1], axis=-1) if len(labels) else labels
         return np.asarray(sizes * self.suppressed - most.sum(axis=-1))
 
     def least(self, sizes: Ints, labels: Ints) -> Ints:
         """See `Cost`."""
-        return self.kept(sizes, labels)
+        return self.class_cost(sizes, labels)
 
     def whole(self, sizes: Ints, labels: Ints, pieces: Ints | int) -> Ints:
         """See `Cost`: one class costs what all rows cost together, as a row that is suppressed saves no more than it
         costs; of several nothing is known."""
-        return np.where(np.asarray(pieces) <= 1, self.kept(sizes, labels), 0)
+        return np.where(np.asarray(pieces) <= 1, self.class_cost(sizes, labels), 0)
 
     def rises(self, sizes: Ints) -> Bools:
         """See `Cost`: any may have another label than its neighbour."""
         return np.ones(len(sizes), np.bool_)
 
-    def no_gain(self, kept: Ints, lost: Ints) -> Bools:
+    def no_gain(self, remaining: Ints, lost: Ints) -> Bools:
         """See `Cost`: rows that join a class cost at most 1 each for a target."""
-        return np.ones(np.shape(kept), np.bool_)
+        return np.ones(np.shape(remaining), np.bool_)

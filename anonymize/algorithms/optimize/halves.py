@@ -15,11 +15,11 @@ from anonymize.privacy import Groups, Histogram
 BATCH = 1 << 22
 """How many numbers a table of sums holds at a time."""
 
-Own: TypeAlias = tuple[Ints, Ints, Ints]
+HeadRuns: TypeAlias = tuple[Ints, Ints, Ints]
 """The first and the last run of some heads, and (runs,) the head of each run, all counted from the first."""
 Side: TypeAlias = tuple[Ints, Bools, Bools]
 """For the halves on one side, (runs,) each: their rows, which fail, and which are hopeless."""
-Halves: TypeAlias = tuple[slice, Own, tuple[Side, Side]]
+Halves: TypeAlias = tuple[slice, HeadRuns, tuple[Side, Side]]
 """Which runs, of whole heads; what `sides` needs; the halves before and after each run."""
 
 
@@ -69,12 +69,12 @@ def halves_of(
     """
     counts = [np.diff(each.of_head) for each in values.values()]
     widest = np.maximum(np.max(counts, axis=0), 1) if counts else 1
-    for heads, picked, own in batches(head, widest):
-        tables = {name: Sums.of(each, heads, run_of - picked.start, own) for name, each in values.items()}
-        yield picked, own, _judged(judge, sizes[picked], tables, own, lost[picked])
+    for heads, picked, head_runs in batches(head, widest):
+        tables = {name: Sums.of(each, heads, run_of - picked.start, head_runs) for name, each in values.items()}
+        yield picked, head_runs, _judged(judge, sizes[picked], tables, head_runs, lost[picked])
 
 
-def batches(head: Ints, width: Ints | int) -> Iterator[tuple[slice, slice, Own]]:
+def batches(head: Ints, width: Ints | int) -> Iterator[tuple[slice, slice, HeadRuns]]:
     """Heads and their runs in batches of about BATCH numbers, of which each run takes `width`, or (heads,) that of its
     head; a batch is one head at least. Which heads, which runs, and what `sides` needs."""
     begin = run_starts(head)
@@ -89,31 +89,37 @@ def batches(head: Ints, width: Ints | int) -> Iterator[tuple[slice, slice, Own]]
         start = last
 
 
-def sides(figures: Ints, own: Own) -> tuple[Ints, Ints]:
+def sides(figures: Ints, head_runs: HeadRuns) -> tuple[Ints, Ints]:
     """Sums of figures (r,) or (r, n) over the runs of the same head up to each, and after it. As the runs of a head are
     neighbours, both are differences of one running total over all heads."""
-    first, last, local = own
+    first, last, local = head_runs
     total = np.cumsum(figures, axis=0)
     start = (total - figures)[first]
     return total - start[local], total[last][local] - total
 
 
-def _judged(judge: SplitJudge, sizes: Ints, tables: Mapping[str, Sums], own: Own, lost: Bools) -> tuple[Side, Side]:
+def _judged(
+    judge: SplitJudge, sizes: Ints, tables: Mapping[str, Sums], head_runs: HeadRuns, lost: Bools
+) -> tuple[Side, Side]:
     """The halves at each run. Those that are too small, or of hopeless heads, fail without a look at their values."""
-    before, after = sides(sizes, own)
-    return _side(judge, before, tables, own, lost, after=False), _side(judge, after, tables, own, lost, after=True)
+    before, after = sides(sizes, head_runs)
+    return _side(judge, before, tables, head_runs, lost, after=False), _side(
+        judge, after, tables, head_runs, lost, after=True
+    )
 
 
-def _side(judge: SplitJudge, sizes: Ints, tables: Mapping[str, Sums], own: Own, lost: Bools, after: bool) -> Side:
+def _side(
+    judge: SplitJudge, sizes: Ints, tables: Mapping[str, Sums], head_runs: HeadRuns, lost: Bools, after: bool
+) -> Side:
     looked = (sizes >= judge.minimum) & ~lost
-    looked[own[1]] = False
+    looked[head_runs[1]] = False
 
     def verdict(runs: Ints) -> tuple[Bools, Bools]:
         return judge.verdict(Groups(sizes[runs], {name: each.histogram(runs, after) for name, each in tables.items()}))
 
     if judge.by_size:
         return sizes, ~looked, ~looked
-    return sizes, *(_grown(verdict, looked, own, after) if judge.all_growing else _each(verdict, looked))
+    return sizes, *(_grown(verdict, looked, head_runs, after) if judge.all_growing else _each(verdict, looked))
 
 
 Verdict: TypeAlias = Callable[[Ints], tuple[Bools, Bools]]
@@ -129,11 +135,11 @@ def _each(verdict: Verdict, looked: Bools) -> tuple[Bools, Bools]:
     return failing, hopeless
 
 
-def _grown(verdict: Verdict, looked: Bools, own: Own, after: bool) -> tuple[Bools, Bools]:
+def _grown(verdict: Verdict, looked: Bools, head_runs: HeadRuns, after: bool) -> tuple[Bools, Bools]:
     """As `_each`, where a half that contains another fails only if that one does. Passing halves are then the widest
     ones of a head, so bisection, in all heads at once, finds where they begin. The runs of a head that are looked at
     are neighbours."""
-    first, last, local = own
+    first, last, local = head_runs
     count = np.add.reduceat(looked, first, dtype=np.int64)
     begin = first if after else last - count
     low, high = np.zeros(len(first), np.int64), count.copy()  # how many of them pass; the widest halves come first
@@ -155,7 +161,7 @@ class Sums:
     of each head."""
 
     values: Values
-    own: Own
+    head_runs: HeadRuns
     table: Ints
     total: Ints
     begin: Ints
@@ -163,9 +169,9 @@ class Sums:
     skipped: int
 
     @classmethod
-    def of(cls, values: Values, heads: slice, run_of: Ints, own: Own) -> Sums:
-        """The sums for some heads; `run_of` (cells,): the run of each cell, counted as in `own`."""
-        first, last, _ = own
+    def of(cls, values: Values, heads: slice, run_of: Ints, head_runs: HeadRuns) -> Sums:
+        """The sums for some heads; `run_of` (cells,): the run of each cell, counted as in `head_runs`."""
+        first, last, _ = head_runs
         of_head = values.of_head[heads.start : heads.stop + 1]
         skipped = int(of_head[0])
         entries = slice(int(values.begin[skipped]), int(values.begin[of_head[-1]]))
@@ -176,11 +182,11 @@ class Sums:
         np.cumsum(table, out=table)
         summed = np.append(0, table)[ends]
         table -= np.repeat(summed[:-1], np.diff(ends))
-        return cls(values, own, table, np.diff(summed), ends[:-1], of_head - skipped, skipped)
+        return cls(values, head_runs, table, np.diff(summed), ends[:-1], of_head - skipped, skipped)
 
     def histogram(self, runs: Ints, after: bool) -> Histogram:
         """The histogram of the runs up to each of some runs (n,), or after it."""
-        first, _, local = self.own
+        first, _, local = self.head_runs
         head = local[runs]
         begin, count = self.of_head[head], self.of_head[head + 1] - self.of_head[head]
         value = concatenated_ranges(begin, count)

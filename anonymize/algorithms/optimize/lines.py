@@ -43,11 +43,11 @@ class Arcs:
     def best(self) -> tuple[int, Ints]:
         """The least cost with no further splits of the others, and the splits of the attribute that have it. Where rows
         may be suppressed, more of them may be than is allowed."""
-        return self._path(self.rules.cost.kept(self.rows, self.labels))
+        return self._path(self.rules.cost.class_cost(self.rows, self.labels))
 
-    def _path(self, kept: Ints) -> tuple[int, Ints]:
+    def _path(self, costs: Ints) -> tuple[int, Ints]:
         failing = self.rules.fails(self.rows)
-        costs = self.rules.charged(failing, self.rows, kept).sum(axis=0)
+        costs = self.rules.charged(failing, self.rows, costs).sum(axis=0)
         if not self.rules.allowed:
             costs[(failing & (self.rows > 0)).any(axis=0)] = BIG
         costs[self.crossed] = BIG

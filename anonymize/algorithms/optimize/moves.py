@@ -158,7 +158,7 @@ class SplitView:
     floor = bound
 
     def _costs(self, sizes: Ints, labels: Ints, failing: Bools) -> Ints:
-        return self.problem.rules.charged(failing, sizes, self.problem.cost.kept(sizes, labels))
+        return self.problem.rules.charged(failing, sizes, self.problem.cost.class_cost(sizes, labels))
 
     @property
     def work(self) -> int:
@@ -233,8 +233,8 @@ class SplitView:
         labels = np.add.reduceat(cells.labels[order], starts, axis=0)
         least = np.add.reduceat(self.least[order], starts)
         totals = np.zeros((6, span), np.int64)
-        for picked, own, judged in self._halves(grouping, sizes, head):
-            halves = zip(judged, sides(labels[picked], own), sides(least[picked], own), strict=True)
+        for picked, head_runs, judged in self._halves(grouping, sizes, head):
+            halves = zip(judged, sides(labels[picked], head_runs), sides(least[picked], head_runs), strict=True)
             figures = self._parted(head[picked], [self._half(head[picked], *half) for half in halves])
             inner = np.flatnonzero(head[picked][:-1] == head[picked][1:])
             for total, values in zip(totals, figures[:, inner], strict=True):

@@ -75,18 +75,18 @@ class SizedCells:
         """(intervals,) the attribute of each."""
         return np.arange(len(self.first) - 1).repeat(self.first[1:] - self.first[:-1])
 
-    def joined(self, kept: Bools) -> tuple[SizedCells, Ints]:
+    def joined(self, mask: Bools) -> tuple[SizedCells, Ints]:
         """The cells of fewer splits: of all splits there are, which stay. And (m,) the new cell of each."""
-        cells, grouping = self._joined(kept)
+        cells, grouping = self._joined(mask)
         return cells, grouping.group
 
-    def fewer(self, kept: Bools) -> SizedCells:
+    def fewer(self, mask: Bools) -> SizedCells:
         """The cells of fewer splits, as `joined` has them."""
-        return self if np.count_nonzero(kept) == len(self.inner) else self._joined(kept)[0]
+        return self if np.count_nonzero(mask) == len(self.inner) else self._joined(mask)[0]
 
-    def _joined(self, kept: Bools) -> tuple[SizedCells, KeyGroups]:
+    def _joined(self, mask: Bools) -> tuple[SizedCells, KeyGroups]:
         begins = self._starting.copy()
-        begins[self.inner] = kept[self.split[self.inner]]
+        begins[self.inner] = mask[self.split[self.inner]]
         number = np.cumsum(begins) - 1
         first = np.concatenate((number[self.first[:-1]], number[-1:] + 1))
         keys = _weights(first)[number].take(self.places).sum(axis=0)

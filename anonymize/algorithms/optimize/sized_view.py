@@ -207,7 +207,7 @@ class SizedView:
         return self.cells.classed(self.class_of)
 
     def _costs(self, sizes: Ints, labels: Ints) -> Ints:
-        return self.rules.charged(self.rules.fails(sizes), sizes, self.rules.cost.kept(sizes, labels))
+        return self.rules.charged(self.rules.fails(sizes), sizes, self.rules.cost.class_cost(sizes, labels))
 
     def _side(self, rows: Ints, labels: Ints, bound: Ints) -> Side:
         failing = self.rules.fails(rows)

@@ -51,9 +51,9 @@ class Stage:
         return sum(walk.steps for walk in self.walks)
 
     @property
-    def done(self) -> bool:
+    def finished(self) -> bool:
         """Whether the best set is proved to be the best one."""
-        return self.tree.done
+        return self.tree.finished
 
     def inherit(self) -> None:
         """Takes the best of the stages below."""
@@ -68,18 +68,18 @@ class Stage:
         self.tree.round(lambda tasks: [explore(self.problem, task) for task in tasks], nodes=1)
         for walk in reversed(self.walks):
             walk.restart()
-            while not (self.done or walk.settled) and left():
+            while not (self.finished or walk.settled) and left():
                 walk.step()
 
     def round(self, explored: Callable[[Stage, list[SubtreeTask]], list[Explored]], left: Callable[[], bool]) -> None:
         """Some nodes of the tree, and some steps of the local search."""
         self.inherit()
-        if self.done:
+        if self.finished:
             return
         self.tree.round(lambda tasks: explored(self, tasks))
         self.rounds += 1
         for walk in self.walks if self.rounds <= EAGER or self.rounds % RARE == 0 else ():
             for _ in range(STEPS):
-                if walk.stuck or self.done or not left():
+                if walk.stuck or self.finished or not left():
                     break
                 walk.step()

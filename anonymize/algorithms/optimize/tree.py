@@ -38,7 +38,7 @@ class SplitTree:
         self._push(SplitNode.of(0, np.zeros_like(self.allset), self.allset))
 
     @property
-    def done(self) -> bool:
+    def finished(self) -> bool:
         """Whether no open node can be better than the best set."""
         return not self._open or self.best.reached(self._open[0][0])
 
@@ -56,7 +56,7 @@ class SplitTree:
 
     def round(self, explored: Callable[[list[SubtreeTask]], list[Explored]], nodes: int = NODES) -> None:
         """The tasks of one round; `explored` carries them out. At first there is one node, and it is the task."""
-        while len(self._taken) < TASKS and not self.done:
+        while len(self._taken) < TASKS and not self.finished:
             self._taken.append(heapq.heappop(self._open)[2])
         for result in explored([SubtreeTask(node, nodes, self.best.cost) for node in self._taken]):
             self.nodes += result.nodes

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from anonymize.algorithms.optimize.halves import Halves, Own, batches, sides
+from anonymize.algorithms.optimize.halves import Halves, HeadRuns, batches, sides
 from anonymize.algorithms.optimize.judge import SplitJudge
 from anonymize.classes import Floats, Ints
 from anonymize.privacy import Groups, Histogram, Whole
@@ -23,20 +23,20 @@ def halves_of_units(
     `codes`: of each sensitive attribute, how many. In batches; halves at the last run of a head mean nothing.
     """
     leading, trailing = (Groups.of_members(members) for members in runs.ends(head))
-    for _, picked, own in batches(head, max([codes[name] for name in leading.histograms], default=1)):
-        before, after = sides(rows[picked], own)
-        left = judge.verdict(_summed(leading, picked, own, codes, 0))
-        right = judge.verdict(_summed(trailing, picked, own, codes, 1))
-        yield picked, own, ((before, *left), (after, *right))
+    for _, picked, head_runs in batches(head, max([codes[name] for name in leading.histograms], default=1)):
+        before, after = sides(rows[picked], head_runs)
+        left = judge.verdict(_summed(leading, picked, head_runs, codes, 0))
+        right = judge.verdict(_summed(trailing, picked, head_runs, codes, 1))
+        yield picked, head_runs, ((before, *left), (after, *right))
 
 
-def _summed(groups: Groups, picked: slice, own: Own, codes: Mapping[str, int], side: int) -> Groups:
+def _summed(groups: Groups, picked: slice, head_runs: HeadRuns, codes: Mapping[str, int], side: int) -> Groups:
     """The halves on one side of each run, summed."""
-    histograms = {name: _half(each, picked, own, codes[name], side) for name, each in groups.histograms.items()}
-    return Groups(sides(groups.sizes[picked], own)[side], histograms)
+    histograms = {name: _half(each, picked, head_runs, codes[name], side) for name, each in groups.histograms.items()}
+    return Groups(sides(groups.sizes[picked], head_runs)[side], histograms)
 
 
-def _half(histogram: Histogram, picked: slice, own: Own, size: int, side: int) -> Histogram:
+def _half(histogram: Histogram, picked: slice, head_runs: HeadRuns, size: int, side: int) -> Histogram:
     entries = slice(int(histogram.starts[picked.start]), int(histogram.starts[picked.stop]))
     dense = np.zeros((picked.stop - picked.start, size), np.int64)
     dense[histogram.classes[entries] - picked.start, histogram.codes[entries]] = histogram.counts[entries]
@@ -44,7 +44,7 @@ def _half(histogram: Histogram, picked: slice, own: Own, size: int, side: int) -
     if histogram.values is not None:
         values = np.full(size, np.nan)
         values[histogram.codes[entries]] = histogram.values[entries]
-    return _sparse(sides(dense, own)[side], values, histogram.given)
+    return _sparse(sides(dense, head_runs)[side], values, histogram.given)
 
 
 def _sparse(dense: Ints, values: Floats | None, whole: Whole | None) -> Histogram:

@@ -66,12 +66,12 @@ class DistinctRows:
         return int(self.counts.sum())
 
     def recoding(
-        self, cuts: Sequence[Cut], class_of: Ints, kept: Bools, chosen: Mapping[str, Any]
+        self, cuts: Sequence[Cut], class_of: Ints, staying: Bools, chosen: Mapping[str, Any]
     ) -> SingleDimensional:
-        """The recoding in which combination i is of the class `class_of[i]`; rows of classes that are not `kept`
+        """The recoding in which combination i is of the class `class_of[i]`; rows of classes that are not `staying`
         (classes,), and rows of no combination, are suppressed."""
-        label = np.full(self.table.rows, len(kept), np.int64)
+        label = np.full(self.table.rows, len(staying), np.int64)
         label[self.rows] = class_of[self.of_row]
-        partition, suppressed = Partition.of_kept(label, np.append(kept, False))
+        partition, suppressed = Partition.of_kept(label, np.append(staying, False))
         named = {attribute.name: cut for attribute, cut in zip(self.table.attributes, cuts, strict=True)}
         return SingleDimensional(partition, named, suppressed, dict(chosen))

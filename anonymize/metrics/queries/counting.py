@@ -109,9 +109,9 @@ def _add_block(bits: Sequence[MetItems], block: tuple[int, int], of_boxes: Ints,
 def _main(queries: Queries, boxes: Sequence[int]) -> int:
     """The attribute that some boxes have the most different ranges of, in as far as they restrict it."""
     ranges = [
-        len(np.unique(np.stack([queries.first[own, index], queries.last[own, index]]), axis=1).T)
+        len(np.unique(np.stack([queries.first[restricting, index], queries.last[restricting, index]]), axis=1).T)
         for index in range(queries.restricted.shape[1])
-        for own in [[box for box in boxes if queries.restricted[box, index]]]
+        for restricting in [[box for box in boxes if queries.restricted[box, index]]]
     ]
     return int(np.argmax(ranges))
 

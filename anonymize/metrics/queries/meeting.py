@@ -83,7 +83,7 @@ class MetItems:
     ends: ItemEnds
     starts: PrefixBits
     stops: PrefixBits
-    known: dict[tuple[int, int], Words] = field(default_factory=dict)
+    remembered: dict[tuple[int, int], Words] = field(default_factory=dict)
 
     def range(self, box: int, part: slice = EVERY) -> Words:
         """(words,) the items of a part that meet the range of a box; not to be written to.
@@ -93,9 +93,9 @@ class MetItems:
         begin, until = int(self.ends.begin[box]), int(self.ends.until[box])
         if not self.ends.few:
             return np.bitwise_xor(self.stops.below(begin, part), self.starts.below(until, part))
-        words = self.known.get((begin, until))
+        words = self.remembered.get((begin, until))
         if words is None:
-            words = self.known[begin, until] = np.bitwise_xor(self.stops.below(begin), self.starts.below(until))
+            words = self.remembered[begin, until] = np.bitwise_xor(self.stops.below(begin), self.starts.below(until))
         return words[part]
 
 

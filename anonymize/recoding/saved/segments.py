@@ -176,11 +176,11 @@ def contents(
     Raises UsageError where rows of one combination are released and suppressed.
     """
     first = partition.order[partition.starts[:-1]]
-    kept, lost = _combinations(parted, table, first), _combinations(parted, table, suppressed)
+    shown_combinations, lost = _combinations(parted, table, first), _combinations(parted, table, suppressed)
     lost = np.unique(lost, axis=0)
-    classes = {tuple(row) for row in kept.tolist()}
+    classes = {tuple(row) for row in shown_combinations.tolist()}
     torn = any(tuple(row) in classes for row in lost.tolist())
-    if torn or len(classes) < len(kept):
+    if torn or len(classes) < len(shown_combinations):
         raise refusal("some rows are suppressed of which others with the same values are released")
     names = {attribute.name: index for index, attribute in enumerate(table.attributes)}
 
@@ -188,7 +188,7 @@ def contents(
         """(segments,) a class that shows each segment, -1 for none."""
         index = names[attribute]
         of_segment = np.full(parted[index].attribute.segments, -1, np.int64)
-        of_segment[kept[:, index]] = released.class_of[first]
+        of_segment[shown_combinations[:, index]] = released.class_of[first]
         return of_segment
 
     return Contents(
@@ -196,7 +196,7 @@ def contents(
         attributes=tuple(each.attribute for each in parted),
         columns=saved_columns(released, class_of),
         boxes={each.attribute.name: each.box for each in parted if each.box is not None},
-        classes=_by_attribute(kept),
+        classes=_by_attribute(shown_combinations),
         suppressed=_by_attribute(lost),
     )
 

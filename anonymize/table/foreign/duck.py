@@ -137,8 +137,8 @@ def _written(connection: DuckDBPyConnection, uri: TableUri, path: Path, *, force
     again = temporary.unnamed("anonymize-")
     try:
         _copy(connection, uri, again)
-        kept = pl.read_parquet(again)
-        compare(pl.read_parquet(path), kept, "DuckDB table", uri.name, blank=False)
+        stored = pl.read_parquet(again)
+        compare(pl.read_parquet(path), stored, "DuckDB table", uri.name, blank=False)
     finally:
         temporary.remove(again)
     connection.execute("COMMIT")

@@ -120,15 +120,15 @@ def _taken(uri: TableUri) -> UsageError:
 def write(uri: TableUri, path: Path, *, force: bool) -> bool:
     """See `Database.write`. A table that is replaced is dropped in the same transaction."""
     frame = pl.read_ipc(path)
-    kept = frame.select([_storable(column) for column in frame.iter_columns()])
+    storable = frame.select([_storable(column) for column in frame.iter_columns()])
     with _session(uri, lambda reason: WriteError(f"{uri.name}: cannot be written: {reason}")) as (cursor, connection):
         replaced = _types(cursor, uri) is not None
         if replaced and not force:
             raise _taken(uri)
         if replaced:
             cursor.execute(f"DROP TABLE {uri.quoted}")
-        cursor.adbc_ingest(uri.table, kept, mode="create", db_schema_name=uri.schema)
-        compare(kept, _rows(cursor, uri, _types(cursor, uri) or {}), "PostgreSQL table", uri.name, blank=False)
+        cursor.adbc_ingest(uri.table, storable, mode="create", db_schema_name=uri.schema)
+        compare(storable, _rows(cursor, uri, _types(cursor, uri) or {}), "PostgreSQL table", uri.name, blank=False)
         connection.commit()
     return replaced
 

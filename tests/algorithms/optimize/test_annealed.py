@@ -66,7 +66,7 @@ def test_annealing_leaves_a_hollow_in_which_single_splits_are_caught() -> None:
     while not single.stuck:
         single.step()
     tree = SplitTree(allset, BestSplits())
-    while not tree.done:
+    while not tree.finished:
         tree.round(lambda tasks: [explore(problem, task) for task in tasks])
     assert annealed.best.cost == tree.best.cost
     assert single.best.cost is not None and tree.best.cost is not None and tree.best.cost < single.best.cost
