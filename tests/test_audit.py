@@ -5,17 +5,22 @@ import hashlib
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from anonymize.audit import Against, Audit, AuditResult
 from anonymize.audit import audit as measured
+from anonymize.auditing.sample import Deeper
 from anonymize.errors import DataError, SpecError, UsageError
+from anonymize.link import Link, LinkedFile
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import Spec, load
+from anonymize.table.files import sha256_of
 
 SPEC = """\
 version: 1
@@ -71,6 +76,94 @@ def test_rows_are_matched_by_position_with_another_table(tmp_path: Path) -> None
         audit(spec_file(tmp_path), csv_file(tmp_path, SAFE), against=Against(by_position=True))
 
 
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("--previous-link: needs", {"link": "new.json", "against": Against(previous_link="old.json")}),
+        ("--previous-link: needs", {"against": Against(previous="old.csv", previous_link="old.json")}),
+        ("--link: needs", {"link": "new.json"}),
+        ("--link: needs", {"link": "new.json", "against": Against(previous="old.csv")}),
+        ("--by-position: rows", {"link": "new.json", "unit_from": "in.csv", "against": Against(by_position=True)}),
+        (
+            "--by-position: rows",
+            {"link": "new.json", "against": Against(previous="old.csv", by_position=True, previous_link="old.json")},
+        ),
+    ],
+)
+def test_links_that_lead_nowhere(option: str, given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=option):
+        audit(None, "new.csv", quasi_identifiers=["age"], **given)
+
+
+@pytest.mark.parametrize("fraction", [0, 1.01])
+def test_a_share_of_the_population_that_is_none(fraction: float) -> None:
+    with pytest.raises(UsageError, match="--sampling-fraction: is above 0 and at most 1"):
+        audit(None, "new.csv", quasi_identifiers=["age"], further=Deeper(fraction=fraction))
+
+
+def test_a_share_of_the_population_is_that_of_the_estimate(tmp_path: Path) -> None:
+    table = csv_file(tmp_path, SAFE)
+    risk = audit(None, table, quasi_identifiers=["age"], further=Deeper(fraction=0.5)).report["risk"]
+    assert risk["population"]["sampling_fraction"] == 0.5
+
+
+def releases(folder: Path, now: str, old: str) -> Against:
+    """Writes `now.csv` and `old.csv`, of rows apart by spaces, and a link of each to one input of as many rows."""
+    for name, rows in (("now", now.split()), ("old", old.split())):
+        (folder / f"{name}.csv").write_text("\n".join(["q,s", *rows, ""]))
+        file = LinkedFile(sha256_of(folder / f"{name}.csv"), len(rows))
+        order = np.arange(len(rows)) if name == "now" else np.arange(len(rows))[::-1]
+        (folder / f"{name}.json").write_text(Link(LinkedFile("a" * 64, len(rows)), file, order).text(f"{name}.json"))
+    return Against(previous=folder / "old.csv", previous_link=folder / "old.json")
+
+
+def previous(folder: Path, against: Against, **given: Any) -> dict[str, Any]:
+    named = {"quasi_identifiers": ["q"], "sensitive": ["s"], "k": 2} | given
+    block: dict[str, Any] = audit(None, folder / "now.csv", against=against, **named).report["previous"]
+    return block
+
+
+def test_rows_of_two_releases_are_matched_by_their_links(tmp_path: Path) -> None:
+    against = releases(tmp_path, "a,x a,x b,x b,x", "c,x c,x d,x d,x")
+    block = previous(tmp_path, against, link=tmp_path / "now.json")
+    assert (block["joined_by"], block["rows"], block["models"][0]["achieved"]) == ("link", 4, {"k": 2})
+    for link in ("old.json", "now.json"):
+        crossed = replace(against, previous_link=tmp_path / "now.json")
+        with pytest.raises(DataError, match="another release"):
+            previous(tmp_path, crossed if link == "now.json" else against, link=tmp_path / link)
+    assert previous(tmp_path, replace(against, previous_link=None))["joined_by"] == "classes"
+
+
+def test_rows_of_two_releases_are_matched_by_position_where_there_are_as_many(tmp_path: Path) -> None:
+    against = replace(releases(tmp_path, "a,x a,x", "c,x d,x"), by_position=True, previous_link=None)
+    assert previous(tmp_path, against)["joined_by"] == "position"
+    against = replace(releases(tmp_path, "a,x a,x", "c,x"), by_position=True, previous_link=None)
+    with pytest.raises(UsageError, match="has 2 rows, and .* has 1: rows cannot be matched by position"):
+        previous(tmp_path, against)
+
+
+@pytest.mark.parametrize(
+    ("now", "old", "figures"),
+    [
+        ("a,x a,x b,y b,y", "c,x c,x d,y d,y", (2, 2, 2, 0)),  # classes without a value in common are no pair
+        ("a,x a,x", "c,x c,x d,x d,x", (2, 2, 0, 2)),  # either of the two may have taken both rows
+        ("a,x a,y", "c,x c,z", (1, 1, 0, 2)),
+    ],
+)
+def test_what_two_releases_share_by_what_they_show(
+    tmp_path: Path, now: str, old: str, figures: tuple[int, ...]
+) -> None:
+    block = previous(tmp_path, replace(releases(tmp_path, now, old), previous_link=None))
+    assert tuple(block[name] for name in ("pairs", "smallest", "certain", "rows_at_risk")) == figures
+
+
+def test_groups_of_which_nothing_is_required_have_no_k(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("q,bucket,s\na,1,x\nb,1,y\n")
+    named = {"quasi_identifiers": ["q"], "sensitive": ["s"], "group": "bucket"}
+    models = [each.model for each in audit(None, tmp_path / "table.csv", **named).verdict.results]
+    assert "distinct-l-diversity" in models and "k-anonymity" not in models
+
+
 def test_standard_input_has_one_table(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="two tables"):
         audit(spec_file(tmp_path), "-", against=Against(previous="-"))
@@ -82,6 +175,36 @@ def test_a_randomized_table_is_measured_and_not_judged(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is randomized"):
         audit(spec_file(tmp_path), table)
     assert audit(None, table, quasi_identifiers=["age"]).satisfied is None
+
+
+def test_a_report_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    report.write_text("an earlier one")
+    with pytest.raises(UsageError, match="report.json"):
+        audit(spec_file(tmp_path), csv_file(tmp_path, SAFE), reports=[str(report)])
+    assert report.read_text() == "an earlier one"
+    audit(spec_file(tmp_path), csv_file(tmp_path, SAFE), reports=[str(report)], force=True)
+    assert json.loads(report.read_text())["privacy"]["satisfied"] is True
+
+
+def test_a_protected_value_that_the_table_does_not_have_is_refused(tmp_path: Path) -> None:
+    required = "alpha-k-anonymity attribute=diagnosis alpha=1 k=1 values={}"
+    table = csv_file(tmp_path, SAFE)
+    assert audit(spec_file(tmp_path), table, require=[required.format("[flu]")]).satisfied
+    with pytest.raises(DataError, match="the protected value 'flue' does not occur in it"):
+        audit(spec_file(tmp_path), table, require=[required.format("[flue]")])
+
+
+def test_a_table_that_changes_while_it_is_measured_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = csv_file(tmp_path, SAFE)
+
+    def changing(*_: object) -> dict[str, Any]:
+        table.write_text(SAFE + "*,*,flu,10,a\n")
+        return {}
+
+    monkeypatch.setattr("anonymize.audit.deeper", changing)
+    with pytest.raises(DataError, match="changed"):
+        audit(spec_file(tmp_path), table)
 
 
 def test_what_missing_means_can_be_said_beside_a_spec(tmp_path: Path) -> None:

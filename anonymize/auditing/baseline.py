@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class Figure:
     parameter: str
     attribute: str | None
     given: tuple[str, ...]
-    worse: Worse = field(compare=False)
+    worse: Worse
 
     def __str__(self) -> str:
         about = f" of {self.attribute}" if self.attribute else ""

@@ -174,7 +174,7 @@ def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: f
 
     Rows of this release that are about nobody of the earlier one show nothing there.
     """
-    sensitive = [column(name) for name in now.spec.sensitive if name not in now.columns]
+    sensitive = map(column, now.spec.sensitive)
     released_rows, others = now.source.scan(), before.source.scan()
     # Both releases have columns of the same names; no column is called what these are.
     names = {name: f"\0previous {number}" for number, name in enumerate(before.columns)}

@@ -147,7 +147,7 @@ class _Facts:
         about = f" of {result.attribute}" if result.attribute else ""
         title = f"{result.model} ({_listed(result.required)}){about}, over time"
         line = next((each.line for each in self.required if (each.model, each.attribute) == _key(result)), None)
-        file = str(self.spec.path) if line is not None and self.spec.path is not None else None
+        file = None if line is None else str(self.spec.path)
         for release, each in unmet:
             gone = all(each is not other for other in release.results)
             message = _failing(title, release, each, "who are not in it any more " if gone else "")
@@ -161,7 +161,7 @@ class _Facts:
     @cached_property
     def warnings(self) -> list[str]:
         """What the reader has to know beside the verdict."""
-        left = [each.left for each in self.verdict.releases if each.left is not None]
+        left = [each.left for each in self.verdict.releases]
         few = sum(each.in_small_company or 0 for each in left)
         departed = [COMPANY.format(few, sum(each.people for each in left))] if few else []
         unbounded = [UNBOUNDED.format(model) for model in self.verdict.unbounded]
@@ -199,7 +199,7 @@ class _Facts:
             | ({} if now.file is None or before.file is None else correspondence(before.file, now.file).block())
             for before, now in pairs
         ]
-        invariant = [invariance(people, (name, False)).block() for name in self.spec.sensitive]
+        invariant = [invariance(people, name).block() for name in self.spec.sensitive]
         return {"bcf_anonymity": bcf, "m_invariance": invariant}
 
 

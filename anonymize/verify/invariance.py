@@ -17,7 +17,6 @@ import polars as pl
 from anonymize.verify.numbering import whole
 from anonymize.verify.series import Followed, ReleasedAt
 from anonymize.verify.table import entries_of
-from anonymize.verify.verdict import Subject
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,11 @@ class Invariance:
         return asdict(self)
 
 
-def invariance(releases: Sequence[ReleasedAt], subject: Subject) -> Invariance:
+def invariance(releases: Sequence[ReleasedAt], attribute: str) -> Invariance:
     """Measures a sensitive attribute; a missing value is none. Values are those of the text, also of numbers."""
     followed = Followed(releases, ())
     pasts = followed.trajectories()
-    signatures = [_signatures(release, subject[0] or "") for release in releases]
+    signatures = [_signatures(release, attribute) for release in releases]
     sizes = pl.concat(
         [each.group_by("class").agg(pl.len().alias("values"), pl.col("count").sum()) for each in signatures]
     )
@@ -56,7 +55,7 @@ def invariance(releases: Sequence[ReleasedAt], subject: Subject) -> Invariance:
     unique = known and distinct.height == classes
     least = min(whole(each.min()) for each in every)
     m = least if unique and same == several else 0
-    return Invariance(subject[0] or "", m, distinct.height / classes, invariant if several else None, common)
+    return Invariance(attribute, m, distinct.height / classes, invariant if several else None, common)
 
 
 def _signatures(release: ReleasedAt, attribute: str) -> pl.DataFrame:

@@ -50,6 +50,15 @@ def test_the_same_release_again_leaves_no_newcomer(tmp_path: Path) -> None:
     assert measured(tmp_path, rows, rows) == Correspondence(5, 0)
 
 
+@pytest.mark.parametrize(("most", "measures"), [(4, True), (3, False)])
+def test_releases_of_too_many_classes_are_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, measures: bool
+) -> None:
+    monkeypatch.setattr("anonymize.auditing.correspondence.MOST_PAIRS", most)
+    rows = ["France,flu"] * 3 + ["Chile,flu"] * 2
+    assert (measured(tmp_path, rows, rows) != Correspondence(None, None)) is measures
+
+
 def test_classes_far_apart_are_about_nobody_in_common(tmp_path: Path) -> None:
     first, second = ["France,flu"] * 5, ["France,flu"] * 5 + ["Chile,flu"] * 7
     assert measured(tmp_path, first, second) == Correspondence(5, 0)

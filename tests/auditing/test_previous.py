@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from anonymize.auditing.previous import Matching, Together, together
 from anonymize.auditing.table import opened
+from anonymize.errors import UsageError
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.spec import load, make
 from anonymize.verify import THRESHOLD, checks_of
@@ -51,6 +53,7 @@ def test_without_individuals_there_are_bounds(tmp_path: Path) -> None:
     both = linked(tmp_path, "a a b b", "b b a a", None)
     assert both.joined_by == "classes" and both.results[0].satisfied is True
     assert both.bounds is not None and (both.bounds.certain, both.bounds.rows_at_risk) == (2, 0)
+    assert both.block()["rows"] == 4 and not both.warnings
 
 
 def test_what_is_in_both_for_certain_is_all_that_is_reached(tmp_path: Path) -> None:
@@ -99,6 +102,15 @@ def test_a_class_that_shares_no_more_than_some_of_its_rows_is_not_shown_to_be_sa
     assert (result.satisfied, result.failing_classes, result.failing_rows) == (None, 0, 0)
 
 
+@pytest.mark.parametrize(("most", "refused"), [(6, False), (5, True)])
+def test_more_pairs_of_classes_than_can_be_compared_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, refused: bool
+) -> None:
+    monkeypatch.setattr("anonymize.auditing.previous.MOST_PAIRS", most)
+    with pytest.raises(UsageError, match="3 and 2 classes are too many") if refused else nullcontext():
+        assert linked(tmp_path, "a b c", "a b", None).joined_by == "classes"
+
+
 def test_what_has_two_bounds_in_one_release_may_be_any_label_of_the_other(tmp_path: Path) -> None:
     (tmp_path / "now.csv").write_text("q_low,q_high\n0,1\n0,1\n")
     (tmp_path / "old.csv").write_text("q\na\na\n")
@@ -122,6 +134,8 @@ def test_what_has_two_bounds_in_one_release_may_be_any_label_of_the_other(tmp_pa
         ("bounds\n{},maybe", None),
         ("bounds\n{},maybe\n{},no", True),
         ("bounds\n{},no", True),
+        ("beside\n{},maybe", None),
+        ("beside\n{},no", True),
     ],
 )
 def test_numbers_that_may_both_be_missing_may_be_of_one_individual(
@@ -129,13 +143,16 @@ def test_numbers_that_may_both_be_missing_may_be_of_one_individual(
 ) -> None:
     """Classes apart from each other may share whoever has no number, where both of them may."""
     header, *cells = form.split("\n")
-    columns, template = ("q_low,q_high,q_missing", "{},{}") if header == "bounds" else (header, "[{}-{}]")
+    columns, template = {
+        "bounds": ("q_low,q_high,q_missing", "{},{}"),
+        "beside": ("q,q_low,q_high,q_missing", "x,{},{}"),
+    }.get(header, (header, "[{}-{}]"))
     rows = [cell.format(template.format(low, low + 1)) for cell, low in zip(cells * 4, (1, 5, 1, 5), strict=False)]
     path = tmp_path / "table.csv"
     path.write_text("\n".join([columns, *rows, ""]))
     (tmp_path / "spec.yaml").write_text(
         "version: 1\ninput: {path: table.csv, missing: ['?']}\nquasi_identifiers: {q: {type: numeric}}\n"
-        f"privacy: {{k: 2}}\noutput: {{numeric: {'bounds' if header == 'bounds' else 'interval'}}}\n"
+        f"privacy: {{k: 2}}\noutput: {{numeric: {'interval' if header == 'q' else 'bounds'}}}\n"
     )
     spec = load(tmp_path / "spec.yaml", PARAMETERS)
     checks = checks_of(spec, requirements(spec))

@@ -61,9 +61,27 @@ def test_a_history_of_too_few_is_seen_with_the_line_that_asks_for_k(tmp_path: Pa
 
 
 def test_a_report_counts_the_people_of_the_last_release(tmp_path: Path) -> None:
-    laid_out(tmp_path, [GOOD[0], night(PEOPLE[:6], "AAABBB", "xyxyxy")])
+    laid_out(tmp_path, [GOOD[0], GOOD[1], night(PEOPLE[:6], "AAABBB", "xyxyxy")])
     table = audited(tmp_path).checked.report["input"]
     assert (table["rows"], table["columns"]) == (6, 2)
+
+
+def test_each_failing_model_has_the_line_that_asks_for_it(tmp_path: Path) -> None:
+    laid_out(tmp_path, [night(PEOPLE, "AAAAAABBB", "xyxxxxxxx")])
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(spec.read_text().replace("privacy: {k: 3, l: 2}", "privacy:\n  k: 3\n  l: 2"))
+    [problem] = audited(tmp_path).checked.problems
+    assert (problem.line, problem.file) == (7, str(spec))
+    [further, own] = audited(tmp_path, require=["entropy-l-diversity l=1.5 attribute=ill"]).checked.problems
+    assert {(each.line, each.file) for each in (further, own)} == {(7, str(spec)), (None, None)}
+
+
+def test_a_report_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
+    laid_out(tmp_path, GOOD)
+    (tmp_path / "report.json").write_text("an earlier one")
+    with pytest.raises(UsageError, match="report.json"):
+        audited(tmp_path, reports=[str(tmp_path / "report.json")])
+    assert (tmp_path / "report.json").read_text() == "an earlier one"
 
 
 def test_what_holds_is_said_in_a_sentence(tmp_path: Path) -> None:

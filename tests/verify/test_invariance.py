@@ -17,7 +17,7 @@ def measured(*nights: dict[str, str]) -> Invariance:
             {"zip": [each[0] for each in night.values()], "ill": [each[1:] for each in night.values()]}
         )
         releases.append(ReleasedAt.of_text(str(number), frame, pl.Series(list(night)), ["zip"], ["ill"]))
-    return invariance(releases, ("ill", False))
+    return invariance(releases, "ill")
 
 
 def test_the_example_of_the_definition_is_two_invariant() -> None:
