@@ -104,7 +104,9 @@ def _inputs(request: Attack) -> list[object]:
 
 def _check(request: Attack) -> None:
     problems = [
-        f"--attackers: {name} is none of {', '.join(ATTACKERS)}" for name in request.attackers if name not in ATTACKERS
+        f"--attackers: {name} is not one of {', '.join(ATTACKERS)}"
+        for name in request.attackers
+        if name not in ATTACKERS
     ]
     if request.max_excess is not None and not 0 <= request.max_excess <= 1:
         problems.append("--max-excess: is from 0 to 1")

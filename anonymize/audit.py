@@ -291,7 +291,7 @@ def _spec_of(request: Audit) -> Spec:
         raise UsageError("nothing to audit: give a spec, or the quasi-identifiers")
     strange = [name for name in request.numeric if name not in request.sensitive]
     if strange:
-        raise UsageError([f"--numeric: {name} is none of the sensitive attributes" for name in strange])
+        raise UsageError([f"--numeric: {name} is not a sensitive attribute" for name in strange])
     table = {name: getattr(request, name) for name in ("separator", "encoding", "missing")}
     values = {
         "version": 1,

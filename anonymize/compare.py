@@ -112,7 +112,7 @@ def cells_of(request: Compare) -> list[Cell]:
     for text in request.algorithms:
         name, *pairs = text.split()
         if name not in ALGORITHMS:
-            raise UsageError(Problem(f"--algorithms: {name} is none of {', '.join(ALGORITHMS)}"))
+            raise UsageError(Problem(f"--algorithms: {name} is not one of {', '.join(ALGORITHMS)}"))
         chosen.append((name, parse_options(ALGORITHMS[name], pairs)))
     return list(dict.fromkeys(Cell(name, options, k) for name, options in chosen for k in (request.ks or (None,))))
 

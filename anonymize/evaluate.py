@@ -125,7 +125,7 @@ def _check(request: Evaluate, paths: Paths) -> None:
         raise UsageError(Problem("--models needs a target, and the spec names none", hint=hint))
     if request.tree is not None and request.tree.target not in targets:
         hint = f"targets: {', '.join(targets)}" if targets else "list it under workload: {targets: [...]}"
-        raise UsageError(Problem(f"--tree {request.tree.target}: is no target of the spec", hint=hint))
+        raise UsageError(Problem(f"--tree {request.tree.target}: is not a target of the spec", hint=hint))
 
 
 def _unclassed(request: Evaluate) -> UnclassedFiles | None:

@@ -88,14 +88,14 @@ def saved_at(recoding: Mapping[str, Any] | str | os.PathLike[str]) -> Iterator[s
 
 
 def _json(recoding: Mapping[str, Any]) -> str:
-    """Raises UsageError for what is no mapping, or has values that JSON does not have."""
+    """Raises UsageError for what is not a mapping, or has values that JSON does not have."""
     try:
         if isinstance(recoding, Mapping):
             return json.dumps(recoding)
     except (TypeError, ValueError):
         pass
     kind = f"{type(recoding).__module__}.{type(recoding).__qualname__}"
-    hint = "a path, or the `recoding` of a Release, None where classes are no function of the values"
+    hint = "a path, or the `recoding` of a Release, None where classes are not a function of the values"
     raise UsageError(Problem(f"{kind} is not a saved recoding", hint=hint))
 
 
@@ -106,7 +106,7 @@ def kept_at(output: str | os.PathLike[str] | None, *, in_series: bool) -> str | 
         raise UsageError(Problem("a release of a series is a file", hint="name it with output"))
     path = path_of(output)
     if path is not None and split(path)[1].lower() not in _READ:
-        raise UsageError(Problem("is none of a kind that can be read again", path, hint=f"one of {', '.join(_READ)}"))
+        raise UsageError(Problem("is not of a kind that can be read again", path, hint=f"one of {', '.join(_READ)}"))
     return path
 
 

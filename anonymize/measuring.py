@@ -45,7 +45,7 @@ class Measuring:
         if self.model is None:
             return
         if self.model not in LEARNERS:
-            raise UsageError(f"--model {self.model}: is none of {', '.join(LEARNERS)}")
+            raise UsageError(f"--model {self.model}: is not one of {', '.join(LEARNERS)}")
         if not (self.spec or spec).workload.target_names:
             hint = "list what is to be predicted under workload: {targets: [...]}"
             raise UsageError(Problem("--model needs a target, and the spec names none", hint=hint))

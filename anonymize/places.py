@@ -1,4 +1,4 @@
-"""Where a table is, when that is no file: a URI of a table in a database, and how it is shown without its password."""
+"""Where a table is that is not in a file: a URI of a table in a database, and how it is shown without its password."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def report_files(
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
     """The reports of a run that publishes nothing else, opened before any work is done. What is yielded writes a report
     in all forms, and they take their places together, with the files `beside`. `inputs`: what the run reads; None and
-    `-` are no files.
+    `-` are not files.
 
     Raises UsageError and WriteError for an output that cannot be.
     """

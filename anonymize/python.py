@@ -340,7 +340,7 @@ def _without_paths(report: dict[str, Any], data: Frame) -> dict[str, Any]:
 def _options(name: str, given: Mapping[str, Any]) -> Any:
     """The algorithm's options. Raises UsageError for an unknown algorithm or option."""
     if name not in ALGORITHMS:
-        raise UsageError(f"{name}: is none of {', '.join(ALGORITHMS)}")
+        raise UsageError(f"{name}: is not one of {', '.join(ALGORITHMS)}")
     names = [each.name for each in fields(ALGORITHMS[name].Options)]
     _refuse_unknown(name, given, names)
     return ALGORITHMS[name].Options(**given)

@@ -106,7 +106,7 @@ def _made_by(request: Remake) -> MadeBy:
 
 
 def _is_about(report: Mapping[str, Any], released: str) -> bool:
-    """Whether a report is that of a release: by its hash; of a frame, which is no file, by its rows."""
+    """Whether a report is that of a release: by its hash; of a frame, which is not a file, by its rows."""
     output = report.get("output", {})
     if temporary.is_own(released):
         rows = pl.scan_ipc(released).select(pl.len()).collect(engine="streaming").item()

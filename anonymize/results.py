@@ -40,9 +40,9 @@ class Release(Reported):
     """A release that was verified.
 
     `frame`: its rows, of the kind of frame that went in (polars for a file). `recoding`: the saved recoding, for
-    `recode`; None where an algorithm's recoding is no function of the values. It is private. `further`: the other files
-    of the release by their names: the sensitive table of `anatomy` as a frame, the parameters of `randomize` as a
-    mapping."""
+    `recode`; None where an algorithm's recoding is not a function of the values. It is private. `further`: the other
+    files of the release by their names: the sensitive table of `anatomy` as a frame, the parameters of `randomize` as
+    a mapping."""
 
     frame: Frame
     recoding: dict[str, Any] | None = None

@@ -8,7 +8,7 @@ and a sensitive value of it, dealt out at random within the group.
 
 What it guarantees. Every group has at least l different sensitive values, none in more than 1/l of its rows: who knows
 a person's group, and guesses in proportion to the values of that group, names the sensitive value with probability at
-most 1/l. It is no bound on an ordinary attacker, who counts over all groups which value goes with the person's
+most 1/l. It does not bound an ordinary attacker, who counts over all groups which value goes with the person's
 quasi-identifiers, and names the most frequent one: that succeeds nearly as often as in the original table, whatever l
 is, unless it comes near the number of values. On the Adult data (occupation, given education, salary, sex and race) it
 is right for 0.318, 0.315, 0.296 and 0.206 of the people at l = 2, 3, 5 and 7; in the original for 0.322, without

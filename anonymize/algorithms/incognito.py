@@ -27,7 +27,7 @@ compared with each other alone, and those that fail go, too, until none does. Wh
 (`risk: marketer` and `records_at_risk`, `sample-uniqueness`, `population-uniqueness`) is judged so: the smallest
 classes are suppressed as well, as many as it takes, published or dropped, whichever takes fewer rows; of classes of one
 size the first in the order of the hierarchies. The optimum is over these releases, one a node. A release in which
-classes are suppressed that need not be, or other ones than these, is none of them: where rows are dropped that classes
+classes are suppressed that need not be, or others than these, is not one of them: where rows are dropped that classes
 are compared with, or rows are at risk in classes of different sizes, such a choice may be better.
 
 What it guarantees. Every class meets every model of the spec, and no node within the suppression limit has a lower

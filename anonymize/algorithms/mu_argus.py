@@ -90,7 +90,7 @@ class Options:
     """Options of the subcommand."""
 
     outliers: str = outliers_option("lose cells", share="suppression")
-    time_limit: float = option(0.0, "Seconds after which attributes go up to their roots; 0 is no limit.", minimum=0)
+    time_limit: float = option(0.0, "Seconds after which attributes go up to their roots; 0: no limit.", minimum=0)
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Levels:

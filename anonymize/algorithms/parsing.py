@@ -18,7 +18,7 @@ def parse_options(algorithm: Any, pairs: Sequence[str]) -> Any:
         each = fields.get(name.strip().replace("-", "_"))
         if each is None or not equals:
             hint = f"NAME=VALUE, of {', '.join(fields)}" if fields else f"{algorithm.ID} has none"
-            problems.append(Problem(f"{pair}: is no option of {algorithm.ID}", hint=hint))
+            problems.append(Problem(f"{pair}: is not an option of {algorithm.ID}", hint=hint))
             continue
         try:
             values[each.name] = _value(each, text.strip())

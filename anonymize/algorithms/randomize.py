@@ -10,7 +10,7 @@ what a row tells of its sensitive value within their bounds. With `--p` they are
 risk they leave.
 
 What it guarantees. The risk 1/l is that of the paper's attacker, who guesses in proportion to what a row may have
-been; it is bounded on average over the randomization. It is no bound on an ordinary attacker, who reconstructs the
+been; it is bounded on average over the randomization. It does not bound an ordinary attacker, who reconstructs the
 table as any recipient does, and names the most frequent value of the person's quasi-identifiers: that succeeds nearly
 as often as in the original table, whatever l is. On the Adult data (occupation, given education, salary, sex and race;
 `--on qi`) it is right for 0.318, 0.314, 0.310 and 0.303 of the people at l = 2, 3, 5 and 7, where 1/l is 0.5, 0.333,
@@ -157,7 +157,7 @@ def _by_hand(text: str, columns: Sequence[Distorted]) -> dict[str, float]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, value = (piece.strip() for piece in part.rpartition("="))
         if name not in sizes:
-            problems.append(f"--p: {name or part!r} is no attribute of the spec: it has {', '.join(sizes)}")
+            problems.append(f"--p: {name or part!r} is not an attribute of the spec, which has {', '.join(sizes)}")
             continue
         number, least = _number(value), 1 / sizes[name]
         if number is None or not (least < number <= 1 or number == 1):

@@ -115,7 +115,7 @@ class Options:
         minimum=0,
         only_with={"search": ("global", "hybrid", "distributed")},
     )
-    time_limit: float = option(0.0, "Seconds after which the best string so far is taken; 0 is no limit.", minimum=0)
+    time_limit: float = option(0.0, "Seconds after which the best string so far is taken; 0: no limit.", minimum=0)
     mask_minimality: bool = mask_option()
 
 

@@ -78,7 +78,7 @@ def spread(
 
 def _rounds(release: ShownRows, inside: Any, levels: Sequence[Ints]) -> list[tuple[Ints, Ints]]:
     """The levels of each round that has a class inside others, and these others (places in `inside`), in the order of
-    the levels; rounds whose spans are no nodes are left out."""
+    the levels; rounds whose spans are not nodes are left out."""
     vectors, round_of = np.unique(round_levels(release, levels), axis=0, return_inverse=True)
     which = round_of.ravel()[inside.indices]
     owner = np.repeat(np.arange(inside.shape[0]), np.diff(inside.indptr))

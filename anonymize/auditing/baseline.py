@@ -90,7 +90,7 @@ def figures(report: Mapping[str, Any], models: Mapping[str, Model] = ALL) -> dic
     """What a report has of figures that can be compared. `models`: those that it may be about.
 
     Raises UsageError for a figure of which it is not known which way it gets worse; ValueError, LookupError, TypeError
-    or AttributeError for what is no report.
+    or AttributeError for what is not a report.
     """
     values: dict[Figure, float | None] = {}
     for result in report["privacy"]["models"]:

@@ -33,7 +33,7 @@ class BucketLayout:
         """Raises UsageError for what cannot be measured of groups."""
         problems = []
         if self.name in (*spec.quasi_identifiers, *spec.sensitive, COUNT if self.st else None):
-            problems.append(f"--group: {self.name} is no column of groups, it is another one")
+            problems.append(f"--group: {self.name} is not the column of groups: it is another column")
         if spec.unit is not None:
             problems.append(f"the unit {spec.unit}: the groups of a bucketized table are of rows")
         if spec.privacy.missing == "wildcard":

@@ -185,7 +185,7 @@ def _protocol(given: dict[str, Any], threads: int) -> Any:
 
     name = settings["algorithm"]
     if name is not None and name not in ALGORITHMS:
-        raise UsageError(f"--algorithm {name}: is none of {', '.join(ALGORITHMS)}")
+        raise UsageError(f"--algorithm {name}: is not one of {', '.join(ALGORITHMS)}")
     if name is None and pairs:
         raise UsageError("--option: is about an algorithm, give --algorithm")
     options = None if name is None else parse_options(ALGORITHMS[name], pairs)

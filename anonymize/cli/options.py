@@ -89,7 +89,7 @@ class _Bytes(click.ParamType[int]):
             return value
         match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", value.strip())
         if match is None or match[2].lower() not in self.UNITS:
-            self.fail(f"{value!r} is no size such as 500MB, 2GB or 1.5GiB", parameter, context)
+            self.fail(f"{value!r} is not a size such as 500MB, 2GB or 1.5GiB", parameter, context)
         return int(float(match[1]) * self.UNITS[match[2].lower()])
 
 

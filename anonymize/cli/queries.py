@@ -24,7 +24,7 @@ def _sizes(context: click.Context, parameter: click.Parameter, value: str | None
         low, dash, high = part.strip().partition("-")
         ends = (low, high if dash else low)
         if not all(end.isdecimal() and int(end) for end in ends):
-            raise click.BadParameter(f"{value!r} is no list of numbers from 1, such as 1-3 or 2,4")
+            raise click.BadParameter(f"{value!r} is not a list of numbers from 1, such as 1-3 or 2,4")
         sizes.update(range(int(ends[0]), int(ends[1]) + 1))
     return tuple(sorted(sizes))
 

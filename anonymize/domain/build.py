@@ -91,7 +91,7 @@ def file(name: str, path: Path, values: Sequence[str], missing: str | None, *, n
     tree = files.read(path, name, normalize=normalize)
     uncovered = len(set(values).difference(tree.leaves))
     if uncovered:
-        message = f"column {name!r}: {uncovered} of {len(values)} distinct values are no leaf of the hierarchy"
+        message = f"column {name!r}: {uncovered} of {len(values)} distinct values are not leaves of the hierarchy"
         hint = "add a line for each of them, or list the text under 'missing' if it stands for a missing value"
         raise DataError(Problem(message, file=str(path), hint=hint))
     return Taxonomy.of(name, tree, missing)
@@ -143,7 +143,9 @@ def _numbers_file(numeric: Numeric, path: Path, interval: str, *, normalize: boo
     leaf_of = {number: code for code, number in reversed(list(enumerate(numbers))) if number is not None}
     leaf_codes = [leaf_of.get(value, -1) for value in numeric.values.tolist()]
     if -1 in leaf_codes:
-        message = f"column {numeric.name!r}: {leaf_codes.count(-1)} of {len(leaf_codes)} distinct numbers are no leaf"
+        message = (
+            f"column {numeric.name!r}: {leaf_codes.count(-1)} of {len(leaf_codes)} distinct numbers are not leaves"
+        )
         raise DataError(Problem(f"{message} of the hierarchy", file=str(path), hint="add a line for each of them"))
     leaves = np.array([*leaf_codes, *([] if taxonomy.missing is None else [taxonomy.missing])], np.int64)
     values = np.array([np.nan if number is None else number for number in numbers], np.float64)

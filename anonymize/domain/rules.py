@@ -24,7 +24,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec.rules import Rule, RuleRange
 
 EVERYTHING = "covers every leaf of the hierarchy"
-UNKNOWN = "names a value that is no leaf and no node of the hierarchy"
+UNKNOWN = "names a value that is neither a leaf nor a node of the hierarchy"
 NESTED = "names two nodes of which one lies within the other"
 
 

@@ -14,7 +14,7 @@ from anonymize.classes import Ints
 from anonymize.errors import UsageError
 from anonymize.spec import Spec
 
-NOT_IN_IT = "--series: the release is none of this series, whose files have other hashes"
+NOT_IN_IT = "--series: the release is not one of this series, whose files have other hashes"
 GONE = "{} of {} earlier releases of the series could not be found, and are left out"
 APART = "of {} of {} earlier releases it is not known which rows belong together: links, originals and --key say it"
 

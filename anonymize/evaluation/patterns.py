@@ -87,8 +87,8 @@ class _TreeReader:
 def compare(released: ReleasedTable, plan: TreePlan) -> dict[str, Any]:
     """The block `tree`: the nodes of either tree, and the patterns of the original with what became of each.
 
-    Raises UsageError for columns that are no quasi-identifiers, DataError where the release does not tell the values of
-    the target.
+    Raises UsageError for columns that are not quasi-identifiers, DataError where the release does not tell the values
+    of the target.
     """
     table, target = released.table, plan.target
     names = [attribute.name for attribute in table.attributes]

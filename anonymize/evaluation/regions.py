@@ -72,7 +72,7 @@ class DistinctTexts:
         unknown = int(np.count_nonzero(~meanings.readable))
         if unknown:
             texts = "1 distinct text is" if unknown == 1 else f"{unknown} distinct texts are"
-            message = f"column {self.attribute.name!r}: {texts} no value, interval or label under the spec"
+            message = f"column {self.attribute.name!r}: {texts} neither a value nor an interval or label under the spec"
             raise DataError(Problem(message, hint="output.interval and output.suppressed say how cells read"))
         return meanings.regions()
 

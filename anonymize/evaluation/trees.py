@@ -139,7 +139,7 @@ class TreeGrower:
 def _candidates(rows: LabelledRegions, index: int, domain: Domain) -> tuple[Ints, Ints, Ints]:
     """Conditions on one attribute: first and last code of each, and (conditions, labels) rows of which it holds.
 
-    Of numbers, those that begin at a value or later; of categories, those under each node but the root.
+    For numbers, those that begin at a value or later; for categories, those under each node but the root.
     """
     first, last = rows.first[:, index], rows.last[:, index]
     if isinstance(domain, Numeric):

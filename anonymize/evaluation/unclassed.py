@@ -110,7 +110,7 @@ class UnclassedFiles:
         source = stack.enter_context(Source.open(as_written(spec), path))
         quasi = [attribute.name for attribute in table.attributes]
         if group in (*quasi, sensitive, COUNT if self.st else None):
-            raise UsageError(f"--group: {group} is no column of groups, it is another one")
+            raise UsageError(f"--group: {group} is not the column of groups: it is another column")
         rows = _texts(source, [*quasi, group, *([] if self.st else [sensitive])], spec)
         output: dict[str, Any] = {"path": source.name, "sha256": source.sha256}
         if self.st is None:
@@ -265,7 +265,7 @@ class RandomizedRelease:
 def blocks(released: Unclassed, table: Table, queries: Queries) -> dict[str, Any]:
     """The blocks `output`, `classes`, `rows_correspond`, `utility` and `left_out` of an evaluation.
 
-    Raises DataError for more rows than the original has, and for cells that are no values of it.
+    Raises DataError for more rows than the original has, and for cells that are not values of it.
     """
     if released.rows > table.rows:
         raise DataError(f"the release has {released.rows:,} rows, the original {table.rows:,}")

@@ -141,7 +141,7 @@ def check_needs(request: Request) -> None:
         raise UsageError(Problem(message, hint="list what is to be predicted under workload: {targets: [...]}"))
     reason = None if request.save_recoding is None else why_not_reusable(algorithm, request.options)
     if reason:
-        raise UsageError(f"--save-recoding: {reason}, so that its recoding is no function of the values")
+        raise UsageError(f"--save-recoding: {reason}, so that its recoding is not a function of the values")
 
 
 def _unable(request: Request, path: tuple[str | int, ...], message: str, need: str) -> Problem:

@@ -132,7 +132,7 @@ class ColumnCells:
         low, high = self._ends
         first = np.searchsorted(domain.values, low, "left")
         stop = np.searchsorted(domain.values, high, "right")
-        # The mean of a class is no value of the column: it counts as the value that follows it.
+        # The mean of a class is not a value of the column: it counts as the value that follows it.
         between = stop <= first
         first = np.where(between, np.minimum(first, len(domain.values) - 1), first)
         stop = np.where(between, first + 1, stop)

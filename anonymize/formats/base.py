@@ -55,7 +55,7 @@ class Checked:
 
 
 def privacy_block(findings: Sequence[Finding], satisfied: bool | None) -> dict[str, Any]:
-    """The block `privacy` of what is no table with models of its own: the verdict, and what could not be shown."""
+    """The block `privacy` of what is not a table with models of its own: the verdict, and what could not be shown."""
     unknown = [finding.message for finding in findings if finding.level == "error" and not finding.known]
     return {"satisfied": satisfied, "models": []} | ({"unknown": unknown} if unknown else {})
 

@@ -106,7 +106,7 @@ def _check(table: Table, targets: Mapping[str, str], protocol: Protocol) -> None
         if names == [name]
     ]
     unknown = [name for name in protocol.models if name not in LEARNERS]
-    problems += [f"--model {name}: is none of {', '.join(LEARNERS)}" for name in unknown]
+    problems += [f"--model {name}: is not one of {', '.join(LEARNERS)}" for name in unknown]
     unsuited = set(protocol.models) and not any(
         LEARNERS[name].predicts in targets.values() for name in protocol.models if name in LEARNERS
     )

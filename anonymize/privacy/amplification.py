@@ -18,7 +18,7 @@ values gamma is p / q, q = (1 - p) / (d - 1). Measured: gamma rho1 / (1 - rho1 +
 
 Parameters: `rho1`, `rho2` (probabilities, above 0 and below 1; rho1 below rho2).
 
-Monotone: not defined; it is no property of equivalence classes. Only `randomize` takes it: the p of the sensitive
+Monotone: not defined; it is not a property of equivalence classes. Only `randomize` takes it: the p of the sensitive
 attribute is then so small that gamma is below the bound. Quasi-identifiers do not count, distorted or not.
 
 Missing values: a missing sensitive value is a value like any other.

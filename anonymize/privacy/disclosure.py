@@ -16,8 +16,8 @@ randomized.
 
 Parameters: `l` (a number, at least 1), `values` (another l for single sensitive values).
 
-Monotone: not defined; it is no property of equivalence classes. Only `randomize` takes it, and `privacy.l` means this
-there.
+Monotone: not defined; it is not a property of equivalence classes. Only `randomize` takes it, and `privacy.l` means
+this there.
 
 Missing values: a missing sensitive value is a value to be distorted like any other, but no disclosure; shares are of
 the rows whose value is not missing.

@@ -16,7 +16,7 @@ the rows of the class with the sensitive value s, n their sum, p(s) = n(s) / n.
 With `estimator: grassberger` the class is taken as a sample, and H is Grassberger's estimate of the entropy of what it
 was drawn from: ln n - (sum over s of n(s) G(n(s))) / n, G(2 m) = G(2 m + 1) = -gamma - ln 2 + 2 (1 + 1/3 + ... + 1 / (2
 m - 1)). It is higher than that of the class itself, in small classes much higher (a single row has 3.56 values by it),
-so that it asks for less: it is no bound on what the class itself tells, and k-anonymity belongs beside it. With
+so that it asks for less: it does not bound what the class itself tells, and k-anonymity belongs beside it. With
 `estimator: stammler` G(n) takes the place of ln n too, and a class has at most as many values as it shows: that is what
 ARX calls Grassberger's estimator. A single row has one value by it; a class of an odd number of rows has somewhat fewer
 than by the other.

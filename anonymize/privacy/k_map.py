@@ -14,7 +14,7 @@ estimated from its rows. With `fraction` p, the share of the population that is 
 number of rows that is Poisson distributed with mean p F (`estimator: poisson`), or that of a class which is not empty
 (`zero-truncated`, the default). A class of f rows meets the model where so many would be seen with a probability of at
 most `significance` (0.01 if left out) if it had k people; and where it has k rows. That is a test, and says nothing of
-a single class for certain: a table that is no random sample, say of one hospital, may have far fewer people like a
+a single class for certain: a table that is not a random sample, say of one hospital, may have far fewer people like a
 class in its population.
 
 Formula: F >= k for every class, F the rows of the population all of whose quasi-identifiers lie under the labels and

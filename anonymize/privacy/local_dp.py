@@ -15,7 +15,7 @@ p) / (d - 1); infinite where p is 1.
 
 Parameters: `epsilon` (a number above 0).
 
-Monotone: not defined; it is no property of equivalence classes. Only `randomize` takes it: the p of the sensitive
+Monotone: not defined; it is not a property of equivalence classes. Only `randomize` takes it: the p of the sensitive
 attribute is then at most e^epsilon / (e^epsilon + d - 1). Quasi-identifiers do not count, distorted or not.
 
 Missing values: a missing sensitive value is a value like any other.

@@ -21,7 +21,7 @@ Names: TypeAlias = Sequence[str] | NDArray[np.float64]
 
 
 def _as_text(value: object) -> object:
-    """A number where a text is meant, as a spec that is no file may have it."""
+    """A number where a text is meant, as a spec that is not a file may have it."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 

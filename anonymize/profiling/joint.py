@@ -43,7 +43,7 @@ def growing(hashes: Mapping[str, Pieces], columns: Sequence[str]) -> list[Single
     """Sets of one column, two, and more, each the one before and the column with which most rows are alone;
     sets with which no more are than with the one before are left out.
 
-    Of many columns the first are tried, as many as `WORK` allows.
+    Where there are many columns, the first are tried, as many as `WORK` allows.
     """
     sets: list[Singled] = []
     chosen: list[str] = []

@@ -57,7 +57,7 @@ def interval(
         return 0.0, 0.0
     table = observed
     for axis in reversed([axis for axis, each_chosen in enumerate(chosen) if each_chosen.all()]):
-        table = table.sum(axis=axis)  # an attribute of which every value is chosen is no condition
+        table = table.sum(axis=axis)  # an attribute of which every value is chosen is not a condition
     conditions = [(each, each_chosen) for each, each_chosen in zip(p, chosen, strict=True) if not each_chosen.all()]
     if not conditions:
         return float(rows), float(rows)

@@ -43,7 +43,7 @@ class DistortedAttribute:
         if comparison.span is not None:
             bounds = self.bounds or tuple(_as_number(value) for value in values)
             if not any(bounds):
-                raise UsageError(f"--where: the values of {self.name} are no numbers")
+                raise UsageError(f"--where: the values of {self.name} are not numbers")
             return np.array([self._within(comparison.span, each) for each in bounds], np.float64)
         if not set(comparison.values) <= set(values):
             raise UsageError(f"--where: {self.name} has no such value")
@@ -95,7 +95,7 @@ class Parameters:
 
     @classmethod
     def read(cls, path: str) -> Parameters:
-        """The file's. Raises DataError for one that cannot be read or is no such file."""
+        """The file's. Raises DataError for one that cannot be read or is not such a file."""
         try:
             content = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
@@ -108,13 +108,13 @@ class Parameters:
             attributes = tuple(_attribute(each) for each in content["attributes"])
             return cls(int(content["rows"]), str(content["separator"]), attributes)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-            message = f"is no file of parameters that randomize writes (version {VERSION})"
+            message = f"is not a file of parameters as randomize writes it (version {VERSION})"
             raise DataError(Problem(message, file=path)) from None
 
     def named(self, names: list[str]) -> list[DistortedAttribute]:
         """Some of the attributes. Raises UsageError for one that there is not, or is named twice."""
         by_name = {each.name: each for each in self.attributes}
-        wrong = [f"{name!r} is no attribute of the parameters: they have {', '.join(by_name)}" for name in names]
+        wrong = [f"{name!r} is not an attribute of the parameters, which have {', '.join(by_name)}" for name in names]
         wrong = [text for text, name in zip(wrong, names, strict=True) if name not in by_name]
         wrong += [f"{name!r} is named twice" for name in dict.fromkeys(names) if names.count(name) > 1]
         if wrong:

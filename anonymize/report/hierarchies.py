@@ -90,7 +90,7 @@ def describe(spec: Spec, path: str | None, name: str | None = None) -> list[Desc
 def check_name(names: Collection[str], name: str | None) -> None:
     """Raises UsageError for a name that is none of the quasi-identifiers, and that no pattern among them matches."""
     if name is not None and entry_of(names, name) is None:
-        raise UsageError(f"{name!r} is no quasi-identifier of the spec: it has {', '.join(names)}")
+        raise UsageError(f"{name!r} is not a quasi-identifier of the spec, which has {', '.join(names)}")
 
 
 def _with_table(table: Table, name: str | None) -> list[Described]:

@@ -1,8 +1,8 @@
 """Pictures as inline SVG, drawn by lets-plot, which is the extra `html`.
 
-Of matplotlib, altair with vl-convert, and lets-plot, the last one starts and draws fastest (0.1 s of processor time for
-the first picture against 0.9 and 0.8 s) and is the smallest (54 MB installed, beside 100 and 105). All are above 30 MB,
-and it is an extra therefore.
+lets-plot starts and draws faster than matplotlib and altair with vl-convert (0.1 s of processor time for the first
+picture against 0.9 and 0.8 s) and is the smallest (54 MB installed, against 100 and 105). All are above 30 MB, so it is
+an extra.
 
 A picture is drawn in stand-in colours, which are replaced by variables of the page's style sheet, so that one drawing
 serves light and dark pages and print. Names that the library draws at random are numbered, so that the same figures

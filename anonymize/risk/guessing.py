@@ -40,7 +40,7 @@ class Seen:
 @dataclass(frozen=True)
 class Subjects:
     """Those whom an attack is on: (n,) which combination of quasi-identifiers each has, below `count`, and (n,) the
-    code of the sensitive value, below `size`; `missing`: the code that is no value."""
+    code of the sensitive value, below `size`; `missing`: the code that is not a value."""
 
     groups: Ints
     values: Codes

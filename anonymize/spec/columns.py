@@ -70,12 +70,12 @@ class QuasiIdentifier(Definition):
     """The research value of each level, as an expert gives it, from the values to the root; the root's may be left out,
     and is 0. It takes the place of weight, detail and rules. Left out: computed of these."""
     range: Literal["width", "leaves"] = "width"
-    """Of numbers: what the research value takes for the range of a group. width: the numbers that it spans; leaves: the
+    """For numbers: what the research value takes as the range of a group. width: the numbers that it spans; leaves: the
     leaves of the hierarchy under it."""
     identifying: Literal["most", "more", "yes"] | None = None
     """How identifying the attribute is, for mu-argus: most, more or yes."""
     domain: Annotated[tuple[Number, Number], AfterValidator(_ascending)] | None = None
-    """Of numbers: the lowest and the highest that there can be, whatever the table has. A public report gives costs as
+    """For numbers: the lowest and the highest that there can be, whatever the table has. A public report gives costs as
     shares of it; left out: of the range that the release shows."""
     level: Annotated[int, Field(ge=0)] | None = None
     """For randomize: the level of the hierarchy whose values are distorted. Left out: the values."""

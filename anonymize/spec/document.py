@@ -1,7 +1,7 @@
 """A YAML file as plain values, with the line and column of each of its keys and values.
 
 Scalars are read as YAML 1.2's core schema has it: only `true` and `false` are booleans (`yes` and `NO` are text), there
-are no dates and no base-60 numbers, and `0o17` is octal where `017` is seventeen. Where the spec wants text, a plain
+are neither dates nor base-60 numbers, and `0o17` is octal where `017` is seventeen. Where the spec wants text, a plain
 scalar is the text as it is written: `02138`, `1.0`, `true`, `null`. A key that stands twice, a tag, a merge key, an
 alias to itself and a key without a value are errors. Reference: https://yaml.org/spec/1.2.2/#103-core-schema
 """

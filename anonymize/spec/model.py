@@ -140,7 +140,7 @@ def _one_end(template: str, end: str) -> str:
     before, separator, after = template.partition(end)
     if not separator or any(brace in before + after for brace in "{}") or _reads_as_number(f"{before}1{after}"):
         raise ValueError(
-            f'expected {end} once, no other braces, and text that is no part of a number, such as "{end}+"'
+            f'expected {end} once, no other braces, and text that cannot be part of a number, such as "{end}+"'
         )
     return template
 

@@ -26,7 +26,7 @@ _ENDS = ("from", "to")
 
 
 def load(spec: Spec, path: str | Path) -> tuple[dict[str, Condition], ...]:
-    """The queries of a file. Raises SpecError for what is no list of conditions on quasi-identifiers."""
+    """The queries of a file. Raises SpecError for what is not a list of conditions on quasi-identifiers."""
     file = Path(path)
     try:
         values = yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)
@@ -37,7 +37,7 @@ def load(spec: Spec, path: str | Path) -> tuple[dict[str, Condition], ...]:
         raise SpecError(Problem(reason, str(file), line, column)) from None
     if not isinstance(values, list) or not values or not all(isinstance(each, dict) and each for each in values):
         hint = "such as - {age: {from: 40}}"
-        raise SpecError(Problem("is no list of queries", str(file), hint=hint))
+        raise SpecError(Problem("is not a list of queries", str(file), hint=hint))
     try:
         workload = strictly(Workload, {"selections": [_numbers(spec, each) for each in values]})
     except ValidationError as error:

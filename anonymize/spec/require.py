@@ -46,7 +46,7 @@ def _passing(text: str, problems: list[Problem]) -> Passing | None:
     """What columns that pass through may single out."""
     try:
         return Passing.model_validate(dict(_pair(word) for word in shlex.split(text)[1:]))
-    except ValueError:  # of a word that is no pair, and of pydantic
+    except ValueError:  # of a word that is not a pair, and of pydantic
         problems.append(Problem(f'--require "{text}": expected {PASSING} uniques=SHARE, a share from 0 to 1'))
         return None
 

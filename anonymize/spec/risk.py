@@ -40,4 +40,4 @@ class RiskTrials(Entry):
     targets: Annotated[int, Field(ge=1)] = 2000
     """How many people are attacked, drawn at random."""
     control: TablePath | None = None
-    """A table like the input of people who are not in it: what succeeds on them as well is no excess."""
+    """A table like the input of people who are not in it: what succeeds on them as well is not an excess."""

@@ -37,7 +37,7 @@ class Scratch:
     def check(self) -> None:
         """Raises UsageError where the folder is none, or may not be written to."""
         if self.folder is not None and not os.access(self.folder, os.W_OK | os.X_OK):
-            raise UsageError(f"--tmp {self.folder}: is no folder that can be written to")
+            raise UsageError(f"--tmp {self.folder}: is not a folder that can be written to")
 
     def array(self, length: int, dtype: DTypeLike) -> NDArray[Any]:
         """(length,) zeros in a file of their own, which is gone with the array. Raises WriteError where the folder has

@@ -1,9 +1,9 @@
 """The second opinion of a bucketized release: groups and sensitive values read from the written text.
 
 The groups are the classes: what a person's group shows is all that the quasi-identifiers tell of the sensitive value.
-Of two files the sensitive table is spread out, a row for each that it counts, and both have to have the same groups
-with the same numbers of rows. The risk of re-identification is that of the quasi-identifiers, which are published as
-they are.
+Where there are two files, the sensitive table is spread out, a row for each that it counts, and both have to have the
+same groups with the same numbers of rows. The risk of re-identification is that of the quasi-identifiers, which are
+published as they are.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class Overall:
             leaves = [known.get(self.texts[value - 1]) for value in self.counts["value"]]
         unknown = leaves.count(None)
         if unknown:
-            raise DataError(f"column {self.attribute}: {unknown} of its values are no leaf of its hierarchy")
+            raise DataError(f"column {self.attribute}: {unknown} of its values are not leaves of its hierarchy")
         return [leaf for leaf in leaves if leaf is not None]
 
 

@@ -102,7 +102,7 @@ def test_audit_without_a_spec_and_files_that_do_not_belong_together(call: Call, 
 def test_another_column_is_no_column_of_groups(call: Call, filled: Desk, command: str, name: str) -> None:
     assert call("anatomy", filled.spec, "-o", "out.csv", "--joined", "-q").code == 0
     ended = call(command, filled.spec, *(["-i"] if command == "audit" else []), "out.csv", "--group", name)
-    assert ended.code == 2 and f"--group: {name} is no column of groups" in ended.err
+    assert ended.code == 2 and f"--group: {name} is not the column of groups" in ended.err
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_what_groups_of_rows_cannot_be_measured_by(
 def test_a_column_of_groups_may_be_called_count_where_no_table_counts(call: Call, filled: Desk) -> None:
     assert call("anatomy", filled.spec, "-o", "pair.csv", "-q").code == 0
     ended = call("audit", filled.spec, "-i", "pair.qit.csv", "--group", "count")
-    assert ended.code == 2 and "--group: count is no column of groups" in ended.err
+    assert ended.code == 2 and "--group: count is not the column of groups" in ended.err
     assert call("anatomy", filled.spec, "-o", "out.csv", "--joined", "--group", "count", "-q").code == 0
     assert call("audit", filled.spec, "-i", "out.csv", "--group", "count", "-q").code == 0
 

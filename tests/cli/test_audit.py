@@ -228,7 +228,7 @@ def test_a_threshold_that_is_no_probability(released: Path, call: Call, threshol
 
 def test_numbers_of_a_column_that_is_not_measured(released: Path, call: Call) -> None:
     ended = call("audit", "-i", "released.csv", "--qi", "age", "--sensitive", "diagnosis", "--numeric", "age")
-    assert ended.code == 2 and "--numeric: age is none of the sensitive attributes" in ended.err
+    assert ended.code == 2 and "--numeric: age is not a sensitive attribute" in ended.err
 
 
 def test_standard_input_is_one_table(released: Path, call: Call) -> None:
@@ -244,7 +244,7 @@ def baseline(call: Call, desk: Desk, *more: object) -> None:
 
 
 def risky(figure: str) -> str:
-    """A report of risks that are no numbers."""
+    """A report of risks that are not numbers."""
     names = ("prosecutor_max", "prosecutor_mean", "journalist_max", "marketer", "records_at_risk", "uniques")
     figures = ", ".join(f'"{name}": {figure}' for name in names)
     return f'{{"privacy": {{"models": []}}, "risk": {{"threshold": 0.2, {figures}}}}}'

@@ -140,10 +140,10 @@ def test_means_need_rows_that_correspond(desk: Desk, call: Call, order: str) -> 
         ((), "nothing to evaluate"),
         (("out.csv", "--algorithm", "mondrian"), "give --models"),
         (("--models", "--algorithm", "mondrian", "--link", "link.json"), "--link: needs a release"),
-        (("out.csv", "--tree", "age"), "is no target"),
-        (("--models", "--algorithm", "nothing"), "is none of release, mondrian"),
+        (("out.csv", "--tree", "age"), "is not a target"),
+        (("--models", "--algorithm", "nothing"), "is not one of release, mondrian"),
         (("--models", "--algorithm", "mondrian", "--option", "cut=none"), "expected one of"),
-        (("--models", "--algorithm", "mondrian", "--option", "depth=3"), "is no option of mondrian"),
+        (("--models", "--algorithm", "mondrian", "--option", "depth=3"), "is not an option of mondrian"),
         (("out.csv", "--models", "--option", "cut=auto"), "give --algorithm"),
         (("out.csv", "-r", "out.csv"), "a report is one of"),
         (("table.csv",), "is given twice"),
@@ -172,7 +172,7 @@ def test_the_dimensions_of_queries_are_numbers_and_ranges_of_them(desk: Desk, ca
         assert set(json.loads(ended.out)["utility"]["query_error"]["by_dimension"]) == dimensions
     for text in ("0", "1-", "-2", "two", "1,,2", "1-0-2"):
         ended = call("evaluate", desk.spec, released, "--query-dimensions", text)
-        assert ended.code == 2 and "is no list of numbers from 1, such as 1-3 or 2,4" in ended.err
+        assert ended.code == 2 and "is not a list of numbers from 1, such as 1-3 or 2,4" in ended.err
 
 
 @needs_learners
@@ -180,7 +180,7 @@ def test_the_dimensions_of_queries_are_numbers_and_ranges_of_them(desk: Desk, ca
     ("arguments", "message"),
     [
         (("--algorithm", "mondrian", "--option", "relaxed=true"), "may release equal values differently"),
-        (("--algorithm", "mondrian", "--model", "oracle"), "is none of baseline"),
+        (("--algorithm", "mondrian", "--model", "oracle"), "is not one of baseline"),
         (("--algorithm", "mondrian", "--model", "regression_tree"), "predicts a target of this kind"),
         (("--algorithm", "mondrian", "--folds", "61"), "60 rows are too few"),
     ],

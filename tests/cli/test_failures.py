@@ -54,7 +54,7 @@ BAD_TABLES = {
     "a column without a name": (table().replace("ward", "", 1), "column 6 has no name"),
     "no UTF-8": (with_row(plain_row(job="CANARY \xe9")).encode("latin-1"), "csv:5: bytes that are not UTF-8"),
     "a NUL byte": (with_row(plain_row(job="CANARY \0")), "csv:5: a NUL byte"),
-    "outside the hierarchy": (with_row(plain_row(job="CANARY pilot")), "1 of 4 distinct values are no leaf"),
+    "outside the hierarchy": (with_row(plain_row(job="CANARY pilot")), "1 of 4 distinct values are not leaves"),
     "no gzip": (b"\x1f\x8bCANARY", "gzip data is damaged"),
     "no parquet": (b"PAR1CANARY", "cannot be read as a file of the format parquet"),
 }

@@ -85,7 +85,7 @@ def test_show_without_a_table_shows_files(desk: Desk, call: Call) -> None:
     [
         (FILES_ONLY, ["age"], "takes a table"),
         (FILES_ONLY + "weights: correlation\n", ["job"], "weights: correlation takes a table"),
-        (FILES_ONLY, ["jobs"], "it has age, job"),
+        (FILES_ONLY, ["jobs"], "which has age, job"),
         (RULED.replace("keep_apart: [Office,", "keep_apart: [Ofice,"), [], "spec.yaml:7:"),
         (RULED.replace("[Office, CANARY cook]", "[Office, CANARY clerk]"), [], "one lies within the other"),
     ],
@@ -102,7 +102,7 @@ def test_rules_about_values_that_do_not_occur_have_no_effect(desk: Desk, call: C
     spec = spec.replace("  zip: {hierarchy: {mask: right}}", "  zip: {rules: [{keep_apart: [a, b]}]}")
     desk.fill(spec=spec)
     out = call("hierarchy", "show", "spec.yaml").out.decode()
-    assert "the rule 1 | 2 (1) has no effect: it names a value that is no leaf" in " ".join(out.split())
+    assert "the rule 1 | 2 (1) has no effect: it names a value that is neither a leaf" in " ".join(out.split())
     report = desk.folder / "r.json"
     assert call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json").code == 0
     idle = [text for text in json.loads(report.read_text())["warnings"] if "has no effect: it names" in text]

@@ -39,7 +39,7 @@ def test_sizes_are_read_with_their_unit(desk: Path, size: str) -> None:
 @pytest.mark.parametrize("size", ["2", "GB", "2XB", "-1GB", "nan GB"])
 def test_what_is_no_size_is_refused(desk: Path, size: str) -> None:
     done = CliRunner().invoke(command("mondrian"), ["spec.yaml", "-o", "out.csv", "--memory-limit", size])
-    assert done.exit_code == 2 and "is no size such as 500MB" in done.output
+    assert done.exit_code == 2 and "is not a size such as 500MB" in done.output
 
 
 def test_a_peak_above_the_limit_is_said(desk: Path) -> None:

@@ -131,11 +131,11 @@ def test_parameters_by_hand_show_the_risk(call: Call, filled: Desk) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("ward=0.5", "'ward' is no attribute of the spec: it has age, sex, ill"),
+        ("ward=0.5", "'ward' is not an attribute of the spec, which has age, sex, ill"),
         ("sex=0.5", "sex takes a number above 0.5"),
         ("sex=1.5", "sex takes a number"),
         ("sex=x", "sex takes a number"),
-        ("sex", "'sex' is no attribute"),
+        ("sex", "'sex' is not an attribute"),
     ],
 )
 def test_parameters_that_make_no_sense(call: Call, filled: Desk, given: str, message: str) -> None:
@@ -308,10 +308,10 @@ def test_audit_does_not_judge_a_randomized_table(call: Call, filled: Desk) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("--where", "ward = 1"), 2, "'ward' is no attribute of the parameters"),
+        (("--where", "ward = 1"), 2, "'ward' is not an attribute of the parameters"),
         (("--where", "age in 35-49"), 2, "cuts an interval in two"),
         (("--where", "age >"), 2, "expected a number"),
-        (("--attributes", "none"), 2, "'none' is no attribute"),
+        (("--attributes", "none"), 2, "'none' is not an attribute"),
         (("--attributes", "sex", "--where", "sex = F"), 2, "--attributes: is about the joint table"),
         (
             ("-o", "x.xls"),
@@ -319,7 +319,7 @@ def test_audit_does_not_judge_a_randomized_table(call: Call, filled: Desk) -> No
             "x.xls: an output is one of .csv, .csv.gz, .parquet, .arrow, .feather, .ipc, .xlsx, .sav, .dta, .json by",
         ),
         (("--parameters", "none.json"), 3, "none.json: cannot be read"),
-        (("--parameters", "out.json"), 3, "is no file of parameters"),
+        (("--parameters", "out.json"), 3, "is not a file of parameters"),
         (("--separator", ";"), 3, "has no column"),
     ],
 )

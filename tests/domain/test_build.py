@@ -118,7 +118,9 @@ def test_file(tmp_path: Path) -> None:
 def test_values_that_no_leaf_covers_are_counted(tmp_path: Path) -> None:
     file = tmp_path / "h.csv"
     file.write_text("a;g;*\nb;g;*\n")
-    with pytest.raises(DataError, match=r"column 'x': 2 of 3 distinct values are no leaf of the hierarchy") as caught:
+    with pytest.raises(
+        DataError, match=r"column 'x': 2 of 3 distinct values are not leaves of the hierarchy"
+    ) as caught:
         built(file, ["a", "SECRET", "g"])
     assert "SECRET" not in str(caught.value) and caught.value.problems[0].file == str(file)
 

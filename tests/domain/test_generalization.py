@@ -69,7 +69,7 @@ def test_missing_is_the_leaf_of_its_text_or_one_under_the_root(tmp_path: Path) -
 
 
 def test_numbers_without_a_leaf_are_counted_and_not_shown(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="2 of 3 distinct numbers are no leaf") as caught:
+    with pytest.raises(DataError, match="2 of 3 distinct numbers are not leaves") as caught:
         from_file(tmp_path, FILE, ages(5, 6, 77.5))
     assert "77" not in caught.value.problems[0].message
 

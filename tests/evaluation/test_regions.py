@@ -96,7 +96,7 @@ def test_half_open_intervals_of_another_tool() -> None:
 
 @pytest.mark.parametrize("text", ["old", "[5-", "[5-x]", "1e", "(5-10)", ""])
 def test_what_says_nothing_is_refused_without_being_told(text: str) -> None:
-    with pytest.raises(DataError, match="1 distinct text is no value") as caught:
+    with pytest.raises(DataError, match="1 distinct text is neither a value") as caught:
         number(text)
     assert repr(text) not in str(caught.value)
 

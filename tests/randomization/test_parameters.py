@@ -32,7 +32,7 @@ def test_a_file(tmp_path: Path) -> None:
     found = read(tmp_path)
     assert found == Parameters(9, ";", (DistortedAttribute("sex", "quasi-identifier", 0.8, ("F", "M")),))
     assert found.named(["sex"]) == [found.attributes[0]]
-    with pytest.raises(UsageError, match="'age' is no attribute of the parameters: they have sex"):
+    with pytest.raises(UsageError, match="'age' is not an attribute of the parameters, which have sex"):
         found.named(["age"])
     with pytest.raises(UsageError, match="twice"):
         found.named(["sex", "sex"])
@@ -72,7 +72,7 @@ def test_an_attribute_that_was_left_alone_needs_no_values(tmp_path: Path) -> Non
     ids=str,
 )
 def test_what_is_no_such_file(tmp_path: Path, changes: dict[str, Any]) -> None:
-    with pytest.raises(DataError, match="is no file of parameters"):
+    with pytest.raises(DataError, match="is not a file of parameters"):
         read(tmp_path, **changes)
 
 
@@ -137,7 +137,7 @@ def test_a_range_that_cuts_an_interval_is_refused(text: str) -> None:
 @pytest.mark.parametrize("values", [("M", "F"), ("nan", ""), ("inf", "-inf")])
 def test_a_range_over_what_are_no_numbers_is_refused(values: tuple[str, ...]) -> None:
     (comparison,) = parse("sex < 3")
-    with pytest.raises(UsageError, match="the values of sex are no numbers"):
+    with pytest.raises(UsageError, match="the values of sex are not numbers"):
         DistortedAttribute("sex", "quasi-identifier", 0.9, values).chosen(comparison, values)
 
 

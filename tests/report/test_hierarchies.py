@@ -80,7 +80,7 @@ def test_a_table_named_in_the_spec_is_enough(tmp_path: Path) -> None:
 def test_a_name_may_be_one_that_a_pattern_matches() -> None:
     check_name(["age", "lab_*"], "lab_7")
     check_name(["age"], None)
-    with pytest.raises(UsageError, match="'lab_7' is no quasi-identifier of the spec: it has age, job"):
+    with pytest.raises(UsageError, match="'lab_7' is not a quasi-identifier of the spec, which has age, job"):
         check_name(["age", "job"], "lab_7")
 
 
@@ -88,7 +88,7 @@ def test_a_column_that_the_table_does_not_have_is_refused_whatever_pattern_it_ma
     (tmp_path / "labs.csv").write_text("lab_1,lab_2\n1,2\n3,4\n")
     labs = make({"version": 1, "quasi_identifiers": {"lab_*": {"type": "numeric"}}, "privacy": {"k": 2}}, PARAMETERS)
     assert only(describe(labs, str(tmp_path / "labs.csv"), "lab_2")).name == "lab_2"
-    with pytest.raises(UsageError, match="'lab_7' is no quasi-identifier of the spec: it has lab_1, lab_2"):
+    with pytest.raises(UsageError, match="'lab_7' is not a quasi-identifier of the spec, which has lab_1, lab_2"):
         describe(labs, str(tmp_path / "labs.csv"), "lab_7")
 
 

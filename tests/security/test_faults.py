@@ -207,7 +207,7 @@ def test_a_damaged_file_of_parameters(tmp_path: Path, damage: str) -> None:
     (tmp_path / "x.params.json").write_text(json.dumps(DAMAGES[damage](sound)))
     ended = run("reconstruct", tmp_path / "x.csv")
     assert ended.returncode == 3, ended.stderr
-    assert "is no file of parameters" in ended.stderr
+    assert "is not a file of parameters" in ended.stderr
 
 
 def ragged(content: dict[str, Any]) -> None:

@@ -134,7 +134,7 @@ def test_of_a_table_without_rows_no_figure_is_bounded(model: str, data: st.DataO
 def test_a_value_that_the_tree_lacks_is_refused_and_not_shown() -> None:
     frame = pl.DataFrame({"q": ["a", "a"], "s": ["flu", "plague"]})
     check = Check("t-closeness", "s", {"t": 0.1, "distance": "hierarchical"}, tree=PATHS)
-    with pytest.raises(DataError, match="column s: 1 of its values are no leaf") as caught:
+    with pytest.raises(DataError, match="column s: 1 of its values are not leaves") as caught:
         measure(frame, ["q"], [check])
     assert "plague" not in str(caught.value)
 

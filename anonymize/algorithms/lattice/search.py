@@ -52,7 +52,7 @@ class BestNode:
 
 def time_limit_option(**facts: Any) -> Any:
     """The field of an algorithm's options that says it."""
-    return option(0.0, "Seconds after which the best node so far is taken; 0 is no limit.", minimum=0, **facts)
+    return option(0.0, "Seconds after which the best node so far is taken; 0: no limit.", minimum=0, **facts)
 
 
 def find(scorer: Scorer, deadline: Deadline | None = None) -> BestNode | None:

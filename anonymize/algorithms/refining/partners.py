@@ -1,7 +1,7 @@
 """Which classes may change rows with which: those whose union raises the NCP least.
 
-Of few classes all unions are weighed. Of many only those with the classes whose boxes have their middles nearest; and
-under models beyond a size, which refuse most of the best changes, so that it takes more than the best partners.
+With few classes, all unions are weighed; with many, only those with the classes whose boxes have their middles nearest;
+and under models beyond a size, which refuse most of the best changes, so that it takes more than the best partners.
 """
 
 from __future__ import annotations

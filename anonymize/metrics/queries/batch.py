@@ -15,7 +15,7 @@ from anonymize.domain.numeric import Numeric
 
 @dataclass(frozen=True)
 class Queries:
-    """COUNT queries. One that asks for a set which is no range is several boxes, which have no row in common.
+    """COUNT queries. One that asks for a set that is not a range is several boxes, which have no row in common.
 
     `restricted` (boxes, attributes): which quasi-identifiers a box restricts; the rest of a row of the next four means
     nothing where it does not. `first`, `last` (boxes, attributes) int64: the leaves of the original that it takes, both

@@ -39,7 +39,7 @@ class PrefixBits:
 
     @classmethod
     def of(cls, ranks: Ints, thresholds: int) -> PrefixBits:
-        """Of items with these ranks (items,), which are at most the number of thresholds."""
+        """The bits of items with these ranks (items,), which are at most the number of thresholds."""
         if thresholds < ONE_DIGIT:
             return cls(_table(ranks, thresholds + 2), None)
         base = math.isqrt(thresholds) + 1

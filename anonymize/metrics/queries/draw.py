@@ -62,7 +62,7 @@ class QueryPlan:
 def drawn(table: Table, plan: QueryPlan) -> Queries:
     """The queries; none restricts an attribute without any value, and none are drawn where no attribute has one.
 
-    Raises UsageError for attributes that are no quasi-identifiers, and for more dimensions than there are.
+    Raises UsageError for attributes that are not quasi-identifiers, and for more dimensions than there are.
     """
     domains = [attribute.domain for attribute in table.attributes]
     allowed = _allowed(table, plan, sizes(domains))
@@ -90,7 +90,9 @@ def _allowed(table: Table, plan: QueryPlan, leaves: Ints) -> Ints:
     unknown = [name for name in plan.attributes if name not in names]
     if unknown:
         hint = f"quasi-identifiers: {', '.join(names)}"
-        raise UsageError([Problem(f"--query-attributes {name}: is no quasi-identifier", hint=hint) for name in unknown])
+        raise UsageError(
+            [Problem(f"--query-attributes {name}: is not a quasi-identifier", hint=hint) for name in unknown]
+        )
     chosen = [index for index, name in enumerate(names) if name in plan.attributes or not plan.attributes]
     most = max(plan.dimensions, default=0)
     if most > len(chosen):

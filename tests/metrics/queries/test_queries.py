@@ -173,7 +173,7 @@ def test_queries_follow_from_their_seeds(people: tuple[Any, Table]) -> None:
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        (QueryPlan(attributes=("shoe",)), "--query-attributes shoe: is no quasi-identifier"),
+        (QueryPlan(attributes=("shoe",)), "--query-attributes shoe: is not a quasi-identifier"),
         (QueryPlan(dimensions=(4,)), "--query-dimensions 4: queries are over 3"),
         (QueryPlan(dimensions=(2,), attributes=("age",)), "--query-dimensions 2: queries are over 1"),
     ],
@@ -215,7 +215,7 @@ def test_listed_queries_are_what_they_say(people: tuple[Any, Table], tmp_path: P
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("age: {from: 3}\n", "is no list of queries"),
+        ("age: {from: 3}\n", "is not a list of queries"),
         ("- {age: {form: 3}}\n", "query 1, `age`: no condition"),
         ("- {town: {in: [a]}}\n- {age: {from: old}}\n", "query 2, `age`: no condition"),
         ("- {shoe: {in: [a]}}\n", "column `shoe` has no role"),
