@@ -138,7 +138,7 @@ def test_rows_of_two_releases_are_matched_by_position_where_there_are_as_many(tm
     against = replace(releases(tmp_path, "a,x a,x", "c,x d,x"), by_position=True, previous_link=None)
     assert previous(tmp_path, against)["joined_by"] == "position"
     against = replace(releases(tmp_path, "a,x a,x", "c,x"), by_position=True, previous_link=None)
-    with pytest.raises(UsageError, match="has 2 rows, and .* has 1: rows cannot be matched by position"):
+    with pytest.raises(UsageError, match=r"has 2 rows, and .* has 1: rows cannot be matched by position"):
         previous(tmp_path, against)
 
 
@@ -180,7 +180,7 @@ def test_a_randomized_table_is_measured_and_not_judged(tmp_path: Path) -> None:
 def test_a_report_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     report.write_text("an earlier one")
-    with pytest.raises(UsageError, match="report.json"):
+    with pytest.raises(UsageError, match=r"report\.json"):
         audit(spec_file(tmp_path), csv_file(tmp_path, SAFE), reports=[str(report)])
     assert report.read_text() == "an earlier one"
     audit(spec_file(tmp_path), csv_file(tmp_path, SAFE), reports=[str(report)], force=True)
@@ -439,3 +439,17 @@ def test_no_cell_value_in_a_message(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="charges is numeric, and 1 of its values") as caught:
         audit(spec_file(tmp_path), table, l=1)
     assert "unspeakable" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("order", "judged"), [("keep", True), ("shuffle", False), (None, False)])
+def test_the_order_of_rows_is_judged_where_the_spec_says_that_it_is_the_inputs(
+    tmp_path: Path, order: str | None, judged: bool
+) -> None:
+    rows = ["[20-30],x", "[25-35],x", "[20-30],y", "[25-35],y"]
+    table = csv_file(tmp_path, "\n".join(["age,s", *rows, ""]))
+    if order is None:
+        result = audit(None, table, quasi_identifiers=["age"], sensitive=["s"], k=1)
+    else:
+        spec = "version: 1\nquasi_identifiers: {age: {type: numeric}}\nsensitive: [s]\nprivacy: {k: 1}\n"
+        result = audit(spec_file(tmp_path, f"{spec}output: {{row_order: {order}}}\n"), table)
+    assert result.report["privacy"]["order"]["judged"] is judged

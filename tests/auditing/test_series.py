@@ -79,7 +79,7 @@ def test_each_failing_model_has_the_line_that_asks_for_it(tmp_path: Path) -> Non
 def test_a_report_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
     laid_out(tmp_path, GOOD)
     (tmp_path / "report.json").write_text("an earlier one")
-    with pytest.raises(UsageError, match="report.json"):
+    with pytest.raises(UsageError, match=r"report\.json"):
         audited(tmp_path, reports=[str(tmp_path / "report.json")])
     assert (tmp_path / "report.json").read_text() == "an earlier one"
 
