@@ -161,7 +161,7 @@ class _Facts:
     @cached_property
     def warnings(self) -> list[str]:
         """What the reader has to know beside the verdict."""
-        left = [each.left for each in self.verdict.releases]
+        left = [each.left for each in self.verdict.releases if each.left is not None]
         few = sum(each.in_small_company or 0 for each in left)
         departed = [COMPANY.format(few, sum(each.people for each in left))] if few else []
         unbounded = [UNBOUNDED.format(model) for model in self.verdict.unbounded]

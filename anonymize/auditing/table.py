@@ -36,10 +36,10 @@ class Audited:
     spec: Spec
     source: Source
     columns_of: Mapping[str, Sequence[str]]
-    units: pl.Series | None = None
-    warnings: Sequence[str] = ()
-    buckets: Buckets | None = None
-    declared: bool = True
+    units: pl.Series | None
+    warnings: Sequence[str]
+    buckets: Buckets | None
+    declared: bool
 
     @property
     def columns(self) -> list[str]:
@@ -151,8 +151,8 @@ class Original:
 
     path: str | Path
     encoding: str
-    link: str | Path | None = None
-    by_position: bool = False
+    link: str | Path | None
+    by_position: bool
 
 
 def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series | None:

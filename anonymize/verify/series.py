@@ -127,24 +127,25 @@ class Left:
 @dataclass(frozen=True)
 class ReleaseVerdict:
     """A release of a series, measured with all before it. `histories`: how many different ones its people have,
-    `smallest`: the fewest people of one; `first_time`: who is in no release before; `left`: who was in the release
-    before and is not now; `departed`: the results of those who were released before and are not now, None where nothing
-    is promised of them."""
+    `smallest`: the fewest people of one; `first_time`: who is in no release before; `left`: None where it is not known
+    who was in the release before; `departed`: the results of those who were released before and are not now, None where
+    nothing is promised of them."""
 
     name: str
     people: int
     histories: int
     smallest: int
     first_time: int
-    left: Left
+    left: Left | None
     results: tuple[ValuesResult, ...]
     departed: tuple[ValuesResult, ...] | None = None
 
     def block(self) -> dict[str, Any]:
         """As it stands in a report."""
         counts = {name: getattr(self, name) for name in ("name", "people", "histories", "smallest", "first_time")}
+        left = None if self.left is None else asdict(self.left)
         departed = {} if self.departed is None else {"departed": [each.block() for each in self.departed]}
-        return counts | {"left": asdict(self.left), "models": [each.block() for each in self.results]} | departed
+        return counts | {"left": left, "models": [each.block() for each in self.results]} | departed
 
 
 @dataclass(frozen=True)
