@@ -14,6 +14,7 @@ import pytest
 from anonymize import privacy
 from anonymize.auditing.nights import RetracedRelease, SeriesFiles, lacking
 from anonymize.auditing.pseudonyms import FollowedRows
+from anonymize.auditing.series import SeriesAudit, audit_series
 from anonymize.link import LinkedFile
 from anonymize.link import load as load_link
 from anonymize.series.histories import without_people
@@ -187,3 +188,18 @@ def test_without_links_pseudonyms_are_held_against_those_on_record(
     alone = dataclasses.replace(state_of(GOOD, KEY, state.releases), series=state.series)
     first, second = of_key(tmp_path, alone, KEY, stack)
     assert (first, second) == (FollowedRows("p", None), FollowedRows("p", 9))
+
+
+def test_pseudonyms_that_could_not_be_shown_to_be_right_are_neither_met_nor_failed(
+    tmp_path: Path, followed: tuple[State, Key]
+) -> None:
+    state, key = followed
+    (tmp_path / "state").write_bytes(state.as_bytes())
+    (tmp_path / "key.json").write_text(key.text)
+    for number in range(2):
+        (tmp_path / f"link.{number}.json").unlink()
+    spec = load(tmp_path / "spec.yaml", privacy.PARAMETERS)
+    result = audit_series(SeriesAudit(spec, str(tmp_path / "state"), str(tmp_path / "key.json"), {}))
+    unshown = [each for each in result.checked.findings if each.rule == "series-pseudonym"]
+    assert [each.known for each in unshown] == [False, False] and "could not be shown" in unshown[0].message
+    assert result.satisfied is None

@@ -13,10 +13,10 @@ import pytest
 from anonymize.algorithms import ALGORITHMS
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.release import release
-from anonymize.report.data import order_warnings, required_k, unused, verdict_blocks, with_heights
+from anonymize.report.data import order_warnings, required_k, settings, unused, verdict_blocks, with_heights
 from anonymize.report.head import Clock
 from anonymize.request import Request
-from anonymize.spec import Spec, load, make
+from anonymize.spec import Spec, load, make, override
 from anonymize.verify import Result, Verdict
 from anonymize.verify.verdict import NarrowedAttribute, OrderVerdict, Uniqueness
 
@@ -152,10 +152,15 @@ def test_the_risk_of_the_input_stands_beside_that_of_the_release(tmp_path: Path)
 
 def test_settings_say_where_they_come_from(tmp_path: Path) -> None:
     models = "[{model: t-closeness, t: 0.9}, {model: t-closeness, attribute: ill, t: 0.8}]"
-    settings = report_of(tmp_path, f"privacy: {{k: 2, models: {models}}}\n")["settings"]
-    assert settings == {"k": {"value": 2, "from": "spec"}, "suppression": {"value": 0.0, "from": "default"}}
-    settings = report_of(tmp_path, "privacy: {l: 2, models: [{model: t-closeness, t: 0.9}]}\n")["settings"]
-    assert settings["l"] == {"value": 2, "from": "spec"} and settings["t"] == {"value": 0.9, "from": "spec"}
+    given = report_of(tmp_path, f"privacy: {{k: 2, models: {models}}}\n")["settings"]
+    assert given == {"k": {"value": 2, "from": "spec"}, "suppression": {"value": 0.0, "from": "default"}}
+    given = report_of(tmp_path, "privacy: {l: 2, models: [{model: t-closeness, t: 0.9}]}\n")["settings"]
+    assert given["l"] == {"value": 2, "from": "spec"} and given["t"] == {"value": 0.9, "from": "spec"}
+
+
+def test_what_the_command_line_replaced_is_said_to_be_from_there() -> None:
+    given = settings(override(spec(sensitive={"ill": {}}, privacy={"k": 2, "l": 2}), k=3))
+    assert given["k"] == {"value": 3, "from": "command line"} and given["l"]["from"] != "command line"
 
 
 def test_a_public_report_is_made_where_it_is_asked_for(tmp_path: Path) -> None:
@@ -169,6 +174,7 @@ def test_a_public_report_is_made_where_it_is_asked_for(tmp_path: Path) -> None:
     [
         ({"k": 3}, 3),
         ({"k": 2, "models": [{"model": "alpha-k-anonymity", "alpha": 0.9, "k": 7}]}, 7),
+        ({"k": 2, "models": [{"model": "recursive-cl-diversity", "c": 9, "l": 2}]}, 2),
         ({"l": 4}, 4),
         ({}, 1),
     ],
