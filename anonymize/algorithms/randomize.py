@@ -231,13 +231,13 @@ def _check_size(quasi: Sequence[Distorted], free: Collection[str]) -> None:
 def _bounds(column: Distorted, requirements: tuple[Requirement, ...]) -> Floats:
     """(values,) the largest l that is asked for of each value; 1, which nothing can break, where nothing is."""
     bounds = np.ones(column.size)
-    for given in _asked(column, requirements):
+    for given in _disclosure_parameters(column, requirements):
         of_values = [given.values.get(text, given.l) for text in column.categories.texts]
         bounds = np.maximum(bounds, of_values)
     return bounds
 
 
-def _asked(column: Distorted, requirements: tuple[Requirement, ...]) -> Iterator[disclosure.Parameters]:
+def _disclosure_parameters(column: Distorted, requirements: tuple[Requirement, ...]) -> Iterator[disclosure.Parameters]:
     for requirement in requirements:
         if requirement.attribute == column.name and isinstance(requirement.parameters, disclosure.Parameters):
             yield requirement.parameters
@@ -246,7 +246,7 @@ def _asked(column: Distorted, requirements: tuple[Requirement, ...]) -> Iterator
 def unknown_values(columns: Sequence[Distorted], requirements: tuple[Requirement, ...]) -> Iterator[str]:
     """Warnings of values with an l of their own that do not occur."""
     for column in columns:
-        named = {value for given in _asked(column, requirements) for value in given.values}
+        named = {value for given in _disclosure_parameters(column, requirements) for value in given.values}
         absent = named.difference(column.categories.texts)
         if absent:
             share = f"{len(absent)} of {len(named)} values with an l of their own do not occur in {column.name}"

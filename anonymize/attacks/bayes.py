@@ -33,7 +33,8 @@ def attack(scene: Scene) -> list[Success]:
         counts = scene.release.counts(name, size)
         model = likelihoods(scene, counts)
         return [
-            normalized((pairs @ counts).toarray() * _told(people, model), before) for people, pairs in scene.groups()
+            normalized((pairs @ counts).toarray() * _evidence(people, model), before)
+            for people, pairs in scene.groups()
         ]
 
     return guesses(scene, offered)
@@ -59,7 +60,7 @@ def likelihoods(scene: Scene, counts: Any) -> list[Floats]:
     return ratios
 
 
-def _told(people: TargetPeople, model: list[Floats]) -> Floats:
+def _evidence(people: TargetPeople, model: list[Floats]) -> Floats:
     """(people, size) how much what is known of each person speaks for each sensitive value, the most being 1."""
     score = np.zeros((len(people), model[0].shape[1] if model else 1))
     for column, ratio in enumerate(model):

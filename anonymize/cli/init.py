@@ -83,7 +83,7 @@ def init(
         _watched(request, interactive, quiet)
         return
     try:
-        road(replace(request, decide=_asked, choose=_chosen) if interactive else request)
+        road(replace(request, decide=_with_typed_roles, choose=_chosen) if interactive else request)
     except EOFError:
         raise UsageError("--interactive: standard input ended before the last answer; nothing was written") from None
     if output != "-" and not quiet:
@@ -142,7 +142,7 @@ def _content(path: str) -> str:
     return ""
 
 
-def _asked(guesses: Sequence[Guess]) -> Sequence[Guess]:
+def _with_typed_roles(guesses: Sequence[Guess]) -> Sequence[Guess]:
     """The guesses with the roles that are typed; Enter takes what is guessed."""
     from rich.console import Console
     from rich.markup import escape

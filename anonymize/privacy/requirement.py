@@ -28,11 +28,11 @@ class Requirement:
         return getattr(self.parameters, "population", None)
 
     def __str__(self) -> str:
-        text = ", ".join(f"{name}={_shown(value)}" for name, value in self.required().items())
+        text = ", ".join(f"{name}={_parameter_text(value)}" for name, value in self.required().items())
         return f"{self.model} ({text})" + (f" of {self.attribute}" if self.attribute else "")
 
 
-def _shown(value: float | int | str | list[str]) -> str:
+def _parameter_text(value: float | int | str | list[str]) -> str:
     if isinstance(value, list):
         return f"[{', '.join(value)}]"
     return value if isinstance(value, str) else format(value, "g")

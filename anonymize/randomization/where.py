@@ -64,7 +64,7 @@ def parse(text: str) -> tuple[Comparison, ...]:
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._at = 0
+        self._position = 0
 
     def comparisons(self) -> Iterator[Comparison]:
         yield self._comparison()
@@ -114,15 +114,15 @@ class _Parser:
         return token.text
 
     def _next(self) -> _Token:
-        if not self._text[self._at :].strip():
+        if not self._text[self._position :].strip():
             return _Token("", "end")
-        match = _TOKEN.match(self._text, self._at)
+        match = _TOKEN.match(self._text, self._position)
         if match is None:
             raise self._wrong("a quote is not closed")
-        self._at = match.end()
+        self._position = match.end()
         kind = match.lastgroup or "end"
         text = match[kind]
         return _Token(text[1:-1].replace(text[0] * 2, text[0]) if kind == "quoted" else text, kind)
 
     def _wrong(self, what: str) -> UsageError:
-        return UsageError(f"--where: {what}, before character {self._at + 1}")
+        return UsageError(f"--where: {what}, before character {self._position + 1}")

@@ -58,7 +58,7 @@ class ReleasedLines:
         with which they stand side by side."""
         neighbours = _Neighbours.of(class_of)
         parts = [
-            passing[group] if isinstance(group, str) else self._shown(group, neighbours)
+            passing[group] if isinstance(group, str) else self._texts_of_rows(group, neighbours)
             for group in self._groups
             if not isinstance(group, str) or group in passing.columns
         ]
@@ -70,7 +70,7 @@ class ReleasedLines:
         complete = not self.released.dropped_rows and not self.released.left_out
         return Lines(tuple(names), frame if complete else frame.filter(pl.Series(class_of >= 0)))
 
-    def _shown(self, group: Sequence[ReleasedColumn], neighbours: _Neighbours) -> pl.Series:
+    def _texts_of_rows(self, group: Sequence[ReleasedColumn], neighbours: _Neighbours) -> pl.Series:
         """What some columns show, of rows."""
         cells = [cells_at(self._quoted[column.name], column.of_class[neighbours.classes]) for column in group]
         return cells_at(side_by_side(cells, self.separator), neighbours.of_row)

@@ -168,14 +168,14 @@ class NightSearch:
                 if self.state is None
                 else self.state.edges
             )
-            classes = self._shown(partition, new, levels, edges)
+            classes = self._recoding_of(partition, new, levels, edges)
             released = recoding.render(classes, self.table, self.request.spec.output, drop=False)
             unsafe = self._unsafe(released)
             if not unsafe.any():
                 return self._counted(classes, levels, edges, released)
             partition = without_rows(partition, unsafe)
 
-    def _shown(
+    def _recoding_of(
         self, partition: Partition, new: Recoding | None, levels: tuple[int, ...] | None, edges: Edges
     ) -> Recoding:
         of_row = self._levels(levels)

@@ -123,11 +123,11 @@ def _keys(rows: TextRows, wild: Sequence[str]) -> pl.DataFrame:
     """One row per class, in order: `class`, and a number for what each column shows, null if anything matches."""
     numbers = rows.classes.of_row.to_frame("number").with_row_index("first")
     first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
-    values = [_shown(column, first, wild).alias(f"q{number}") for number, column in enumerate(rows.columns)]
+    values = [_texts_of_rows(column, first, wild).alias(f"q{number}") for number, column in enumerate(rows.columns)]
     return pl.DataFrame(values).with_row_index("class")
 
 
-def _shown(column: NumberedColumn, rows: pl.Series, wild: Sequence[str]) -> pl.Series:
+def _texts_of_rows(column: NumberedColumn, rows: pl.Series, wild: Sequence[str]) -> pl.Series:
     texts = pl.Series([None], dtype=pl.String).append(column.texts)
     number = pl.int_range(pl.len(), dtype=pl.UInt32)
     known = texts.to_frame("text").select(pl.when(~pl.col("text").is_in(list(wild))).then(number)).to_series()

@@ -284,7 +284,7 @@ class Distributed:
         gains = Gains((), lower, of)
         order = sorted(range(len(values)), key=lambda index: (-gains.most(index), index))
         self.join = StringJoin(
-            Faces.of(checker), Gains(tuple(order), lower, of), limits, -math.inf, self._accepted, self._told
+            Faces.of(checker), Gains(tuple(order), lower, of), limits, -math.inf, self._accepted, self._report_progress
         )
 
     @property
@@ -322,7 +322,7 @@ class Distributed:
         chosen = dict(partial)
         return self.strings.check(tuple(chosen.get(index, top) for index, top in enumerate(self.top))).safe
 
-    def _told(self, place: int, bound: float) -> None:
+    def _report_progress(self, place: int, bound: float) -> None:
         """The further the dolls are, the more is settled."""
         self.strings.bound = self._least + bound
         count = len(self.top)

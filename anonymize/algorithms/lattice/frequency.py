@@ -92,12 +92,12 @@ class FrequencySet:
 
     def roll_up(self, vector: Vector) -> FrequencySet:
         """The frequency set of a node that is not below this one's."""
-        return self._at(vector, *self.grouping(vector))
+        return self._at_node(vector, *self.grouping(vector))
 
     def rolled(self, vector: Vector) -> tuple[FrequencySet, Ints]:
         """As `roll_up`, and (m,) which distinct row of the new set each of this one became part of."""
         grouping, columns = self.grouping(vector)
-        return self._at(vector, grouping, columns), grouping.group
+        return self._at_node(vector, grouping, columns), grouping.group
 
     def subset(self, mask: Bools) -> FrequencySet:
         """The frequency set of only those rows that some of the distinct rows stand for."""
@@ -112,7 +112,7 @@ class FrequencySet:
         sizes = [ladder.sizes[level] for ladder, level in zip(ladders, vector, strict=True)]
         grouping = KeyGroups.of(*mixed_radix(columns, sizes))
         populations = {path: each.restricted(attributes) for path, each in self.populations.items()}
-        return replace(self, ladders=ladders, populations=populations)._at(vector, grouping, columns)
+        return replace(self, ladders=ladders, populations=populations)._at_node(vector, grouping, columns)
 
     def grouping(self, vector: Vector) -> tuple[KeyGroups, list[Ordinals]]:
         """How the distinct rows come together at a node, and (m,) per attribute the ordinals there. Rows that show the
@@ -124,7 +124,7 @@ class FrequencySet:
         sizes = [ladder.sizes[level] for ladder, level in zip(self.ladders, vector, strict=True)]
         return KeyGroups.of(*mixed_radix(columns, sizes)), columns
 
-    def _at(self, vector: Vector, grouping: KeyGroups, columns: Sequence[Ordinals]) -> FrequencySet:
+    def _at_node(self, vector: Vector, grouping: KeyGroups, columns: Sequence[Ordinals]) -> FrequencySet:
         """The distinct rows put together; `columns`: the ordinals of each before that."""
         ordinals = tuple(column[grouping.first] for column in columns)
         return replace(self, vector=vector, columns=ordinals, tally=self.tally.grouped(grouping))

@@ -38,7 +38,7 @@ class Outlook:
         ]
         begins = np.cumsum([0, *map(len, splits.places)])
         levels = [
-            _distinct([_at(each[number], begins[number], splits.count) for each in per_level])
+            _distinct([_placed(each[number], begins[number], splits.count) for each in per_level])
             for number in range(len(splits.places))
         ]
         return cls(levels, _distinct([np.concatenate(each) for each in per_level]))
@@ -65,7 +65,7 @@ def mondrian_splits(table: Table, requirements: tuple[Requirement, ...], splits:
     return np.asarray(ranks[weight[ranks] > 0])
 
 
-def _at(mask: Bools, begin: int, count: int) -> Bools:
+def _placed(mask: Bools, begin: int, count: int) -> Bools:
     whole = np.zeros(count, np.bool_)
     whole[begin : begin + len(mask)] = mask
     return whole
