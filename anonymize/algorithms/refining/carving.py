@@ -1,8 +1,10 @@
 """Classes carved out of classes: some rows of a class that lie in a smaller box leave it, the others stay.
 
-Where a model asks for more than a number of rows, a class can seldom be cut in two: all rows on one side of a cut are
-too much of one sensitive value, though each side has many rows. Carving takes from one side as many rows as make a
-class that meets the models, and leaves the others with the rest, if the rest still meets them too.
+A cut puts all rows on its two sides into classes of their own. Carving leaves the rows around a crowd in one class,
+whose box goes across that of the crowd: they lose what they lost before, and the crowd loses little. And where a model
+asks for more than a number of rows, a class can seldom be cut in two: all rows on one side of a cut are too much of one
+sensitive value, though each side has many rows. Carving takes from one side as many rows as make a class that meets the
+models, and leaves the others with the rest, if the rest still meets them too.
 
 Around rows drawn at random, boxes are drawn at random inside the box of the class. Of each box, all rows are weighed,
 and ever fewer of the values that it has too many of: at most c times as many of each type (see `types`) as its weight,
@@ -26,7 +28,8 @@ from anonymize.classes import Bools, Floats, Ints, starts_of
 DRAWN = 64
 """Boxes drawn of a class at a time."""
 SHARES = np.linspace(0.15, 1, 8)
-"""How many rows of a box are weighed: quantiles of the types' counts over their weights, at which they are capped."""
+"""How many rows of a box are weighed: quantiles of the types' counts over their weights, at which they are capped; of
+few types there are fewer."""
 FAILS = 3
 """A class in which so many draws found nothing is carved no further."""
 CELLS = 1 << 21
@@ -123,12 +126,12 @@ class _Drawn:
         number, share = np.nonzero(gain > GAIN)
         carved = counts[number, share]
         fits = self._both_meet(types, drawn[number], carved)
-        of_cell = np.zeros((*self.saved.shape, len(SHARES)), gain.dtype)
+        of_cell = np.zeros((*self.saved.shape, gain.shape[1]), gain.dtype)
         of_cell[drawn[number], box[number], share] = np.where(fits, gain[number, share], 0)
         cells = of_cell.reshape(len(self.rows), -1)
         chosen = cells.argmax(axis=1)
         some = np.flatnonzero(cells[np.arange(len(cells)), chosen] > GAIN)
-        box_of, share_of = np.divmod(chosen, len(SHARES))
+        box_of, share_of = np.divmod(chosen, gain.shape[1])
         wanted = np.zeros((len(cells), types.count), np.int64)
         wanted[some] = self._weighed(types, some, box_of[some])[np.arange(len(some)), share_of[some]]
         return self._drawn_rows(types, box_of, wanted, rng)
@@ -146,7 +149,7 @@ class _Drawn:
         """(n, shares, types) how many rows of each type are weighed, of some boxes (n,) of classes (n,)."""
         held = self.held[drawn, box]
         ratio: Floats = np.sort(held / types.weights, axis=1)
-        cap = ratio[:, ((types.count - 1) * SHARES).astype(np.int64)]
+        cap = ratio[:, np.unique(((types.count - 1) * SHARES).astype(np.int64))]
         most = np.floor(cap[..., None] * types.weights + 1e-9).astype(np.int64)
         return np.minimum(held[:, None, :], most)
 

@@ -3,10 +3,11 @@
 What it does. In every pass, first rows go to classes that they cost less in: single rows, rows that lie farthest from
 the others of their class on some attribute, whole classes that are dissolved (`transfers`). Then neighbouring classes
 are put into pools, several times over, and a pool's rows are grouped anew where that loses less: swaps, splits and
-merges in one (`regroup`). Where models look at sensitive values, single rows can seldom leave a class and classes can
-seldom be cut; so, last, parts of classes and of pools are carved out of them (`carving`). A large table is cut into
-blocks first, along other borders in every pass (`blocks`). After the passes rows change places between near classes, by
-chance and at falling temperature (`exchanges`); what that comes to is taken where it loses less.
+merges in one (`regroup`). Last, parts of classes and of pools are carved out of them (`carving`): a crowd within a
+class needs none of the rows around it, though no cut parts it from them; and where models look at sensitive values,
+single rows can seldom leave a class and classes can seldom be cut at all. A large table is cut into blocks first, along
+other borders in every pass (`blocks`). After the passes rows change places between near classes, by chance and at
+falling temperature (`exchanges`); what that comes to is taken where it loses less.
 
 What it guarantees. The total weighted normalized certainty penalty (NCP) is never higher than before, and every class
 meets every requirement that all classes met. It stops after the given number of passes, when passes gain next to
@@ -54,10 +55,14 @@ ROWS = 1 << 20
 """Between these two, passes are chosen so that they process about this many rows in total."""
 WIDE = 16
 """A row of more columns counts for as many rows as they are times so many."""
-SWEEPS = 8
-"""How many times pools are made in a pass."""
+SWEEPS = (8, 4)
+"""How many times pools are made in a pass; and where carving is to follow with k alone required, which finds what more
+of them would."""
 POOLED = 3
 """Classes in a pool."""
+CARVED = blocks_of.ROWS
+"""With k alone required, tables of more rows are not carved: the few passes that they have lose no less by it, and take
+twice the time (a million rows, most columns numbers)."""
 ANNEALING = 1 << 16
 """The number of the first round of sweeps of exchanges, above those of all passes."""
 ROUNDS = 3
@@ -115,11 +120,12 @@ def refined(
     """The same rows in classes that lose no more; the recoding says what was gained. `made`: passes before these, after
     which chance goes on."""
     rows = np.sort(regions.partition.order)
-    types = RowTypes.made(table, requirements, rows) if len(rows) else None
+    met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
+    carved = len(rows) and (met is not None or len(rows) <= CARVED)
+    types = RowTypes.made(table, requirements, rows) if carved else None
     if regions.partition.count < (1 if types else 2):
         return regions
     labels = regions.partition.class_of(table.rows)[rows]
-    met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
     search = Refinement(table.attributes, rows, minimum_size(requirements), met, context, types)
     with ThreadPoolExecutor(context.threads) as executor:
         partition, story = search.run(Partition.of_labels(labels), options, executor, made)
@@ -227,7 +233,8 @@ class Refinement:
 
         def step(rows: Ints, labels: Ints, resources: Resources) -> Ints:
             block = self._block(rows)
-            regrouped = _refined(block, labels, table_rows, resources)
+            sweeps = SWEEPS[self.types is not None and self.met is None]
+            regrouped = _refined(block, labels, table_rows, sweeps, resources)
             if self.types is None:
                 return regrouped
             return recarved(block, self.types.among(rows), regrouped, number == 0, resources)
@@ -259,14 +266,15 @@ def _met_by_rows(met: Met, rows: Ints, of: Ints, groups: Ints, count: int) -> Bo
     return met(rows[of], groups, count)
 
 
-def _refined(block: Block, labels: Ints, rows: int, resources: Resources) -> Ints:
-    """(block rows,) labels after one pass over a block of a table of `rows`, or as much of it as there is time for."""
+def _refined(block: Block, labels: Ints, rows: int, sweeps: int, resources: Resources) -> Ints:
+    """(block rows,) labels after one pass over a block of a table of `rows`, in which pools are made `sweeps` times, or
+    as much of it as there is time for."""
     rng, classes = resources.rng, block.classes(labels)
     labels = transfer(block, classes, labels, sections(block, classes, rows, rng), rng)
     classes = block.classes(labels)
     pools = max(classes.count // POOLED, 1)
-    around = neighbours(block, classes, sections(block, classes, rows, rng), pools * SWEEPS, rng)
-    for sweep in range(SWEEPS):
+    around = neighbours(block, classes, sections(block, classes, rows, rng), pools * sweeps, rng)
+    for sweep in range(sweeps):
         if resources.deadline.passed:
             break
         some = slice(sweep * pools, (sweep + 1) * pools)

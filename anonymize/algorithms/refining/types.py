@@ -1,7 +1,8 @@
 """What requirements look at in rows, as a few types: whether rows may be a class is then a matter of counts of types.
 
-Two rows are of one type where all sensitive attributes that requirements are about are equal. A class is given by how
-many rows of each type it has, so that many possible classes are judged without naming the rows of any.
+Two rows are of one type where all sensitive attributes that requirements are about are equal; where nothing but a
+number of rows is required, all rows are of one. A class is given by how many rows of each type it has, so that many
+possible classes are judged without naming the rows of any.
 """
 
 from __future__ import annotations
@@ -36,11 +37,15 @@ class RowTypes:
     @classmethod
     def made(cls, table: Table, requirements: Sequence[Requirement], rows: Integers) -> RowTypes | None:
         """The types of some rows of the table, which are released together; None where counts of types are not all that
-        requirements look at, where there is one type, and where there are more than `MOST`."""
+        requirements look at, where sensitive values that they look at are all alike, and where there are more types
+        than `MOST`."""
         wanted = beyond_size(table, requirements)
+        judge = Judge(table, wanted, rows.astype(np.uint32))
+        if not wanted:
+            of, none = np.zeros(len(rows), np.int64), np.zeros((1, 0), np.int64)
+            return cls(judge, minimum_size(requirements), of, none, np.ones(1))
         apart = table.units is None or len(np.unique(table.units)) == table.rows
         counted = apart and not any(each.population for each in wanted)
-        judge = Judge(table, wanted, rows.astype(np.uint32))
         if not counted or not judge.columns:
             return None
         codes = np.stack([column.codes[rows].astype(np.int64) for column in judge.columns], axis=1)

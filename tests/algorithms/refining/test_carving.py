@@ -22,7 +22,17 @@ from anonymize.algorithms.refining.resources import Resources
 from anonymize.algorithms.refining.types import MOST, RowTypes
 from anonymize.privacy import Requirement
 from anonymize.table import Table
-from tests.algorithms.tables import k_anonymity, numeric, requirement, seeds, sensitive, table_of, tables
+from tests.algorithms.tables import (
+    categorical,
+    k_anonymity,
+    numeric,
+    requirement,
+    seeds,
+    sensitive,
+    table_of,
+    tables,
+    taxonomy,
+)
 
 Rng = np.random.Generator
 
@@ -63,10 +73,10 @@ def apart(rows: int = 400) -> Table:
 
 
 @settings(max_examples=60)
-@given(tables(max_rows=80), st.sampled_from(sorted(MODELS)), st.integers(1, 5), seeds)
+@given(tables(max_rows=80), st.sampled_from(["none", *sorted(MODELS)]), st.integers(1, 5), seeds)
 def test_what_is_carved_meets_the_models_and_loses_no_more(table: Table, model: str, k: int, rng: Rng) -> None:
     table = replace(table, sensitive=(sensitive(rng.choice(list("abc"), table.rows).tolist(), "s"),))
-    wanted = (k_anonymity(k), MODELS[model])
+    wanted = (k_anonymity(k), MODELS[model]) if model in MODELS else (k_anonymity(k),)
     if RowTypes.made(table, wanted, np.arange(table.rows)) is None:
         return
     block, types = block_of(table, wanted)
@@ -106,6 +116,16 @@ def test_a_class_that_no_cut_parts_is_carved() -> None:
     lost = [float(domain.cost(*each.boxes(codes)) @ each.sizes) for each in (cut, refined)]
     assert cut.count == 1
     assert lost[1] < 0.75 * lost[0]
+
+
+def test_a_crowd_in_the_middle_is_carved_out_where_only_a_number_of_rows_is_required() -> None:
+    """Two values of five rows each between three of two: the crowds lose nothing by themselves, the others all."""
+    table = table_of(categorical(list("ccaaaaaddbbbbbee"), taxonomy(*(f"{leaf} *" for leaf in "abcde"))))
+    block, types = block_of(table, (k_anonymity(5),))
+    carved = carve(block, types, np.arange(16), np.zeros(16, np.int64), np.random.default_rng(0))
+    assert types.count == 1
+    assert np.bincount(np.unique(carved, return_inverse=True)[1]).tolist() == [6, 5, 5]
+    assert ncp(block, carved) == pytest.approx(6)
 
 
 def test_a_batch_after_the_deadline_changes_nothing() -> None:
