@@ -88,7 +88,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     (tmp_path / "in.9.csv").write_text("id,area,ill\na,a1,x\n")
     (tmp_path / "other.json").write_text(Key.new().text)
     (tmp_path / "other.json").chmod(0o600)
-    with pytest.raises(UsageError, match="none of this series"):
+    with pytest.raises(UsageError, match="is not one of this series"):
         attacked(tmp_path, "out.9.csv")
     with pytest.raises(UsageError, match="is one of those that --series names"):
         attacked(tmp_path, previous=str(tmp_path / "out.0.csv"))

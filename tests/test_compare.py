@@ -171,7 +171,7 @@ def test_figures_measured_by_another_spec_are_not_those_that_are_kept(request_: 
     assert len(list((folder / "cache" / "measured").iterdir())) == 2
 
 
-@pytest.mark.parametrize(("model", "word"), [("oracle", "none of"), ("decision_tree", "needs a target")])
+@pytest.mark.parametrize(("model", "word"), [("oracle", "is not one of"), ("decision_tree", "needs a target")])
 def test_models_that_there_are_not_or_that_have_no_target_are_refused(request_: Compare, model: str, word: str) -> None:
     with pytest.raises(UsageError, match=word):
         compare(replace(request_, measuring=Measuring(model=model)))

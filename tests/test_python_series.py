@@ -75,7 +75,7 @@ def test_a_release_of_a_series_is_attacked_with_those_before_it(tmp_path: Path, 
     assert report["input"]["path"] == str(output) and len(report["attacks"]["results"]) == 2
     with pytest.raises(UsageError, match="nothing for him to attack"):  # which rows belong together, the key says
         anonymize.attack(output, NIGHTLY, original, **chosen)
-    with pytest.raises(UsageError, match="none of this series"):
+    with pytest.raises(UsageError, match="is not one of this series"):
         anonymize.attack(PEOPLE, NIGHTLY, PEOPLE, **chosen)
 
 
@@ -93,6 +93,6 @@ def test_what_cannot_be_in_a_series_is_refused(tmp_path: Path, key: Path) -> Non
         anonymize.release(PEOPLE, NIGHTLY, start_series=series, output=tmp_path / "out.csv")
     with pytest.raises(UsageError, match="there is no series"):
         anonymize.release(PEOPLE, NIGHTLY, after=series, key=key, output=tmp_path / "out.csv")
-    with pytest.raises(UsageError, match="none of a kind that can be read again"):
+    with pytest.raises(UsageError, match="is not of a kind that can be read again"):
         anonymize.release(PEOPLE, NIGHTLY, start_series=series, key=key, output=tmp_path / "out.xlsx")
     assert not series.exists()

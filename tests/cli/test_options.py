@@ -44,7 +44,7 @@ def test_sizes_have_units(text: str, size: int) -> None:
 @pytest.mark.parametrize("text", ["500", "GB", "1.GB", "-1GB", "2XB", "1e3MB"])
 def test_what_is_no_size_is_refused(call: Call, text: str) -> None:
     ended = call("mondrian", "spec.yaml", f"--memory-limit={text}")
-    assert ended.code == 2 and "no size such as 500MB, 2GB or 1.5GiB" in ended.err
+    assert ended.code == 2 and "is not a size such as 500MB, 2GB or 1.5GiB" in ended.err
 
 
 RANGES = {

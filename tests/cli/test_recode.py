@@ -86,7 +86,7 @@ def test_what_is_no_function_of_the_values_is_refused(call: Call, desk: Desk, co
     before = desk.files()
     refused = call(*command, *RELEASE)
     assert refused.code == 2
-    assert "no function of the values" in refused.err
+    assert "is not a function of the values" in refused.err
     assert desk.files() == before
 
 

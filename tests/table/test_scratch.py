@@ -44,7 +44,7 @@ def test_nothing_is_left_by_a_process_that_is_killed(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no folder that can be written to"):
+    with pytest.raises(UsageError, match="is not a folder that can be written to"):
         Scratch(tmp_path / "absent").check()
 
 

@@ -210,7 +210,7 @@ def test_where_a_release_shows_less_than_it_covers_nobody_can_be_looked_up(tmp_p
         ("age,job\n1,cook\n", "the population has no column 'zip'"),
         ("age,job,zip\n", "no rows"),
         ("age,job,zip\nx,cook,1\n", "1 values are not numbers"),
-        ("age,job,zip\n1,pilot,1\n", "no leaf of the hierarchy"),
+        ("age,job,zip\n1,pilot,1\n", "not leaves of the hierarchy"),
     ],
 )
 def test_a_population_that_cannot_be_read(tmp_path: Path, text: str, message: str) -> None:
