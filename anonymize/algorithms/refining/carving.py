@@ -25,8 +25,10 @@ from anonymize.algorithms.refining.measure import Places, Singles
 from anonymize.algorithms.refining.types import RowTypes
 from anonymize.classes import Bools, Floats, Ints, starts_of
 
-DRAWN = 64
-"""Boxes drawn of a class at a time."""
+DRAWN = (64, 256)
+"""Boxes drawn of a class at a time: under models so many, and with k alone required up to so many."""
+BOXES = 5
+"""With k alone required, so many boxes for each row of k: more boxes hold k rows then, and fewer of those are good."""
 SHARES = np.linspace(0.15, 1, 8)
 """How many rows of a box are weighed: quantiles of the types' counts over their weights, at which they are capped; of
 few types there are fewer."""
@@ -59,14 +61,20 @@ def carve(block: Block, types: RowTypes, among: Ints, labels: Ints, rng: np.rand
         fails = np.append(fails, np.zeros(len(sources), np.int64))
 
 
+def boxes_of(types: RowTypes) -> int:
+    """How many boxes are drawn of a class at a time."""
+    few, most = DRAWN
+    return few if types.count > 1 else min(max(BOXES * types.k, few), most)
+
+
 def _taken(block: Block, types: RowTypes, rows: Ints, sizes: Ints, rng: np.random.Generator) -> Bools:
     """(rows,) which are carved by one draw of each class, given the rows class by class, and how many each has."""
     taken = np.zeros(len(rows), np.bool_)
     starts, by_size = starts_of(sizes), np.argsort(sizes, kind="stable")
-    begin = 0
+    begin, boxes = 0, boxes_of(types)
     while begin < len(by_size):
         end = begin + 1
-        while end < len(by_size) and (end + 1 - begin) * sizes[by_size[end]] * DRAWN <= CELLS:
+        while end < len(by_size) and (end + 1 - begin) * sizes[by_size[end]] * boxes <= CELLS:
             end += 1
         some = by_size[begin:end]
         width = np.arange(int(sizes[some[-1]]))
@@ -97,8 +105,9 @@ class _Drawn:
     def of(cls, block: Block, types: RowTypes, rows: Ints, there: Bools, rng: np.random.Generator) -> _Drawn:
         """Boxes around random rows. Padding repeats the class's first row, and is never inside."""
         places = block.measure.places_of(rows)
-        middle = (rng.random((len(rows), DRAWN)) * there.sum(axis=1)[:, None]).astype(np.int64)
-        inside = np.repeat(there[:, None, :], DRAWN, axis=1)
+        boxes = boxes_of(types)
+        middle = (rng.random((len(rows), boxes)) * there.sum(axis=1)[:, None]).astype(np.int64)
+        inside = np.repeat(there[:, None, :], boxes, axis=1)
         ends: tuple[list[Places], list[Places]] = ([], [])
         wholes: tuple[list[Places], list[Places]] = ([], [])
         for axis, own in zip(block.measure.axes, places, strict=True):

@@ -19,6 +19,9 @@ ROWS = 1 << 14
 """Rows of pools that are worked on together, about."""
 POOLED = (3, 2, 4, 3)
 """Classes in a pool, for each of the times that pools are made in a pass."""
+LARGER = (5, 3, 6)
+"""The same of further times where k alone is required and is at least `LARGE`; fewer classes take less time."""
+LARGE = 20
 NEAR = 12
 """How many of the classes near a class are asked."""
 SPREAD = 0.05
@@ -34,7 +37,7 @@ def recarved(block: Block, types: RowTypes, labels: Ints, first: bool, resources
     if first and not resources.deadline.passed:
         every = np.arange(len(labels))
         labels = carve(block, types, every, np.unique(labels, return_inverse=True)[1], resources.rng)
-    for size in POOLED:
+    for size in POOLED + (LARGER if types.count == 1 and types.k >= LARGE else ()):
         if not resources.deadline.passed:
             around = partners(block, block.classes(labels), size, resources.rng)
             labels = recarve(block, types, labels, around, size, resources)
