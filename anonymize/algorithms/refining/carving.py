@@ -64,7 +64,7 @@ def carve(block: Block, types: RowTypes, among: Ints, labels: Ints, rng: np.rand
 def boxes_of(types: RowTypes) -> int:
     """How many boxes are drawn of a class at a time."""
     few, most = DRAWN
-    return few if types.count > 1 else min(max(BOXES * types.k, few), most)
+    return min(max(BOXES * types.k, few), most) if types.alike else few
 
 
 def _taken(block: Block, types: RowTypes, rows: Ints, sizes: Ints, rng: np.random.Generator) -> Bools:

@@ -37,7 +37,7 @@ def recarved(block: Block, types: RowTypes, labels: Ints, first: bool, resources
     if first and not resources.deadline.passed:
         every = np.arange(len(labels))
         labels = carve(block, types, every, np.unique(labels, return_inverse=True)[1], resources.rng)
-    for size in POOLED + (LARGER if types.count == 1 and types.k >= LARGE else ()):
+    for size in POOLED + (LARGER if types.alike and types.k >= LARGE else ()):
         if not resources.deadline.passed:
             around = partners(block, block.classes(labels), size, resources.rng)
             labels = recarve(block, types, labels, around, size, resources)

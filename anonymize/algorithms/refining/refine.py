@@ -233,7 +233,7 @@ class Refinement:
 
         def step(rows: Ints, labels: Ints, resources: Resources) -> Ints:
             block = self._block(rows)
-            sweeps = SWEEPS[self.types is not None and self.met is None]
+            sweeps = SWEEPS[self.types is not None and self.types.alike]
             regrouped = _refined(block, labels, table_rows, sweeps, resources)
             if self.types is None:
                 return regrouped

@@ -62,6 +62,11 @@ class RowTypes:
         """Number of types."""
         return len(self.codes)
 
+    @property
+    def alike(self) -> bool:
+        """Whether all rows are of one type: nothing but a number of rows is required."""
+        return self.count == 1
+
     def among(self, rows: Ints) -> RowTypes:
         """The same of some of the rows, renumbered; what classes are compared with stays."""
         return replace(self, of=self.of[rows])
