@@ -252,7 +252,7 @@ def test_what_is_not_met_points_to_the_line_of_the_spec(tmp_path: Path) -> None:
     found = audit(spec_file(tmp_path), table)
     assert found.satisfied is False and found.report["privacy"]["satisfied"] is False
     assert [(problem.line, problem.message) for problem in found.problems] == [
-        (12, "k-anonymity (k=2) is not met: k=1; 1 rows in 1 classes fail"),
+        (12, "k-anonymity (k=2) is not met: k=1; 1 row in 1 class fails"),
         (14, "entropy-l-diversity (l=1.5) of diagnosis is not met: l=1; 3 rows in 2 classes fail"),
     ]
 

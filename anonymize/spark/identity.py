@@ -10,7 +10,7 @@ from anonymize.spark.engine import DataFrame, collected, hash_of, read_otherwise
 OF_ONE_TEXT = frozenset({"boolean", "tinyint", "smallint", "int", "bigint", "date"})
 """Types of which no two values have the same text, nor one value two."""
 LOW_BITS = (1 << 28) - 1
-"""Of hashes that are added: 2 ** 35 of them fit into 64 bits."""
+"""The bits of a hash that are added up: sums of 2 ** 35 hashes fit into 64 bits."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def number_of(text: pl.Expr) -> pl.Expr:
 
 
 def ends_of(texts: pl.Series, templates: CellTemplates | None) -> pl.DataFrame:
-    """Of each text its `kind`, the numbers `low` and `high` between which it lies (both null for what shows none, one
+    """For each text its `kind`, the numbers `low` and `high` between which it lies (both null for what shows none, one
     infinite where an end is open), `half_open` (high itself is left out), `or_missing`, and the `text`.
 
     Without templates only numbers are numbers, and no interval is one.

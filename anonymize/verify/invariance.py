@@ -21,10 +21,10 @@ from anonymize.verify.table import entries_of
 
 @dataclass(frozen=True)
 class Invariance:
-    """Of one attribute. `m`: the largest m for which the series is m-invariant, 0 where there is none. `distinct`: the
-    share of classes whose values all differ. `invariant`: the share of people, of those who are in several releases,
-    whose classes have the same set of values in all of them; None of nobody. `common`: the fewest values that the
-    classes of one person have in common, over all people."""
+    """How the releases of a series hold one attribute together. `m`: the largest m for which the series is m-invariant,
+    0 where there is none. `distinct`: the share of classes whose values all differ. `invariant`: the share of people,
+    of those who are in several releases, whose classes have the same set of values in all of them; None of nobody.
+    `common`: the fewest values that the classes of one person have in common, over all people."""
 
     attribute: str
     m: int
@@ -68,7 +68,7 @@ def _signatures(release: ReleasedAt, attribute: str) -> pl.DataFrame:
 def _kept(pasts: pl.DataFrame, signatures: Sequence[pl.DataFrame]) -> tuple[int, int, int]:
     """The fewest values in common, the people whose set of values never changes, and those in several releases.
 
-    Of each different row of classes, a value is in all of them if as many of its releases have it as it has releases.
+    A value is in all classes of a trajectory if it is in as many of its releases as the trajectory has.
     """
     names = [name for name in pasts.columns if name != "people"]
     rows = pasts.with_row_index("trajectory")

@@ -31,8 +31,8 @@ class Cells:
 
 
 def shown_texts(table: TextTable, rows: TextRows, columns: Sequence[str]) -> tuple[pl.Series, pl.DataFrame]:
-    """Of each row the number of what it shows in the columns of a quasi-identifier, and the texts of each number:
-    `low` and `high` (of one column the same), and `missing` of a column that says whether it is."""
+    """For each row the number of what it shows in the columns of a quasi-identifier, and for each number its texts:
+    `low` and `high` (the same text where there is one column), and `missing` where a column says whether it is."""
     places = [table.quasi_identifiers.index(name) for name in columns]
     released = [rows.columns[place] for place in places]
     if len(columns) == 1:

@@ -314,7 +314,7 @@ def _steps(ranks: pl.Series, ids: pl.Series) -> tuple[int, int]:
 def _cells_of_truth(
     name: str, codes: pl.Series, texts: pl.DataFrame, templates: CellTemplates, ranks: pl.Series, ends: pl.Series
 ) -> Cells:
-    """Of each cell what its text says, as far as that is true of all rows that show it; else the lowest and the highest
+    """What each cell's text says, as far as that is true of all rows that show it; else the lowest and the highest
     value of these: no less than whoever knows the hierarchy can say."""
     stated = stated_ends(texts, templates).with_row_index("code")
     numeric = ends.dtype == pl.Float64

@@ -16,11 +16,11 @@ from anonymize.verify.sums import summed
 from anonymize.verify.verdict import THRESHOLD, Given
 
 VALUE, COUNT, TOTAL, MEAN = pl.col("value"), pl.col("count"), pl.col("total"), pl.col("mean")
-"""Of one class: its different present sensitive values, the rows that have each; rows and mean of all of them."""
+"""A class's different present sensitive values, and the rows that have each; rows and mean of all of them."""
 OVERALL, KINDS = pl.col("overall"), pl.col("kinds")
-"""Of one value, its share of the whole table; of the table, how many values it has."""
+"""A value's share of the whole table; how many values the table has."""
 SIZE, WEIGHT = pl.col("size"), pl.col("weight")
-"""Of one class: its rows (those that an attacker cannot tell apart), and how many of them it stands for itself."""
+"""A class's rows (those that an attacker cannot tell apart), and how many of them it stands for itself."""
 OWN = frozenset(column.meta.output_name() for column in (VALUE, COUNT, TOTAL, MEAN, SIZE, WEIGHT))
 """The columns that tell of one class and nothing else."""
 PEOPLE = "people of "
@@ -120,8 +120,9 @@ def _substitute(numbers: pl.Expr) -> pl.Expr:
 
 
 def _top_to_rest(given: Given) -> pl.Expr:
-    """Of a protected value: the l - 2 most frequent others are among the l - 1 most frequent values, if it is one of
-    these, else they are the l - 2 most frequent values, whichever have fewer rows."""
+    """How many rows have a protected value, for each row of all but it and the l - 2 most frequent others. These are
+    among the l - 1 most frequent values, if it is one of them, else they are the l - 2 most frequent values, whichever
+    have fewer rows."""
     most, l = _most(given), int(given["l"])  # noqa: E741
     rest = COUNT.sort(descending=True).slice(l - 1).sum()
     if "guarded" in given and l > 1:

@@ -96,8 +96,15 @@ class Result:
         about = f" of {self.attribute}" if self.attribute else ""
         if self.unknown is not None:
             return f"{self.model} ({_listed(self.required)}){about} could not be shown: {self.unknown}"
-        failing = f"{self.failing_rows} rows in {self.failing_classes} classes fail"
+        failing = _failing(self.failing_rows, self.failing_classes)
         return f"{self.model} ({_listed(self.required)}){about} is not met: {_listed(self.achieved)}; {failing}"
+
+
+def _failing(rows: int, classes: int) -> str:
+    """How many rows fail, in how many classes."""
+    if rows == 1:
+        return "1 row in 1 class fails"
+    return f"{rows} rows in {classes} class{'' if classes == 1 else 'es'} fail"
 
 
 @dataclass(frozen=True)

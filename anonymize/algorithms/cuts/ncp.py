@@ -1,4 +1,4 @@
-"""`--cut ncp`: of all attributes' cuts nearest the median, the one that saves most weighted NCP."""
+"""`--cut ncp`: the cut that saves most weighted NCP among those of all attributes nearest their medians."""
 
 from __future__ import annotations
 

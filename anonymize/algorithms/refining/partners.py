@@ -14,9 +14,9 @@ from anonymize.classes import Ints
 NEAR = 16
 """Partners of a class."""
 ALL = 1 << 12
-"""Up to so many classes the unions of all are weighed; it grows with their square."""
+"""Up to so many classes, every union of two is weighed; what that takes grows with their square."""
 NEAREST = 40
-"""Of more, the unions of a class with so many are."""
+"""With more, so many unions are weighed for each class: those with the classes nearest to it."""
 FRESH = (10, 25)
 """Sweeps after which partners are worked out again, and where that takes as long as some of them."""
 LONG = 1 << 10

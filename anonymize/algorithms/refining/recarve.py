@@ -29,7 +29,8 @@ SPREAD = 0.05
 CELLS = 1 << 20
 """Cells of (classes x classes) that are worked on at once."""
 CLOSE = 1 << 7
-"""Of more classes than so many times `NEAR`, only so many are weighed for each, those whose middles are nearest."""
+"""Where there are more classes than so many times `NEAR`, only so many are weighed for each: those whose middles are
+nearest."""
 
 
 def recarved(block: Block, types: RowTypes, labels: Ints, first: bool, resources: Resources) -> Ints:
