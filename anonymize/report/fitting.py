@@ -38,11 +38,10 @@ def tables(section: Section, width: int, right: frozenset[str]) -> Iterator[Fitt
 
 def _least(name: str, cells: Sequence[str]) -> int:
     """The narrowest that a column may be: figures stand on one line, texts may be folded, and headers between words."""
-    word = max(map(cell_len, name.split()), default=1)
-    figures = max(map(cell_len, cells), default=1)
+    figures = [cell_len(cell) for cell in cells]
     if any(" " in cell for cell in cells):
-        figures = min(figures, LEAST_TEXT)
-    return max(word, figures, 1)
+        figures = [min(each, LEAST_TEXT) for each in figures]
+    return max([1, *figures, *map(cell_len, name.split())])
 
 
 def _parts(least: Sequence[int], names: int, width: int) -> Iterator[list[int]]:
@@ -96,7 +95,7 @@ class FittedTable:
         """A row, folded: one line where every cell fits its column. `bottom`: a cell of fewer lines stands there."""
         columns = list(zip(row, self.widths, self.right, strict=True))
         folded = [_folded(console, cell, width, right=right) for cell, width, right in columns]
-        height = max(map(len, folded), default=0)
+        height = max(map(len, folded))
         blank = [[""] * (height - len(pieces)) for pieces in folded]
         full = [[*empty, *pieces] if bottom else [*pieces, *empty] for pieces, empty in zip(folded, blank, strict=True)]
         padded = (

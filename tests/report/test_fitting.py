@@ -81,6 +81,8 @@ def test_what_has_no_room_is_a_part_of_its_own_with_the_names_of_the_rows() -> N
     assert laid(("a", "b", "c"), row, width=28) == [(["a", "b", "c"], [8, 8, 8])]
     assert laid(("a", "b", "c"), row, width=27) == [(["a", "b"], [8, 8]), (["a", "c"], [8, 8])]
     assert laid(("a", "b", "c"), row, width=27, names=2) == [(["a", "b", "c"], [7, 8, 8])]
+    assert [len(widths) for _, widths in laid(("a", "b", "c", "d"), (*row, "3" * 8), width=38)] == [4]
+    assert [len(widths) for _, widths in laid(("a", "b", "c", "d"), (*row, "3" * 8), width=37)] == [3, 2]
 
 
 def test_the_narrow_columns_get_what_they_want_first() -> None:
@@ -90,3 +92,13 @@ def test_the_narrow_columns_get_what_they_want_first() -> None:
 
 def test_no_column_is_narrower_than_a_character() -> None:
     assert laid(("aaaa", "bb"), ("1", "2"), width=3) == [(["aaaa", "bb"], [1, 1])]
+
+
+@pytest.mark.parametrize(("rows", "widths"), [([], [1, 0, 1]), ([("", "2", "3")], [1, 1, 1])])
+def test_a_column_of_a_character_takes_the_room_of_one(rows: list[tuple[str, ...]], widths: list[int]) -> None:
+    assert laid(("a", "", "c"), *rows, width=7) == [(["a", "", "c"], widths)]
+
+
+def test_a_header_stands_at_the_bottom_of_its_row_and_a_cell_at_the_top() -> None:
+    [table] = tables(Section("title", ("a", "two words"), [("1", "first\nsecond")]), 9, frozenset({"a"}))
+    assert printed(table, 9).splitlines() == ["   two   ", "a  words ", "1  first ", "   second"]

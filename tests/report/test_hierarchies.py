@@ -77,6 +77,11 @@ def test_a_table_named_in_the_spec_is_enough(tmp_path: Path) -> None:
     assert [each.name for each in describe(named, None)] == ["age", "job"]
 
 
+def test_a_name_that_is_none_is_refused_without_a_table_as_well(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'town' is not a quasi-identifier of the spec, which has age, job"):
+        describe(spec(tmp_path), None, "town")
+
+
 def test_a_name_may_be_one_that_a_pattern_matches() -> None:
     check_name(["age", "lab_*"], "lab_7")
     check_name(["age"], None)

@@ -59,6 +59,7 @@ def test_the_loss_is_said_in_a_sentence_where_it_was_measured() -> None:
 def test_a_picture_is_said_in_words() -> None:
     bars = Picture("Loss", ["age", "job"], {"before": [0.25, None], "after": [12345.6, 0.0]}, ".2f")
     assert described(bars) == "Bar chart. Loss. age: before 0.25, after 12,346; job: before unknown, after 0."
+    assert described(Picture("Rows", ["a", "b"], {"rows": [9999.0, 10000.0]}, ".0f")).endswith(" 9999; b: rows 10,000.")
     assert pictures._rectangles(bars.series)["value"] == [0.25, 12345.6, 0.0], "what is unknown has no bar"
     lines = Curves("loss", {"mondrian": [(0.2, 0.5), (0.1, 0.75)]}, "risk", "loss")
     assert described(lines) == "Lines. risk and loss. mondrian: 0.2 and 0.5, 0.1 and 0.75."
@@ -70,6 +71,18 @@ def test_what_there_is_nothing_of_has_no_chapter() -> None:
     reading = Reading(html({**deepcopy(REPORT), "marginals": marginals, "associations": {"pairs": []}}))
     assert "Marginals" in reading.text and "Associations" not in reading.text
     assert "age (1 row shows nothing)" in reading.text and "job (" not in reading.text
+
+
+def test_every_chapter_is_named_by_its_heading() -> None:
+    names = re.findall('<section aria-labelledby="([^"]+)">\n<h2 id="([^"]+)">', html(REPORT))
+    assert ("loss-by-attribute-mean-per-cell",) * 2 in names and all(name == heading for name, heading in names)
+    assert len(names) == len(set(names)) == len(page(REPORT).chapters)
+
+
+def test_lines_are_drawn_where_the_page_has_them() -> None:
+    result = {"label": "mondrian", "k": 5, "prosecutor_max": 0.2, "gcp": 0.1, "code": 0, "efficient": True}
+    report = {"schema_version": 1, "tool": REPORT["tool"], "comparison": [result], "warnings": []}
+    assert re.search('aria-label="Lines[^"]*"><svg ', html(report))
 
 
 def test_there_is_no_script_and_no_request() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from anonymize.report.attacks import TITLE as ATTACKS
 from anonymize.report.page import Curves, FileFact, Picture, page
 from tests.report.test_report import REPORT, changed
 
@@ -65,6 +66,22 @@ def test_risks_are_drawn_before_and_after() -> None:
         changed("risk.before", {"prosecutor_max": 1.0, "records_at_risk": 0.5}), "Re-identification risk"
     )
     assert isinstance(drawn, Picture) and list(drawn.series.items()) == [("before", [1, 0.5]), ("after", [1 / 6, 0])]
+
+
+def test_a_risk_of_which_no_threshold_is_told_is_high_above_a_fifth() -> None:
+    risk = {name: figure for name, figure in REPORT["risk"].items() if name != "threshold"}
+    [drawn] = pictures_of(changed("risk", risk), "Re-identification risk")
+    assert isinstance(drawn, Picture) and drawn.labels[-1] == "rows with a risk above 20 %"
+
+
+def test_attackers_who_could_not_be_measured_are_not_drawn() -> None:
+    guess: dict[str, Any] = {"attacker": "singling-out", "control": None, "excess": None, "figures": {}}
+    found = guess | {"about": "ill", "rate": {"value": 0.5}, "baseline": {"value": 0.25}}
+    nobody = guess | {"about": None, "rate": None, "baseline": None}
+    [drawn] = pictures_of({**REPORT, "attacks": {"results": [found, nobody]}}, ATTACKS)
+    series: dict[str, list[float | None]] = {"baseline": [0.25], "success": [0.5]}
+    assert drawn == Picture("How often attackers are right", ["singling-out (ill)"], series, ".1~%")
+    assert pictures_of({**REPORT, "attacks": {"results": [nobody]}}, ATTACKS) == []
 
 
 def test_sizes_of_classes_are_drawn_by_their_range() -> None:

@@ -123,6 +123,7 @@ def test_json_keeps_keys_in_their_order_and_text_as_it_is() -> None:
     text = as_json(changed("warnings", ["é 漢字"]))
     assert list(json.loads(text)) == list(REPORT)
     assert "é 漢字" in text and text.endswith("}\n")
+    assert text.startswith('{\n  "schema_version": 1,\n  "tool": {\n    "name"')
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -140,6 +141,13 @@ def test_the_suffix_says_the_kind(path: str, kind: str) -> None:
 def test_a_suffix_that_there_is_not(path: str) -> None:
     with pytest.raises(UsageError, match="a report is one of"):
         kind_of(path)
+
+
+def test_html_alone_takes_the_library_that_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anonymize.report.find_spec", lambda name: None)
+    assert [kind_of(path) for path in ("r.json", "r.md")] == [".json", ".md"]
+    with pytest.raises(UsageError, match="an HTML report needs lets-plot"):
+        kind_of("r.html")
 
 
 # --- Markdown --------------------------------------------------------------------------------------------------------
