@@ -66,6 +66,7 @@ def bars(labels: Sequence[str], series: Mapping[str, Sequence[float | None]], *,
     """
     lp = _library()
     ticks = [-position for position in range(len(labels))]
+    rows = max(len(labels), 2)  # the library gives bars no less than 50 pixels, wherever the picture ends
     columns = _rectangles(series)
     plot = (
         lp.ggplot(columns)
@@ -82,11 +83,13 @@ def bars(labels: Sequence[str], series: Mapping[str, Sequence[float | None]], *,
             size=5.2,
             color=INK,
         )
-        + lp.scale_y_continuous(breaks=ticks, labels=[_short(each) for each in labels], expand=[0, 0.1])
-        + lp.scale_x_continuous(expand=[0, 0], limits=[0, max(columns["value"], default=0.0) * 1.16 or 1.0])
+        + lp.scale_y_continuous(
+            breaks=ticks, labels=[_short(each) for each in labels], limits=[0.5 - rows, 0.5], expand=[0, 0]
+        )
+        + lp.scale_x_continuous(expand=[0, 0], limits=[0, 1.16 * max([0.0, *columns["value"]])])
         + lp.scale_fill_manual(values=list(SERIES[-len(series) :]), breaks=list(series))
-        + _theme(lp, legend=len(series) > 1)
-        + lp.ggsize(WIDTH, 12 + 36 * (len(series) > 1) + (BAR * len(series) + 7) * len(labels))
+        + _theme(lp, legend="top" if len(series) > 1 else "none")
+        + lp.ggsize(WIDTH, 12 + 36 * (len(series) > 1) + (BAR * len(series) + 7) * rows)
     )
     return _inline(plot.to_svg())
 
@@ -110,15 +113,14 @@ def curves(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) 
         + lp.scale_shape_manual(values=shapes, breaks=list(series))
         + lp.scale_x_continuous(name=x, format=".0%", limits=[0, None])
         + lp.scale_y_continuous(name=y, format=".0%", limits=[0, None])
-        + _theme(lp, legend=True)
+        + _theme(lp, legend="right")
         + lp.theme(
             axis_title=lp.element_text(color=INK, size=12),
             axis_text_x=lp.element_text(color=INK, size=11),
             panel_grid_major=lp.element_line(color=GRID, size=0.6),
             plot_margin=[0, 0, 6, 6],
-            legend_position="right",
         )
-        + lp.ggsize(WIDTH, 320)
+        + lp.ggsize(WIDTH, max(320, 32 + 23 * len(series)))  # a line of the legend has 23 pixels
     )
     return _inline(plot.to_svg())
 
@@ -142,7 +144,8 @@ def _short(label: str) -> str:
     return label if len(label) <= _SHORT else f"{label[: _SHORT - 1]}…"
 
 
-def _theme(lp: Any, *, legend: bool) -> Any:
+def _theme(lp: Any, *, legend: str) -> Any:
+    """`legend`: where it stands."""
     blank = lp.element_blank()
     return lp.theme(
         text=lp.element_text(color=INK),
@@ -156,7 +159,7 @@ def _theme(lp: Any, *, legend: bool) -> Any:
         plot_background=blank,
         legend_background=blank,
         legend_title=blank,
-        legend_position="top" if legend else "none",
+        legend_position=legend,
         plot_margin=0,
     )
 
@@ -164,10 +167,9 @@ def _theme(lp: Any, *, legend: bool) -> Any:
 def _inline(svg: str) -> str:
     """The drawing as part of a page: its size left to the page, its colours and names replaced."""
     svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)
-    width, height = (re.search(rf'{side}="([0-9.]+)"', svg) for side in ("width", "height"))
-    assert width is not None and height is not None
-    opening = f'<svg viewBox="0 0 {width[1]} {height[1]}" width="{width[1]}" aria-hidden="true" focusable="false">'
-    svg = opening + svg[svg.index(">") + 1 :]
+    width, height = (re.findall(rf'{side}="([0-9.]+)"', svg)[0] for side in ("width", "height"))
+    opening = f'<svg viewBox="0 0 {width} {height}" width="{width}" aria-hidden="true" focusable="false">'
+    svg = opening + svg.partition(">")[2]
     for stand_in, variable in _VARIABLES.items():
         svg = svg.replace(stand_in, variable)
     return re.sub(r"\n\s*", "", re.sub("<[^>]+>", lambda tag: _short_tag(tag[0]), _numbered(svg)))
