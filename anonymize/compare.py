@@ -26,7 +26,7 @@ from typing import Any
 
 from anonymize import temporary
 from anonymize.algorithms import ALGORITHMS, parse_options
-from anonymize.errors import AnonymizeError, DataError, Problem, UsageError
+from anonymize.errors import AnonymizeError, DataError, Problem, UsageError, WriteError
 from anonymize.measuring import Measuring, weighted
 from anonymize.processes import workers
 from anonymize.publication import named_by, report_files
@@ -85,10 +85,13 @@ def compare(request: Compare) -> dict[str, Any]:
     """Makes and measures every cell; returns the report.
 
     A cell without a release (infeasible, unsafe, not for such a spec) is in the report with its exit code and what is
-    wrong. Raises UsageError for algorithms, options and paths that make no sense, and where all cells fail alike.
+    wrong. Raises UsageError for algorithms, options and paths that make no sense, and WriteError where a release that
+    is to be kept cannot be written, which is no fault of its cell.
     """
     cells = cells_of(request)
     path = _input(request)
+    if request.keep is not None and not request.keep.is_dir():
+        raise UsageError(Problem(f"--keep: there is no folder {request.keep}", hint=f"mkdir {request.keep}"))
     request.measuring.check(request.spec)
     with report_files(request.reports, force=request.force, inputs=[path, *named_by(request.spec)]) as publish:
         key = _Key(path, request.spec, request.measuring)
@@ -184,6 +187,8 @@ class _Making:
         try:
             with TemporaryDirectory(dir=self.scratch) as folder:
                 return result | self._figures(self._request(cell, Path(folder)))
+        except WriteError:
+            raise
         except AnonymizeError as error:
             return result | {"code": error.exit_code, "error": [str(each) for each in error.problems]}
 

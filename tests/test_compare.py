@@ -90,6 +90,11 @@ def test_releases_are_kept_where_that_is_asked(request_: Compare, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["mondrian-cut-widest-k3.csv"]
 
 
+def test_a_folder_for_releases_must_be_there_before_any_is_made(request_: Compare, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--keep: there is no folder"):
+        compare(replace(request_, keep=tmp_path / "missing"))
+
+
 def result(label: str, k: int, risk: float, gcp: float | None, seconds: float = 1.0) -> dict[str, Any]:
     return {"label": label, "k": k, "code": 0, "prosecutor_max": risk, "gcp": gcp, "seconds": seconds}
 

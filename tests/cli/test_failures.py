@@ -253,6 +253,20 @@ def test_a_limit_on_file_sizes(desk: Desk, launch: Call, form: str) -> None:
     assert desk.files() == before
 
 
+def test_a_release_to_be_kept_that_cannot_be_written_ends_a_comparison(desk: Desk, launch: Call) -> None:
+    """It would be listed as one that cannot be made, with exit code 0, though nothing is wrong with it."""
+    desk.fill(table(600))
+    (desk.folder / "kept").mkdir()
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (900, 900))
+
+    arguments = ("compare", "spec.yaml", "--algorithms", "mondrian", "--no-cache", "--keep", "kept")
+    ended = launch(*arguments, preexec_fn=limit)
+    assert ended.code == 74 and "cannot be written: file too large" in ended.err
+    assert not list((desk.folder / "kept").iterdir())
+
+
 def test_no_room_for_a_copy_of_standard_input(desk: Desk, launch: Call) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (900, 900))
