@@ -144,12 +144,10 @@ def _memory(request: Request, warnings: Sequence[str]) -> dict[str, Any]:
 
 def _with_before(blocks: Blocks, table: Table) -> dict[str, Any]:
     """The measured blocks, the risk of the input beside that of the release."""
-    measured = blocks.measured
-    if "risk" not in measured:
-        return dict(measured)
-    threshold = measured["risk"].get("threshold") or THRESHOLD
+    risk = blocks.measured["risk"]
     sizes = sizes_before(table) if blocks.sizes is None else blocks.sizes
-    return {**measured, "risk": {**measured["risk"], "before": risk_before(sizes, threshold)}}
+    before = risk_before(sizes, risk.get("threshold") or THRESHOLD)
+    return {**blocks.measured, "risk": {**risk, "before": before}}
 
 
 def output_block(output: OutputFile, verdict: Verdict) -> dict[str, Any]:

@@ -149,7 +149,7 @@ def _with_unknown(published: Published, verdict: Verdict, requirements: Sequence
         for each, why in zip(requirements, reasons, strict=True)
     ]
     privacy_block, risk = blocks["privacy"] | {"models": models}, dict(blocks["risk"])
-    if hidden := [each for each in models if each.get("unknown") and not each["achieved"]]:
+    if hidden := [each for each in models if each.get("unknown")]:
         privacy_block["satisfied"] = None if verdict.satisfied is not False else False
         privacy_block["unknown"] = [*blocks["privacy"].get("unknown", []), *map(_sentence, hidden)]
         risk.pop("journalist_max")

@@ -97,8 +97,12 @@ def _total(costs: Floats | None, sizes: Ints) -> float | None:
 
 def _sum(parts: Iterable[float | None]) -> float | None:
     """The sum; None where a part is."""
-    figures = list(parts)
-    return None if None in figures else float(sum(part for part in figures if part is not None))
+    total = 0.0
+    for part in parts:
+        if part is None:
+            return None
+        total += part
+    return total
 
 
 def _over(total: float | None, number: int) -> float | None:

@@ -102,7 +102,7 @@ class ShownColumn:
         high[half] = numbers(self.cells.high).to_numpy()[half]  # as it is written
         ends = np.concatenate((low[numeric], high[numeric]))
         ends = ends[np.isfinite(ends)]
-        least, most = (ends.min(), ends.max()) if len(ends) else (0.0, 0.0)
+        least, most = (ends.min(), ends.max()) if len(ends) else (np.nan, np.nan)
         return np.where(np.isfinite(low), low, least), np.where(np.isfinite(high), high, most)
 
     def _of_labels(self, low: Floats, high: Floats, labels: Bools) -> tuple[Floats, Floats]:
@@ -125,10 +125,9 @@ class ShownColumn:
 
     def _width(self, low: Floats, high: Floats, some: Bools) -> Floats:
         """(n,) width of each cell over the range of the column, 1 at most; quarters, so that none overflows."""
-        domain = self.definition.domain
-        if domain is None and some.any():
-            domain = (float(low[some].min()), float(high[some].max()))
-        least, most = domain or (0.0, 0.0)
+        if not some.any():
+            return self.hidden.astype(np.float64)
+        least, most = self.definition.domain or (float(low[some].min()), float(high[some].max()))
         with np.errstate(over="ignore", invalid="ignore"):
             share = (high / 4 - low / 4) / ((most / 4 - least / 4) or 1.0)
         return np.where(self.hidden, 1.0, np.where(some, np.minimum(share, 1.0), 0.0))
@@ -140,7 +139,7 @@ class ShownColumn:
         if not (isinstance(self.definition.hierarchy, Flat) or self.definition.hierarchy is None):
             hidden = self.hidden.astype(np.float64)
             return CellCosts(hidden, hidden, "values") if self.empty.all() else UNKNOWN
-        several = self.cells.of_kind(CellKind.SET) | (~self.empty & (self.low != self.high).fill_null(False).to_numpy())
+        several = self.cells.of_kind(CellKind.SET) | (~self.empty & self.low.ne_missing(self.high).to_numpy())
         cost = (self.hidden | several).astype(np.float64)
         return CellCosts(cost, cost, "values", None if several.any() else self._one_level(cost))
 
@@ -204,10 +203,9 @@ class _Labels:
 
     def _above(self, leaves: Sequence[int]) -> int:
         """The lowest node above some leaves."""
-        low, high = min(leaves), max(leaves)
-        if low < 0 or high >= self.taxonomy.size:
+        if -1 in leaves or max(leaves) >= self.taxonomy.size:
             return -1
-        return int(self.taxonomy.lca(np.array([low]), np.array([high]))[0])
+        return int(self.taxonomy.lca(np.array([min(leaves)]), np.array([max(leaves)]))[0])
 
 
 def _nodes(taxonomy: Taxonomy) -> dict[str | None, list[int]]:

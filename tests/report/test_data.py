@@ -260,6 +260,14 @@ def test_cells_that_say_nothing_are_counted_in_rows_that_are_kept(tmp_path: Path
     assert (output["suppressed_rows"], output["suppressed_cells"]) == (0, 4)
 
 
+def test_cells_that_say_nothing_are_counted_class_by_class(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age,sex\n1,M\n1,M\n1,M\n8,F\n8,M\n8,F\n8,M\n")
+    spec = make({**PLAIN, "input": {"path": str(tmp_path / "t.csv")}, "privacy": {"k": 3}}, PARAMETERS)
+    options = ALGORITHMS["mondrian"].Options()
+    output = release(Request(spec, "mondrian", options, output=str(tmp_path / "o.csv")))["output"]
+    assert output["suppressed_cells"] == 4 == (tmp_path / "o.csv").read_text().count("*")
+
+
 def test_rows_that_are_left_out_for_safety_are_a_warning_and_have_no_cells(tmp_path: Path) -> None:
     report = suppressed(tmp_path, ALONE)
     counts = ("rows", "suppressed_rows", "dropped_rows", "suppressed_cells")

@@ -18,6 +18,7 @@ from anonymize.report import pictures
 from anonymize.report.html import described, html
 from anonymize.report.markdown import markdown
 from anonymize.report.page import Curves, Picture, page
+from anonymize.report.templates import environment
 from tests.report.test_report import REPORT, printed
 
 pytest.importorskip("lets_plot", reason="HTML reports need the extra html")
@@ -100,6 +101,11 @@ def test_what_comes_from_outside_is_escaped() -> None:
     report["utility"]["attributes"] = {mark: next(iter(REPORT["utility"]["attributes"].values()))}
     page_text = html(report)
     assert "<b " not in page_text and mark in Reading(page_text).text
+
+
+def test_a_page_ends_with_a_line() -> None:
+    environment.cache_clear()
+    assert html(REPORT).endswith("</html>\n")
 
 
 def test_the_same_report_is_the_same_page() -> None:

@@ -12,6 +12,7 @@ from anonymize.audit import Audit, audit
 from anonymize.privacy import PARAMETERS
 from anonymize.report.passing import PassingText
 from anonymize.spec import Missing, make
+from anonymize.verify.table import SharedNumbers
 from anonymize.verify.verdict import Uniqueness
 
 
@@ -31,12 +32,16 @@ def test_an_empty_text_and_a_null_are_one_value_unless_texts_are_compared_as_the
     assert passing["uniques"] * 6 == pytest.approx(uniques)
 
 
-def measured(frame: dict[str, list[str]], insensitive: list[str], **given: Any) -> Uniqueness:
+def passing_text(frame: pl.LazyFrame, insensitive: list[str], **given: Any) -> PassingText:
     """Of a table with an age and an illness; `p` is the column of pseudonyms."""
     content = {"version": 1, "quasi_identifiers": {"age": {}}, "sensitive": {"ill": {}}, "privacy": {"k": 2}}
     spec = make({**content, "insensitive": insensitive, "output": {"pseudonym": "p"}}, PARAMETERS)
     missing = Missing(texts=("",), null=True)
-    return PassingText(pl.LazyFrame(frame), spec, {"age": ["age", "age_to"]}, missing, **given).measured()
+    return PassingText(frame, spec, {"age": ["age", "age_to"]}, missing, **given)
+
+
+def measured(frame: dict[str, list[str]], insensitive: list[str], **given: Any) -> Uniqueness:
+    return passing_text(pl.LazyFrame(frame), insensitive, **given).measured()
 
 
 PEOPLE = {
@@ -64,6 +69,24 @@ def test_every_column_of_a_quasi_identifier_is_one_of_it() -> None:
     ends = PEOPLE | {"age_to": ["1", "2", "2", "2"]}
     figures = measured(ends, ["ward"], strange=True, besides=["group"])
     assert figures.columns == ("ward",) and figures.with_quasi_identifiers == 0.5
+
+
+def test_columns_are_read_ahead_where_they_are_shared_and_once() -> None:
+    """Where nothing passes, nobody will ask for them."""
+    read: list[int] = []
+
+    def looked_at(frame: pl.DataFrame) -> pl.DataFrame:
+        read.append(frame.height)
+        return frame
+
+    frame = pl.LazyFrame(PEOPLE).map_batches(looked_at, schema=pl.Schema(dict.fromkeys(PEOPLE, pl.String)))
+    times = []
+    for shared, insensitive in ((None, ["ward"]), (SharedNumbers(frame), []), (SharedNumbers(frame), ["ward"])):
+        text = passing_text(frame, insensitive, shared=shared)
+        text.read()
+        times.append(len(read))
+    assert times[:2] == [0, 0] and times[2] > 0
+    assert text.measured().with_sensitive == 0.5 and len(read) == times[2]
 
 
 def test_where_nothing_passes_nobody_is_alone() -> None:

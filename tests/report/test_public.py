@@ -70,6 +70,34 @@ def test_rows_that_all_show_nothing_are_a_class_and_not_suppressed(tmp_path: Pat
     assert (figures["discernibility"], figures["c_avg"], figures["suppression"]) == (9, 1.5, 0)
 
 
+def test_a_cell_that_is_missing_is_not_one_that_is_suppressed(tmp_path: Path) -> None:
+    table = "age,job,ill\n" + "20,,flu\n" * 2 + "*,cook,flu\n" * 3
+    assert report_of(tmp_path, "privacy: {k: 2}\n", "mondrian", table)["output"]["suppressed_cells"] == 3
+
+
+def test_a_release_without_rows_has_lost_nothing(tmp_path: Path) -> None:
+    figures = report_of(tmp_path, "privacy: {k: 2}\n", "mondrian", "age,job,ill\n")["utility"]
+    assert (figures["gcp"], figures["c_avg"], figures["suppression"]) == (None, None, 0)
+
+
+@pytest.mark.parametrize(("bound", "satisfied"), [(0.5, False), (1, True)])
+def test_what_passes_through_is_judged_row_by_row_and_not_by_individual(
+    tmp_path: Path, bound: float, satisfied: bool
+) -> None:
+    """The table has two rows that are alike, of nine."""
+    ward = "age,job,ill,ward\n" + "".join(f"20,cook,flu,{max(row, 1)}\n" for row in range(9))
+    spec = f"insensitive: [ward]\nprivacy: {{k: 2, passing: {{uniques: {bound}}}}}\n"
+    report = report_of(tmp_path, spec, "mondrian", ward)
+    passing = report["risk"]["passing"]
+    assert (passing["required"], passing["satisfied"], passing["uniques"]) == (bound, satisfied, pytest.approx(7 / 9))
+    assert "counts" not in passing and report["privacy"]["satisfied"] is satisfied
+    assert report["risk"]["prosecutor_max"] == pytest.approx(1 / 9)
+    report = report_of(tmp_path, f"unit: who\n{spec}", "mondrian", ward)
+    passing = report["risk"].pop("passing")
+    assert (passing["required"], passing["satisfied"], passing["counts"]) == (bound, None, "rows")
+    assert report["privacy"]["satisfied"] is None and report["risk"] == {}
+
+
 def test_a_total_is_unknown_where_a_cost_is(tmp_path: Path) -> None:
     spec = "privacy: {k: 2}\noutput: {numeric: mean}\n"
     report = report_of(tmp_path, spec, "mondrian", TABLE.replace("[20-40]", "30"))
@@ -128,6 +156,12 @@ def test_distances_over_a_hierarchy_are_those_of_its_file(tmp_path: Path) -> Non
     table = "age,job,ill\n1,a,flu\n1,a,flu\n2,a,cold\n2,a,cold\n"
     (entry,) = report_of(tmp_path, spec, "mondrian", table)["privacy"]["models"][1:]
     assert entry["achieved"] == {"t": 0.25, "distance": "hierarchical"}  # half moves half of the height
+
+
+def test_a_hierarchy_that_no_distance_needs_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "ills.csv").write_text("flu,lungs,*\nflu,joints,*\n")
+    spec = "sensitive: {ill: {hierarchy: ills.csv}}\nprivacy: {l: 1}\n"
+    assert report_of(tmp_path, spec, "mondrian", TABLE)["privacy"]["satisfied"] is True
 
 
 GROUPS = "age,job,group\n1,a,1\n2,b,1\n3,a,2\n4,c,2\n5,a,2\n"

@@ -21,6 +21,7 @@ from anonymize.report.head import Clock
 from anonymize.report.markdown import markdown
 from anonymize.report.section import Section, figure
 from anonymize.report.tables import sections
+from anonymize.report.templates import environment
 from anonymize.report.terminal import console, show
 
 REPORT: dict[str, Any] = {
@@ -167,6 +168,14 @@ def test_markdown_tables_have_as_many_cells_in_every_row() -> None:
     assert len(tables) == 6
     for table in tables:
         assert len({len(cells.findall(line)) for line in table.splitlines()}) == 1
+
+
+def test_lines_of_markdown_are_parted_by_no_more_than_a_blank_one() -> None:
+    environment.cache_clear()
+    text = markdown(REPORT)
+    assert (
+        "\n\n\n" not in text and text.endswith("|\n\n") and "| setting | value | from |\n| --- | --- | --- |\n" in text
+    )
 
 
 @pytest.mark.parametrize(

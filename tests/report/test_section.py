@@ -19,6 +19,10 @@ def test_a_figure_at_the_edge_and_what_is_none(value: object, text: str) -> None
     assert figure(value) == text
 
 
+def test_the_first_column_names_a_row() -> None:
+    assert Section("t", ("a", "b"), []).names == 1 == explained("t", {}, {}).names
+
+
 def test_figures_stand_beside_those_where_missing_is_anything() -> None:
     meanings = {"a": "first", "b": "second", "c": "third"}
     assert explained("t", {"a": 1, "b": 2}, meanings) == Section(

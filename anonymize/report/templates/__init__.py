@@ -19,6 +19,5 @@ def environment() -> Environment:
         autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined,
         trim_blocks=True,
-        lstrip_blocks=True,
         keep_trailing_newline=True,
     )
