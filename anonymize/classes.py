@@ -259,6 +259,12 @@ class Runs:
         return cls._of_cells(keys[edges], np.add.reduceat(weights[order].astype(np.int64), edges), size)
 
     @classmethod
+    def of_one(cls, counts: Ints) -> Runs:
+        """Those of rows that are all in one class: (size,) how many have each code."""
+        codes = np.flatnonzero(counts)
+        return cls(np.zeros(len(codes), np.int64), codes, counts[codes])
+
+    @classmethod
     def count_classes(cls, sizes: Ints, codes: Codes, size: int) -> Runs:
         """The same of rows that come class after class: `sizes` (classes,) rows of each class, `codes` (rows,)."""
         keys = np.repeat(np.arange(len(sizes)) * size, sizes)

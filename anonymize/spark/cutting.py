@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -20,8 +21,11 @@ from anonymize.algorithms.splitting.histograms import UpperStep
 from anonymize.algorithms.splitting.parts import CodedRows
 from anonymize.classes import Bools, Ints, Runs
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
-from anonymize.spark.engine import DataFrame, Frames, collected, mapped
+from anonymize.spark.engine import DataFrame, Tables, collected, mapped
 from anonymize.spark.learned import Learned
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,11 @@ class EngineRows:
         self.steps.append(step)
 
     def counts(self, classes: Ints) -> tuple[Runs, ...]:
-        """See `CountSource`."""
-        return self._counted(classes, range(len(self.learned.attributes)), self.steps)
+        """See `CountSource`. Of all rows as one class the counts are known."""
+        attributes = range(len(self.learned.attributes))
+        if not self.steps:
+            return tuple(Runs.of_one(self.learned.counts[place]) for place in attributes)
+        return self._counted(classes, attributes, self.steps)
 
     def refused(self, tried: UpperStep) -> Bools:
         """(m,) whether a requirement is not met on a side of each cut."""
@@ -142,9 +149,9 @@ class CountedCells:
         return tuple(runs)
 
 
-def labels_of(learned: Learned, steps: Iterable[UpperStep], frame: pl.DataFrame) -> CodedRows:
+def labels_of(learned: Learned, steps: Iterable[UpperStep], rows: pa.Table) -> CodedRows:
     """Some rows by their codes, with the class that cuts put each into."""
-    codes = tuple(book.codes(frame) for book in learned.books)
+    codes = tuple(book.codes(rows) for book in learned.books)
     source = CodedRows(codes, learned.sizes)
     for step in steps:
         source.apply(step)
@@ -152,12 +159,12 @@ def labels_of(learned: Learned, steps: Iterable[UpperStep], frame: pl.DataFrame)
 
 
 def _count(
-    learned: Learned, steps: Sequence[UpperStep], classes: Ints, cells: CountedCells, frames: Frames
+    learned: Learned, steps: Sequence[UpperStep], classes: Ints, cells: CountedCells, tables: Tables
 ) -> Iterator[pl.DataFrame]:
     """The counts of one partition of the rows: `cell`, `n`. Each chunk has a cell once."""
     counted, chunks = [], 0
-    for frame in frames:
-        source, chunks = labels_of(learned, steps, frame), chunks + 1
+    for rows in tables:
+        source, chunks = labels_of(learned, steps, rows), chunks + 1
         for place, runs in enumerate(source.counts(classes, cells.columns)):
             counted.append(pl.DataFrame({"cell": cells.numbers(place, runs), "n": runs.counts}))
     if counted:

@@ -15,7 +15,7 @@ import polars as pl
 
 from anonymize.classes import Codes
 from anonymize.errors import DataError, Problem
-from anonymize.spark.engine import DataFrame, Frames, collected, mapped
+from anonymize.spark.engine import DataFrame, Tables, collected, mapped
 from anonymize.spark.learned import CodeBook, Learned
 from anonymize.table import Table
 
@@ -75,12 +75,12 @@ def _codes(frame: pl.DataFrame, place: int, size: int) -> Codes:
 
 
 def _count(
-    books: Sequence[tuple[CodeBook, Codes | None]], names: Sequence[str], frames: Frames
+    books: Sequence[tuple[CodeBook, Codes | None]], names: Sequence[str], tables: Tables
 ) -> Iterator[pl.DataFrame]:
     """The combinations of one partition of the rows."""
     counted = []
-    for frame in frames:
-        own = (book.codes(frame) if taken is None else taken[book.codes(frame)] for book, taken in books)
+    for rows in tables:
+        own = (book.codes(rows) if taken is None else taken[book.codes(rows)] for book, taken in books)
         codes = pl.DataFrame([pl.Series(name, each) for name, each in zip(names, own, strict=True)])
         counted.append(codes.group_by(names).agg(pl.len().cast(pl.Int64).alias(ROWS)))
     if counted:

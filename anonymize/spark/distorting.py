@@ -105,11 +105,10 @@ def _draw(
     import pyarrow as pa
 
     for rows in chunks(batches):
-        frame = pl.DataFrame(rows)
         made = {place: rows[place] for place in released}
         originals = {}
         for number, column in enumerate(columns):
-            original = column.of_code[column.book.codes(frame)]
+            original = column.of_code[column.book.codes(rows)]
             originals[f"o{number}"] = pa.array(original.astype(np.int32))
             texts = column.drawn(original)
             if texts is not None:

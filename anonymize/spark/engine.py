@@ -119,6 +119,7 @@ def collected(df: DataFrame) -> pl.DataFrame:
     return frame
 
 
+Tables: TypeAlias = "Iterable[pa.Table]"
 Frames: TypeAlias = "Iterable[pl.DataFrame]"
 
 
@@ -135,7 +136,7 @@ def struct(columns: Mapping[str, str]) -> Any:
     return types.StructType([types.StructField(name, kinds[kind]()) for name, kind in columns.items()])
 
 
-def mapped(df: DataFrame, work: Callable[[Frames], Frames], columns: Mapping[str, str]) -> DataFrame:
+def mapped(df: DataFrame, work: Callable[[Tables], Frames], columns: Mapping[str, str]) -> DataFrame:
     """What workers make of the rows of each partition, which come in chunks. `columns`: see `struct`."""
     schema = struct(columns)
     return df.mapInArrow(partial(_map, work, arrow_of(schema)), schema)
@@ -185,10 +186,7 @@ def chunks(batches: Iterable[pa.RecordBatch], rows: int = CHUNK) -> Iterator[pa.
 
 
 def _map(
-    work: Callable[[Frames], Frames], schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+    work: Callable[[Tables], Frames], schema: pa.Schema, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    import polars as pl
-
-    frames = (pl.DataFrame(table) for table in chunks(batches))
-    for frame in work(frames):
+    for frame in work(chunks(batches)):
         yield from of_schema(frame, schema).to_batches()

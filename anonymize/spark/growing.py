@@ -163,7 +163,7 @@ def _scatter(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
     done = 0
     for table in chunks(batches):
-        source = labels_of(plan.learned, plan.steps, pl.DataFrame(table))
+        source = labels_of(plan.learned, plan.steps, table)
         piece = np.zeros(source.rows, np.int64)
         large = np.isin(source.labels, list(plan.boxes))
         piece[large] = (done + np.arange(np.count_nonzero(large))) // plan.piece_rows

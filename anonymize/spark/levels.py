@@ -102,7 +102,7 @@ class ClassBook:
         frame = pl.DataFrame([*columns, pl.Series(CLASS, released.class_of)]).unique()
         return cls(books[:count], nodes, frame, replace(released, class_of=np.zeros(0, np.int32)))
 
-    def classes(self, rows: pl.DataFrame) -> Ints:
+    def classes(self, rows: pa.Table) -> Ints:
         """(rows,) the class of each of some rows. Raises DataError for a combination that was not there when they were
         counted."""
         codes = [nodes[book.codes(rows)] for nodes, book in zip(self.nodes, self.books, strict=True)]
@@ -131,7 +131,7 @@ def _nodes(recoding: Recoding, attribute: Attribute, place: int) -> Codes:
 def _released(book: ClassBook, layout: EngineColumns, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The rows of a partition as they are released."""
     for rows in chunks(batches):
-        class_of = book.classes(pl.DataFrame(rows))
+        class_of = book.classes(rows)
         kept = class_of >= 0
         if not kept.all():
             rows, class_of = rows.filter(kept), class_of[kept]

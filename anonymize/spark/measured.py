@@ -16,7 +16,7 @@ import polars as pl
 
 from anonymize.spark.engine import (
     DataFrame,
-    Frames,
+    Tables,
     arrow_of,
     collected,
     grouped,
@@ -134,8 +134,8 @@ def _values(df: DataFrame, reading: TextReading, subject: Subject, checks: Seque
     return CountedValues(subject, known[name], known["rows"], reading.compared.missing, tree)
 
 
-def _texts(reading: TextReading, names: Sequence[str], frames: Frames) -> Iterator[pl.DataFrame]:
-    for frame in frames:
+def _texts(reading: TextReading, names: Sequence[str], tables: Tables) -> Iterator[pl.DataFrame]:
+    for frame in map(pl.DataFrame, tables):
         made = reading.texts(frame, names)
         yield made.with_columns(frame["count"].alias("rows")) if "count" in frame.columns else made
 

@@ -18,7 +18,7 @@ from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.recoding import Regions
 from anonymize.spark.cutting import Demands, EngineRows
-from anonymize.spark.engine import DataFrame, collected
+from anonymize.spark.engine import DataFrame
 from anonymize.spark.growing import Plan, as_one_class, boxes_of, released_rows
 from anonymize.spark.learned import Learned
 from anonymize.spark.local import LOCAL_ROWS, PartSearch
@@ -98,8 +98,7 @@ def _check_feasible(learned: Learned, requirements: Sequence[Requirement]) -> No
     """Raises InfeasibleError where all rows as one class do not meet a requirement."""
     histograms = {}
     for column, counts in zip(learned.sensitive, learned.counts[len(learned.attributes) :], strict=True):
-        codes = np.flatnonzero(counts)
-        histograms[column.name] = Histogram.of(column, Runs(np.zeros(len(codes), np.int64), codes, counts[codes]), 1)
+        histograms[column.name] = Histogram.of(column, Runs.of_one(counts), 1)
     everyone = Groups(np.array([learned.rows]), histograms)
     failing = [each for each in requirements if not check(everyone, [each]).all()]
     if failing:
@@ -116,9 +115,9 @@ def chosen_rule(rows: DataFrame, learned: Learned, requirements: tuple[Requireme
         return RULE
     columns = learned.columns
     some = rows.select(*columns).selectExpr("*", f"xxhash64({', '.join(columns)}) as hash")
-    trial = collected(some.orderBy("hash", *columns).limit(TRIAL_ROWS))
+    trial = some.orderBy("hash", *columns).limit(TRIAL_ROWS).toArrow()
     codes = [book.codes(trial) for book in learned.books]
     count = len(learned.attributes)
-    table = learned.table(codes[:count], codes[count:], trial.height)
-    everyone = np.arange(trial.height, dtype=np.uint32)
+    table = learned.table(codes[:count], codes[count:], trial.num_rows)
+    everyone = np.arange(trial.num_rows, dtype=np.uint32)
     return best_rule(RuleSearch(table, requirements, False, Context(0), everyone))

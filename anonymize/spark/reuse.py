@@ -16,7 +16,7 @@ from anonymize.report.head import head
 from anonymize.spark.checking import DATAFRAME
 from anonymize.spark.engine import (
     DataFrame,
-    Frames,
+    Tables,
     arrow_of,
     chunks,
     collected,
@@ -94,10 +94,10 @@ def _report(rows: DataFrame, saved: Saved, names: tuple[str, ...]) -> dict[str, 
     }
 
 
-def _count(saved: Saved, names: tuple[str, ...], frames: Frames) -> Iterator[pl.DataFrame]:
+def _count(saved: Saved, names: tuple[str, ...], tables: Tables) -> Iterator[pl.DataFrame]:
     """The counts of a partition; those of an attribute behind its place."""
     places = {attribute.name: place for place, attribute in enumerate(saved.attributes)}
-    for frame in frames:
+    for frame in map(pl.DataFrame, tables):
         made, counts = recode_frame(saved, frame.rename(dict(zip(frame.columns, names, strict=True))))
         figures = asdict(counts) | {"dropped": frame.height - made.height}
         for name, own in figures.pop("attributes").items():

@@ -1,19 +1,21 @@
-"""The codes of values: by a table where there is one, by a join elsewhere, and never of a value that is not known."""
+"""The codes of values: by a table where there is one, texts where they are, others by a join, and never of a value that
+is not known."""
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from anonymize.errors import DataError
-from anonymize.spark import learned
 from anonymize.spark.learned import CodeBook
 
+OLDEST = pl.CompatLevel.oldest()
 COLUMNS = {
     "small integers": pl.Series([-100, 3, 100], dtype=pl.Int8),
     "far apart": pl.Series([-(2**62), 0, 2**62]),
     "large": pl.Series([2**63 + 1, 2**63 + 5], dtype=pl.UInt64),
     "texts": pl.Series(["", "a", "b"]),
-    "many texts": pl.Series([f"{number:04}" for number in range(learned.FEW + 1)]),
+    "many texts": pl.Series([f"{number:04}" for number in range(1001)]),
     "fractions": pl.Series([0.5, 1.0, float("nan")]),
     "with a null": pl.Series(["a", "b", None]),
     "truths": pl.Series([False, True]),
@@ -26,13 +28,18 @@ def book_of(known: pl.Series) -> CodeBook:
     return CodeBook("c0", pl.DataFrame({"value": known, "code": codes}), len(known))
 
 
+def rows_of(known: pl.Series, other: object) -> pa.Table:
+    """A value that is known, and another."""
+    return pa.table({"c0": pl.Series([known[0], other], dtype=known.dtype).to_arrow(compat_level=OLDEST)})
+
+
 @pytest.mark.parametrize("name", COLUMNS)
 def test_codes_of_values(name: str) -> None:
     known = COLUMNS[name]
     rows = pl.concat([known.reverse(), known, known[:1]]).alias("c0").to_frame()
     last = len(known) - 1
     expected = [*range(last + 1), *range(last, -1, -1), last]
-    assert book_of(known).codes(rows).tolist() == expected
+    assert book_of(known).codes(rows.to_arrow(compat_level=OLDEST)).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -41,6 +48,6 @@ def test_codes_of_values(name: str) -> None:
 def test_a_value_that_is_not_known(name: str, other: object) -> None:
     known = COLUMNS[name]
     with pytest.raises(DataError, match="others when they were read again"):
-        book_of(known).codes(pl.DataFrame({"c0": pl.Series([known[0], other], dtype=known.dtype)}))
+        book_of(known).codes(rows_of(known, other))
     with pytest.raises(DataError, match="others when they were read again"):
-        book_of(known).codes(pl.DataFrame({"c0": pl.Series([known[0], None], dtype=known.dtype)}))
+        book_of(known).codes(rows_of(known, None))
