@@ -34,6 +34,12 @@ class Distorted:
         """Number of categories."""
         return len(self.categories.texts)
 
+    @property
+    def meaning(self) -> str:
+        """What the column holds where it does not hold what it held."""
+        own = "the label of the original value" if self.generalized else "the original value"
+        return own if self.p == 1 else f"{own}, or another one at random"
+
     def parameters(self) -> dict[str, Any]:
         """What the recipient needs: p, the values, and the numbers that each of them spans where they are intervals."""
         if self.released is None:
@@ -83,6 +89,10 @@ class Randomized:
             "distortion": distortion,
             "norms": product,
         }
+
+    def shown(self) -> dict[str, dict[str, str]]:
+        """What the distorted columns hold, as a codebook has it."""
+        return {each.name: {each.name: each.meaning} for each in self.columns if each.released is not None}
 
     def parameters(self, rows: int, separator: str) -> dict[str, Any]:
         """The file for the recipient."""

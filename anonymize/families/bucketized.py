@@ -115,6 +115,16 @@ class BucketizedDraft(Draft):
             utility=_utility(self.table, self.buckets),
             recoding=self.buckets.summary(),
             warnings=[*_warnings(self.request, self.table, self.buckets), *measured.verdict.cautions],
+            shown={self.table.sensitive[0].name: self._sensitive_columns()},
+            group=self.buckets.name,
+        )
+
+    def _sensitive_columns(self) -> dict[str, str]:
+        """What stands in the table of the sensitive attribute; with two files, nothing does."""
+        return (
+            {self.table.sensitive[0].name: "a value of the row's group, dealt out at random"}
+            if self.buckets.joined
+            else {}
         )
 
 

@@ -98,6 +98,7 @@ class RandomizedDraft(Draft):
                 *_warnings(self.request, self.table, self.distorted, written=len(files.release) > 1),
                 *measured.verdict.cautions,
             ],
+            shown=self.distorted.shown(),
         )
 
     def _measured_blocks(self, verdict: Verdict) -> dict[str, Any]:

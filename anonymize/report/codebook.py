@@ -1,12 +1,12 @@
 """How the columns of a release read: the block `codebook`, from which recipients write their import.
 
-It is a function of the spec and of the names of the released columns.
+It is a function of the spec, of the names of the released columns, and of what the algorithm does to them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from anonymize.domain.cells import BLANK
 from anonymize.spec import Spec
@@ -17,24 +17,26 @@ ENDS = {"_low": "lower bound", "_high": "upper bound", "_missing": "whether the 
 
 NUMBERS = {"interval": "a number, or an interval", "mean": "mean of the class", "median": "median of the class"}
 """What the column of a number holds, by `output.numeric`."""
+ORIGINAL = "as in the original table"
+
+Shown: TypeAlias = Mapping[str, Mapping[str, str]]
+"""By a column of the input, those that it became, with what each holds. Any other column is released as it is."""
 
 
-def codebook(
-    spec: Spec, columns: Sequence[str], released: Mapping[str, Sequence[str]], *, labels: bool
-) -> dict[str, Any]:
+def codebook(spec: Spec, columns: Sequence[str], shown: Shown, group: str | None = None) -> dict[str, Any]:
     """The released columns in order, with role and meaning, and how special cells read.
 
-    `columns`: of the input, in order. `released`: the columns that each quasi-identifier became; itself where absent.
-    `labels`: the algorithm shows nodes of hierarchies for numbers as well.
+    `columns`: of the input, in order. `group`: the column of the group that each row is in.
     """
     roles, output = spec.roles(), spec.output
-    entries = []
-    for name in columns:
-        role = roles[name]
-        if role in WITHHELD:
-            continue
-        for column in released.get(name, [name]):
-            entries.append({"name": column, "role": role, "meaning": _meaning(spec, name, column, role, labels=labels)})
+    entries = [
+        {"name": column, "role": roles[name], "meaning": meaning}
+        for name in columns
+        if roles[name] not in WITHHELD
+        for column, meaning in shown.get(name, {name: ORIGINAL}).items()
+    ]
+    if group is not None:
+        entries.append({"name": group, "role": "group", "meaning": "the number of the row's group"})
     if output.pseudonym is not None:
         meaning = "the same for one person in all releases of the series, under one key"
         entries.append({"name": output.pseudonym, "role": "pseudonym", "meaning": meaning})
@@ -49,10 +51,20 @@ def codebook(
     }
 
 
-def _meaning(spec: Spec, name: str, column: str, role: str, *, labels: bool) -> str:
-    """What a column holds, in a few words."""
-    if role != "quasi-identifier":
-        return "as in the original table"
+def generalized(spec: Spec, released: Mapping[str, Sequence[str]], *, labels: bool) -> Shown:
+    """The quasi-identifiers of a release with equivalence classes.
+
+    `released`: the columns that each became; itself where absent. `labels`: numbers, too, are shown as nodes of their
+    hierarchies.
+    """
+    return {
+        name: {column: _meaning(spec, name, column, labels=labels) for column in released.get(name, [name])}
+        for name in spec.quasi_identifiers
+    }
+
+
+def _meaning(spec: Spec, name: str, column: str, *, labels: bool) -> str:
+    """What a column of a quasi-identifier holds, in a few words."""
     if column != name:
         return f"{name}: {ENDS.get(column.removeprefix(name), 'generalized')}"
     definition = spec.quasi_identifiers[name]

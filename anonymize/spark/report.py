@@ -17,7 +17,7 @@ from anonymize.evaluation.regions import DistinctTexts
 from anonymize.metrics import View, utility
 from anonymize.recoding import Regions
 from anonymize.report import Clock
-from anonymize.report.codebook import codebook
+from anonymize.report.codebook import codebook, generalized
 from anonymize.report.data import (
     peak_mb,
     required_k,
@@ -98,7 +98,7 @@ def release_report(facts: EngineFacts, written: DataFrame, clock: Clock) -> dict
         "risk": {**blocks["risk"], "before": None},
         "utility": utility(_view(facts, marginals)),
         "recoding": _recoding(facts),
-        "codebook": codebook(spec, facts.known.layout.names, {}, labels=facts.outcome.labelled),
+        "codebook": codebook(spec, facts.known.layout.names, generalized(spec, {}, labels=facts.outcome.labelled)),
         **foot(facts.df, clock),
         "warnings": [*unused, *verdict.remarks, *verdict.cautions],
     }
