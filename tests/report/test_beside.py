@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 from anonymize.algorithms import ALGORITHMS
 from anonymize.privacy import PARAMETERS
@@ -29,6 +30,18 @@ def test_bytes_and_report_are_the_same_with_any_number_of_threads(tmp_path: Path
     assert one == two
     assert one[0]["marginals"].keys() == {"age"}
     assert one[0]["risk"]["before"]["classes"] == 90 * 3
+
+
+@pytest.mark.parametrize(("k", "rows", "shown"), [(2, 5, True), (2, 4, False), (6, 5, False), (6, 6, True)])
+def test_a_count_of_the_input_stands_for_five_rows_or_k_where_that_is_more(
+    tmp_path: Path, k: int, rows: int, shown: bool
+) -> None:
+    (tmp_path / "table.csv").write_text("age\n" + "20\n" * rows + "60\n" * rows)
+    content = {"version": 1, "input": {"path": str(tmp_path / "table.csv")}, "privacy": {"k": k}}
+    spec = make(content | {"quasi_identifiers": {"age": {"type": "numeric"}}}, PARAMETERS)
+    output, path = str(tmp_path / "out.csv"), str(tmp_path / "report.json")
+    report = release(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), output=output, reports=[path]))
+    assert [block["before"] for block in report["marginals"].values()] == ([[rows, rows]] if shown else [])
 
 
 def made(folder: Path, threads: int) -> tuple[dict[str, Any], bytes]:

@@ -13,12 +13,22 @@ import pytest
 from anonymize.algorithms import ALGORITHMS
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.release import release
-from anonymize.report.data import order_warnings, required_k, settings, unused, verdict_blocks, with_heights
+from anonymize.report.data import (
+    Blocks,
+    order_warnings,
+    release_report,
+    required_k,
+    settings,
+    unused,
+    verdict_blocks,
+    with_heights,
+)
 from anonymize.report.head import Clock
 from anonymize.request import Request
 from anonymize.spec import Spec, load, make, override
+from anonymize.table import Source, read
 from anonymize.verify import Result, Verdict
-from anonymize.verify.verdict import NarrowedAttribute, OrderVerdict, Uniqueness
+from anonymize.verify.verdict import NarrowedAttribute, OrderVerdict, Uniqueness, Wildcard
 
 PLAIN: dict[str, Any] = {"version": 1, "quasi_identifiers": {"age": {"type": "numeric"}, "sex": {}}}
 
@@ -150,6 +160,16 @@ def test_the_risk_of_the_input_stands_beside_that_of_the_release(tmp_path: Path)
     assert (risk["prosecutor_max"], risk["before"]["prosecutor_max"]) == (0.25, 0.5)
 
 
+def test_rows_of_an_input_before_are_not_counted_as_the_inputs(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age,sex\n1,M\n2,M\n3,F\n8,F\n")
+    given = request_for(spec(input={"path": str(tmp_path / "t.csv")}, privacy={"k": 2}), "datafly")
+    with Source.open(given.spec) as source:
+        table = read(given.spec, source)
+        source.earlier = [("the hash of that input", 0)]
+        report = release_report(given, table, Clock(), Blocks({}, {"risk": {}}, {}, {}, []))
+    assert report["input"]["rows"] == 3
+
+
 def test_settings_say_where_they_come_from(tmp_path: Path) -> None:
     models = "[{model: t-closeness, t: 0.9}, {model: t-closeness, attribute: ill, t: 0.8}]"
     given = report_of(tmp_path, f"privacy: {{k: 2, models: {models}}}\n")["settings"]
@@ -192,6 +212,17 @@ def test_a_verdict_without_requirements_is_not_a_verdict() -> None:
     assert blocks["privacy"]["verified"] is True
     assert blocks["privacy"]["satisfied"] is None and blocks["privacy"]["missing"] == "own-category"
     assert blocks["classes"] == {"count": 1} and blocks["risk"] == {"uniques": 0}
+
+
+def test_what_is_measured_where_missing_is_anything_stands_beside_what_is_shown() -> None:
+    shown = Result("k-anonymity", None, {"k": 2}, {"k": 3}, True, 0, 0)
+    wild = replace(shown, achieved={"k": 1}, satisfied=False)
+    other = Wildcard((wild,), {"uniques": 1})
+    blocks = verdict_blocks(Verdict(3, 0, (shown,), {"count": 1}, {"uniques": 0}, wildcard=other))
+    privacy = blocks["privacy"]
+    assert privacy["missing"] == "wildcard" and privacy["models"][0]["achieved"] == {"k": 3}
+    assert privacy["wildcard"] == {"satisfied": False, "models": [wild.as_dict()]}
+    assert blocks["risk"] == {"uniques": 0, "wildcard": {"uniques": 1}} and blocks["classes"] == {"count": 1}
 
 
 def test_what_could_not_be_shown_is_said_beside_the_verdict() -> None:
