@@ -90,7 +90,7 @@ class Randomized:
             "norms": product,
         }
 
-    def shown(self) -> dict[str, dict[str, str]]:
+    def meanings(self) -> dict[str, dict[str, str]]:
         """What the distorted columns hold, as a codebook has it."""
         return {each.name: {each.name: each.meaning} for each in self.columns if each.released is not None}
 

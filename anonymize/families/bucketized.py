@@ -115,7 +115,7 @@ class BucketizedDraft(Draft):
             utility=_utility(self.table, self.buckets),
             recoding=self.buckets.summary(),
             warnings=[*_warnings(self.request, self.table, self.buckets), *measured.verdict.cautions],
-            shown={self.table.sensitive[0].name: self._sensitive_columns()},
+            meanings={self.table.sensitive[0].name: self._sensitive_columns()},
             group=self.buckets.name,
         )
 

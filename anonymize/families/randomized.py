@@ -98,7 +98,7 @@ class RandomizedDraft(Draft):
                 *_warnings(self.request, self.table, self.distorted, written=len(files.release) > 1),
                 *measured.verdict.cautions,
             ],
-            shown=self.distorted.shown(),
+            meanings=self.distorted.meanings(),
         )
 
     def _measured_blocks(self, verdict: Verdict) -> dict[str, Any]:

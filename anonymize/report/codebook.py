@@ -19,11 +19,11 @@ NUMBERS = {"interval": "a number, or an interval", "mean": "mean of the class", 
 """What the column of a number holds, by `output.numeric`."""
 ORIGINAL = "as in the original table"
 
-Shown: TypeAlias = Mapping[str, Mapping[str, str]]
+ColumnMeanings: TypeAlias = Mapping[str, Mapping[str, str]]
 """By a column of the input, those that it became, with what each holds. Any other column is released as it is."""
 
 
-def codebook(spec: Spec, columns: Sequence[str], shown: Shown, group: str | None = None) -> dict[str, Any]:
+def codebook(spec: Spec, columns: Sequence[str], meanings: ColumnMeanings, group: str | None = None) -> dict[str, Any]:
     """The released columns in order, with role and meaning, and how special cells read.
 
     `columns`: of the input, in order. `group`: the column of the group that each row is in.
@@ -33,7 +33,7 @@ def codebook(spec: Spec, columns: Sequence[str], shown: Shown, group: str | None
         {"name": column, "role": roles[name], "meaning": meaning}
         for name in columns
         if roles[name] not in WITHHELD
-        for column, meaning in shown.get(name, {name: ORIGINAL}).items()
+        for column, meaning in meanings.get(name, {name: ORIGINAL}).items()
     ]
     if group is not None:
         entries.append({"name": group, "role": "group", "meaning": "the number of the row's group"})
@@ -51,7 +51,7 @@ def codebook(spec: Spec, columns: Sequence[str], shown: Shown, group: str | None
     }
 
 
-def generalized(spec: Spec, released: Mapping[str, Sequence[str]], *, labels: bool) -> Shown:
+def generalized(spec: Spec, released: Mapping[str, Sequence[str]], *, labels: bool) -> ColumnMeanings:
     """The quasi-identifiers of a release with equivalence classes.
 
     `released`: the columns that each became; itself where absent. `labels`: numbers, too, are shown as nodes of their

@@ -15,7 +15,7 @@ from anonymize.algorithms.feasibility import minimum_size
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
-from anonymize.report.codebook import Shown, codebook, generalized
+from anonymize.report.codebook import ColumnMeanings, codebook, generalized
 from anonymize.report.head import Clock, head, table_block
 from anonymize.request import Request
 from anonymize.risk import Sizes, merged, risk_before, sizes_before
@@ -50,7 +50,7 @@ class ReleaseFacts:
 @dataclass(frozen=True)
 class Blocks:
     """The blocks of a report that depend on the family of the release. `measured`: as `verdict_blocks` makes them.
-    `distributions`: what is left of the distributions. `shown`, `group`: see `codebook`."""
+    `distributions`: what is left of the distributions. `meanings`, `group`: see `codebook`."""
 
     output: dict[str, Any]
     measured: dict[str, Any]
@@ -58,7 +58,7 @@ class Blocks:
     recoding: dict[str, Any]
     warnings: list[str]
     distributions: Mapping[str, Any] = field(default_factory=dict)
-    shown: Shown = field(default_factory=dict)
+    meanings: ColumnMeanings = field(default_factory=dict)
     group: str | None = None
     sizes: Sizes | None = None
 
@@ -78,7 +78,7 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
         recoding=with_heights(facts.table.attributes, facts.recoding.summary()),
         warnings=_warnings(facts),
         distributions=facts.distributions,
-        shown=generalized(
+        meanings=generalized(
             facts.request.spec,
             {each.name: [column.name for column in released.columns_of(each.name)] for each in facts.table.attributes},
             labels=facts.recoding.labelled,
@@ -124,7 +124,7 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
         "utility": blocks.utility,
         **blocks.distributions,
         "recoding": recoding,
-        "codebook": codebook(request.spec, table.columns, blocks.shown, blocks.group),
+        "codebook": codebook(request.spec, table.columns, blocks.meanings, blocks.group),
         "timing": clock.timing(),
         **_memory(request, blocks.warnings),
     }

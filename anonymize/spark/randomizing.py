@@ -131,7 +131,7 @@ def _report(
         "risk": {**blocks["risk"], "attacker": dict.fromkeys(sensitive)},
         "utility": dict.fromkeys(METRICS) | {"attributes": {}},
         "recoding": result.summary(),
-        "codebook": codebook(spec, df.columns, result.shown()),
+        "codebook": codebook(spec, df.columns, result.meanings()),
         **foot(df, clock),
         "warnings": [
             *result.warnings,

@@ -96,11 +96,11 @@ def test_bars_begin_beside_their_labels_and_are_as_long_as_their_values() -> Non
 
 
 def test_a_value_stands_behind_its_bar_where_there_is_room_for_it() -> None:
-    drawing = bars(["age", "job"], {"before": [0.5, None], "after": [0.25, 1.0]}, form=".2f")
-    for bar, value in zip(drawn_bars(drawing), ("0.50", "0.25", "1.00"), strict=True):
+    drawing = bars(["age", "job"], {"before": [0.25, None], "after": [0.125, 0.5]}, form=".3f")
+    for bar, value in zip(drawn_bars(drawing), ("0.250", "0.125", "0.500"), strict=True):
         behind = text(drawing, value)
         assert behind.x == pytest.approx(bar.right, abs=0.1) and behind.y == pytest.approx(bar.middle + 3.5, abs=0.5)
-    assert 60 < size(drawing)[0] - text(drawing, "1.00").x < 100
+    assert 60 < size(drawing)[0] - text(drawing, "0.500").x < 100
 
 
 @pytest.mark.parametrize("number", [1, 2])
