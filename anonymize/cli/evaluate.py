@@ -71,10 +71,10 @@ from anonymize.names import split
     ),
     flag_option("--projection", help="Also train models without the attributes that tell most."),
     SEED,
-    click.option(
+    choice_option(
         "--format",
         "form",
-        type=click.Choice(["text", "json", "markdown", "html"]),
+        choices=["text", "json", "markdown", "html"],
         default="text",
         help="Form of the result.",
     ),

@@ -48,9 +48,7 @@ OVERRIDES = (
     click.option("-t", "t", type=float, help="t of every t-closeness model."),
     click.option("--suppression", type=float, help="Share of rows that may be suppressed."),
 )
-COLOR = click.option(
-    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours."
-)
+COLOR = choice_option("--color", choices=["auto", "always", "never"], default="auto", help="When to use colours.")
 QUIET = flag_option("-q", "--quiet", help="Print only errors.")
 VERBOSE = flag_option("-v", "--verbose", help="Print more: time and memory of each stage.")
 PLACES = (

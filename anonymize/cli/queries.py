@@ -65,6 +65,7 @@ QUERY_OPTIONS = (
         "bound",
         type=click.FloatRange(min=0),
         default=0.0,
+        show_default=True,
         help="Sanity bound: rows below which no true count is taken to be in a relative error.",
     ),
     count_option(

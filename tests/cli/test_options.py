@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
 
 import click
 import pytest
 
 from anonymize.algorithms import ALGORITHMS
+from anonymize.attack import Attack
+from anonymize.audit import Audit
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.cli.options import MEMORY
+from anonymize.evaluate import Evaluate
+from anonymize.evaluation.patterns import TreePlan
+from anonymize.evaluation.statements import Tolerance
+from anonymize.measuring import Measuring
+from anonymize.metrics.queries import QueryPlan
+from anonymize.modelling.protocol import Protocol
+from anonymize.reconstruct import Reconstruct
 from tests.cli.conftest import Call
 
 
@@ -81,19 +93,91 @@ def commands(name: str, command: click.Command) -> Iterator[tuple[str, click.Com
         yield from commands(f"{name} {each}", under)
 
 
-def test_an_option_takes_the_numbers_that_it_can_mean() -> None:
-    """Of the commands that release, ranges are declared by the algorithms."""
-    ranges = {}
+def options() -> Iterator[tuple[str, click.Parameter, click.Context]]:
+    """The options and arguments of the commands that do not release, by the words of the command."""
     for name in cli.list_commands(click.Context(cli)):
         command = cli.get_command(click.Context(cli), name)
         assert command is not None
         for called, each in () if name in ALGORITHMS else commands(name, command):
-            for option in each.params:
-                kind = option.type
-                if isinstance(kind, click.IntRange | click.FloatRange):
-                    low = f"{'(' if kind.min_open else '['}{kind.min}"
-                    high = ")" if kind.max is None else f"{kind.max}{')' if kind.max_open else ']'}"
-                    ranges[f"{called} {option.opts[-1]}"] = f"{low}, {high}"
+            yield from ((called, option, click.Context(each)) for option in each.params)
+
+
+def test_an_option_takes_the_numbers_that_it_can_mean() -> None:
+    """Of the commands that release, ranges are declared by the algorithms."""
+    ranges = {}
+    for called, option, _ in options():
+        kind = option.type
+        if isinstance(kind, click.IntRange | click.FloatRange):
+            low = f"{'(' if kind.min_open else '['}{kind.min}"
+            high = ")" if kind.max is None else f"{kind.max}{')' if kind.max_open else ']'}"
+            ranges[f"{called} {option.opts[-1]}"] = f"{low}, {high}"
     common = {"--seed": "[0, )", "--threads": "[1, )"}
     assert all(ranges[name] == common[name.split()[-1]] for name in ranges if name.split()[-1] in common)
     assert {name: each for name, each in ranges.items() if name.split()[-1] not in common} == RANGES
+
+
+DEFAULTS = {
+    "attack --seed": 0,
+    "attack --targets": 2000,
+    "audit --threshold": 0.2,
+    "compare --queries": 0,
+    "evaluate --queries": 1000,
+    "evaluate --query-bound": 0,
+    "evaluate --query-seeds": 1,
+    "evaluate --tree-depth": 3,
+    "evaluate --support-within": 0.1,
+    "evaluate --confidence-within": 0.05,
+    "evaluate --folds": 10,
+    "evaluate --seed": 0,
+    "reconstruct --confidence": 0.95,
+    "generate agrawal --function": 1,
+    "generate agrawal --perturb": 0,
+    "generate agrawal --rows": 1000,
+    "generate census --rows": 1000,
+}
+"""The number that an option is where it is not given."""
+
+
+def test_the_help_shows_which_number_an_option_is_where_it_is_not_given() -> None:
+    shown = {}
+    for called, option, context in options():
+        record = option.get_help_record(context) or ("", "")
+        if number := re.search(r"\[.*default: ([0-9.]+)\b.*\]", record[1]):
+            shown[f"{called} {option.opts[-1]}"] = float(number[1])
+        given = option.get_default(context)
+        if isinstance(given, int | float | tuple) and not isinstance(given, bool) and given != ():
+            one = given[0] if isinstance(given, tuple) else given
+            assert one == DEFAULTS[f"{called} {option.opts[-1]}"]
+    assert shown == DEFAULTS
+
+
+def test_the_help_shows_which_choice_is_made_where_none_is() -> None:
+    chosen = [(option, context) for _, option, context in options() if isinstance(option.type, click.Choice)]
+    defaults = [(option.get_default(context), option.get_help_record(context)) for option, context in chosen]
+    shown = [(default, record[1]) for default, record in defaults if isinstance(default, str) and record]
+    assert len(shown) > 10 and all(text.endswith(f"[default: {default}]") for default, text in shown)
+
+
+@pytest.mark.parametrize(
+    ("command", "asked", "names"),
+    [
+        ("attack", Attack, {"seed": "seed", "targets": "targets"}),
+        ("audit", Audit, {"threshold": "threshold"}),
+        ("compare", Measuring, {"queries": "queries"}),
+        ("evaluate", Evaluate, {"queries": "queries", "seed": "seed"}),
+        ("evaluate", Protocol, {"folds": "folds", "seed": "seed"}),
+        (
+            "evaluate",
+            QueryPlan,
+            {"number": "queries", "repeats": "query-seeds", "bound": "query-bound", "seed": "seed"},
+        ),
+        ("evaluate", TreePlan, {"depth": "tree-depth"}),
+        ("evaluate", Tolerance, {"support": "support-within", "confidence": "confidence-within"}),
+        ("reconstruct", Reconstruct, {"confidence": "confidence"}),
+    ],
+)
+def test_what_python_users_ask_for_has_the_defaults_of_the_command(
+    command: str, asked: Any, names: dict[str, str]
+) -> None:
+    own = {each.name: each.default for each in fields(asked) if each.name in names}
+    assert own == {name: DEFAULTS[f"{command} --{option}"] for name, option in names.items()}
