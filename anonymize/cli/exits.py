@@ -69,7 +69,6 @@ _interrupted = False
 
 def run(command: Callable[[], object]) -> NoReturn:
     """Runs a command and ends the process with the code that its outcome has."""
-    early.install()
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is under nohup
         signal.signal(signal.SIGINT, _interrupt)

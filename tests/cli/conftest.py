@@ -6,10 +6,12 @@ import hashlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -146,3 +148,35 @@ def launch(desk: Desk) -> Call:
         return ended
 
     return launching
+
+
+Looks = Callable[..., None]
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
+    """Takes what happens between the looks of a watch, one step after each; after the last there is an interrupt."""
+
+    def between(*steps: Callable[[], object]) -> None:
+        left = iter(steps)
+
+        def pause(seconds: float) -> None:
+            assert seconds < 1, "who has changed a file waits"
+            if (step := next(left, None)) is None:
+                raise KeyboardInterrupt
+            step()
+
+        monkeypatch.setattr(time, "sleep", pause)
+
+    return between
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """What becomes of signals is as it was, after the test."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    for number, handler in kept.items():
+        signal.signal(number, handler)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 
+import click
 import pytest
 
 from anonymize.cli import early
+from anonymize.cli.main import cli
 
 TELLING = (
     "import os, anonymize.cli.main as m; m.early.tell_libraries();"
@@ -47,17 +51,6 @@ def test_linear_algebra_has_one_thread() -> None:
     assert done.stdout == "1\n"
 
 
-@pytest.fixture
-def handlers() -> Iterator[None]:
-    """What becomes of signals is as it was, after the test."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])
-    yield
-    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-    for number, handler in kept.items():
-        signal.signal(number, handler)
-
-
 @pytest.mark.usefixtures("handlers")
 def test_both_signals_end_the_process_from_the_first_moment_on() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -75,22 +68,27 @@ def test_an_interrupt_that_is_ignored_is_kept_from_libraries_as_well() -> None:
     assert signal.getsignal(signal.SIGTERM) is early.end
 
 
+@pytest.fixture
+def collecting() -> Iterator[None]:
+    """Garbage is looked for among everything, before the test and after it."""
+    gc.unfreeze()
+    yield
+    gc.unfreeze()
+    gc.enable()
+
+
+@pytest.mark.usefixtures("collecting")
 def test_garbage_is_not_looked_for_while_commands_are_imported() -> None:
-    """In a process of its own: what is frozen stays so."""
-    line = (
-        "import gc; from anonymize.cli import early; from anonymize.cli.main import cli\n"
-        "with early.without_collecting(): assert not gc.isenabled()\n"
-        "assert gc.isenabled() and gc.get_freeze_count() > 1000\n"
-        "gc.unfreeze(); assert cli.get_command(None, 'audit') is not None\n"
-        "assert gc.isenabled() and gc.get_freeze_count() > 1000"
-    )
-    subprocess.run([sys.executable, "-c", line], check=True)
+    with early.without_collecting():
+        assert not gc.isenabled()
+    assert gc.isenabled() and gc.get_freeze_count() > 1000
+    gc.unfreeze()
+    assert cli.get_command(click.Context(cli), "audit") is not None
+    assert gc.isenabled() and gc.get_freeze_count() > 1000
 
 
+@pytest.mark.usefixtures("collecting")
 def test_garbage_is_looked_for_again_where_an_import_fails() -> None:
-    line = (
-        "import gc; from anonymize.cli import early\n"
-        "try:\n    with early.without_collecting(): import no_such_module\n"
-        "except ImportError: assert gc.isenabled()\nelse: assert False"
-    )
-    subprocess.run([sys.executable, "-c", line], check=True)
+    with pytest.raises(ImportError), early.without_collecting():
+        importlib.import_module("no_such_module")
+    assert gc.isenabled()
