@@ -9,7 +9,7 @@ import click
 from anonymize.cli.checked import FORM, conclude
 from anonymize.cli.completing import attackers as known_attackers
 from anonymize.cli.completing import completing
-from anonymize.cli.kinds import PATH, count_option, file_option, share_option
+from anonymize.cli.kinds import PATH, count_option, file_option, parted, share_option
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
@@ -103,7 +103,7 @@ def attack(
     from anonymize.cli.progress import progress
     from anonymize.spec import load
 
-    names = [name.strip() for name in (attackers or "").split(",") if name.strip()]
+    names = parted(attackers or "")
     with progress(quiet) as report_progress:
         loaded = load(spec, privacy.PARAMETERS)
         request = Attack(loaded, released, input_path, attackers=names, progress=report_progress, **given)

@@ -10,7 +10,7 @@ from anonymize.cli.checked import FORM, conclude, is_text
 from anonymize.cli.completing import columns, completing, requirements
 from anonymize.cli.engine import ENGINE, audit_there, check_engine
 from anonymize.cli.following import beside, say_next
-from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
+from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option, parted
 from anonymize.cli.options import BUCKETIZED, FORCE, MEASURING, REPORTS, nearby_spec, use_threads, with_options
 from anonymize.cli.over_time import SERIES, audited
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
     """Column names: the option repeated, or names parted by commas."""
-    return [name.strip() for text in value for name in text.split(",") if name.strip()]
+    return parted(*value)
 
 
 def _columns(flag: str, name: str, help: str) -> Any:
@@ -36,8 +36,6 @@ class _Size(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
         if value == "auto":
             return 0
         if not value.isdecimal() or not int(value):
@@ -182,7 +180,7 @@ def audit(
 
     given = {name: value for name, value in options.items() if value not in (None, [], ())}
     if spec is None and "quasi_identifiers" not in given:
-        spec = nearby_spec(click.get_current_context())
+        spec = nearby_spec()
     loaded = load(spec, privacy.PARAMETERS) if spec else None
     if engine == "spark":
         others = {"baseline": baseline, "previous": previous, "subsets": subsets, "sampling-fraction": fraction}
@@ -205,9 +203,9 @@ def _say_next(spec: str | None, loaded: Spec | None, path: str | None, given: di
     release; of a release, what it has lost, where the original is known."""
     if path == "-":
         return
-    if loaded is None or spec is None:
+    if loaded is None:
         say_next("init", str(path), "-o", "anonymize.yaml")
     elif path is None or path == str(loaded.input.path):
-        say_next("release", spec, "-o", "released.csv", "-r", "report.html")
+        say_next("release", str(spec), "-o", "released.csv", "-r", "report.html")
     elif loaded.input.path is not None:
-        say_next("evaluate", spec, path, *beside(given))
+        say_next("evaluate", str(spec), path, *beside(given))

@@ -12,7 +12,7 @@ import click
 from anonymize.cli.completing import algorithms as release_commands
 from anonymize.cli.completing import completing, learners
 from anonymize.cli.following import beside, say_next
-from anonymize.cli.kinds import count_option, file_option, flag_option
+from anonymize.cli.kinds import count_option, file_option, flag_option, parted
 from anonymize.cli.options import COLOR, FORCE, INPUT, QUIET, REPORTS, SPEC, SpecCommand, with_options
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def _numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
     """Values of k, parted by commas."""
     try:
-        return tuple(int(each) for each in (value or "").split(",") if each.strip())
+        return tuple(map(int, parted(value or "")))
     except ValueError:
         raise click.BadParameter("whole numbers, parted by commas, such as 2,5,10") from None
 
@@ -115,8 +115,9 @@ def compare(
 
     With -r compare.html there is a picture of risk against loss.
     """
-    jobs = processes or os.cpu_count() or 1
-    os.environ["POLARS_MAX_THREADS"] = str(max((os.cpu_count() or 1) // jobs, 1))
+    cores = os.cpu_count() or 1
+    jobs = processes or cores
+    os.environ["POLARS_MAX_THREADS"] = str(max(cores // jobs, 1))
     from anonymize import privacy
     from anonymize.cli.progress import progress
     from anonymize.compare import Compare, default_cache
@@ -126,7 +127,7 @@ def compare(
     from anonymize.spec import load
 
     results_folder = None if no_cache else Path(cache) if cache else default_cache()
-    loaded, names = load(spec, privacy.PARAMETERS), [name.strip() for name in algorithms.split(",") if name.strip()]
+    loaded, names = load(spec, privacy.PARAMETERS), parted(algorithms)
     folder = None if keep is None else Path(keep)
     measuring = Measuring(None if measured_by is None else load(measured_by, privacy.PARAMETERS), queries, model)
     with progress(quiet) as report_progress:

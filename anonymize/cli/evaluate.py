@@ -20,7 +20,7 @@ from anonymize.cli.options import (
     REPORTS,
     SEED,
     SpecCommand,
-    nearby_spec,
+    needed_spec,
     use_threads,
     with_options,
 )
@@ -152,15 +152,8 @@ def evaluate(
 
 def _spec_and_release(spec: str | None, released: str | None) -> tuple[str, str | None]:
     """What is named: where it is a table alone, the spec is the nearest one."""
-    context = click.get_current_context()
     if spec is None or (released is None and split(spec)[1] != ""):
-        nearby = nearby_spec(context)
-        if nearby is None and spec is None:
-            message = "Missing argument 'SPEC', and there is no anonymize.yaml in this folder or one above."
-            raise click.UsageError(message, context)
-        if nearby is not None:
-            return nearby, spec
-    assert spec is not None
+        return needed_spec(click.get_current_context()), spec
     return spec, released
 
 

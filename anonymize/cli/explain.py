@@ -41,7 +41,7 @@ def explain(name: str | None, color: str) -> None:
     entries = list(_entries(name))
     if not entries:
         names = list(dict.fromkeys(map(_plain, _known())))
-        nearest = get_close_matches(_plain(name), names, 1) or [each for each in names if _plain(name) in each]
+        nearest = get_close_matches(_plain(name), names) or [each for each in names if _plain(name) in each]
         suggestion = f" Did you mean {nearest[0]!r}?" if nearest else " Without a name, all of them are listed."
         raise click.UsageError(f"Nothing here is called {name!r}.{suggestion}", click.get_current_context())
     for number, (title, manual) in enumerate(entries):

@@ -173,13 +173,14 @@ def _chosen(proposal: Proposal) -> Proposal:
         console, f"k: rows that read alike [dim]({figures})[/dim]", proposal.k, 1, max(proposal.rows, proposal.k)
     )
     sensitive = [guess.facts.distinct for guess in proposal.guesses if guess.role == "sensitive"]
-    diversity = 1
+    diversity = None
     if sensitive:
         question = "l: values of each sensitive column among them [dim](1 asks for nothing)[/dim]"
-        diversity = _number(console, question, 1, 1, max(min(sensitive), 1))
+        answer = _number(console, question, 1, 1, max(min(sensitive), 1))
+        diversity = answer if answer > 1 else None
     percent = _number(console, "rows that may be suppressed, in %", 0, 0, 100)
     share = percent / 100 if percent else None
-    return replace(proposal, k=k, diversity=diversity if diversity > 1 else None, suppression=share)
+    return replace(proposal, k=k, diversity=diversity, suppression=share)
 
 
 def _number(console: Console, question: str, default: int, low: int, high: int) -> int:

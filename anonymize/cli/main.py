@@ -91,7 +91,7 @@ class LazyGroup(click.Group):
         if not args[0].startswith("-") and args[0] not in self.list_commands(ctx) and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            nearest = get_close_matches(args[0], self.list_commands(ctx), 1)
+            nearest = get_close_matches(args[0], self.list_commands(ctx))
             suggestion = f" Did you mean {nearest[0]!r}?" if nearest else ""
             raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)
         return super().resolve_command(ctx, args)

@@ -13,10 +13,8 @@ from anonymize.cli.kinds import PATH, Command, choice_option, count_option, file
 from anonymize.names import SUFFIXES
 
 
-def nearby_spec(context: click.Context) -> str | None:
+def nearby_spec() -> str | None:
     """The spec that is meant where none is named; one of a folder above is said on standard error."""
-    if context.resilient_parsing:  # of a command line that is being completed
-        return None
     from pathlib import Path
 
     from anonymize.spec.nearby import spec_above
@@ -27,12 +25,18 @@ def nearby_spec(context: click.Context) -> str | None:
     return None if spec is None else str(spec)
 
 
-def _spec(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    spec = nearby_spec(context) if value is None else value
-    if spec is None and not context.resilient_parsing:
+def needed_spec(context: click.Context) -> str:
+    """The same; raises click's UsageError where there is none."""
+    spec = nearby_spec()
+    if spec is None:
         message = "Missing argument 'SPEC', and there is no anonymize.yaml in this folder or one above."
         raise click.UsageError(message, context)
     return spec
+
+
+def _spec(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    being_completed = context.resilient_parsing
+    return value if value is not None or being_completed else needed_spec(context)
 
 
 SPEC = click.argument("spec", type=PATH, required=False, callback=_spec)
@@ -83,8 +87,6 @@ class _Bytes(click.ParamType[int]):
     }
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
         match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", value.strip())
         if match is None or match[2].lower() not in self.UNITS:
             self.fail(f"{value!r} is not a size such as 500MB, 2GB or 1.5GiB", parameter, context)

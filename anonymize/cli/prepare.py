@@ -41,7 +41,7 @@ def validate(specs: tuple[str, ...], input_path: str | None, form: str, watching
     if watching and input_path == "-":
         raise UsageError("--watch: standard input cannot be read again")
     if not specs:
-        nearby = nearby_spec(click.get_current_context())
+        nearby = nearby_spec()
         if nearby is None:
             raise UsageError("no spec: name one, or put anonymize.yaml in this folder or one above")
         specs = (nearby,)

@@ -43,7 +43,7 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
             raise_interruption()
             if stage not in tasks:
                 for before in () if stage in BESIDE else tasks.values():
-                    bar.update(before, completed=1, total=1, visible=False)
+                    bar.update(before, visible=False)
                 tasks[stage] = bar.add_task(stage, total=None, unit=UNITS.get(stage, "rows"))
             bar.update(tasks[stage], completed=count, total=total or None)
             if stage in BESIDE:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.cli.completing import completing, quasi_identifiers
-from anonymize.cli.kinds import Command, count_option, file_option, flag_option, share_option
+from anonymize.cli.kinds import Command, count_option, file_option, flag_option, parted, share_option
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _sizes(context: click.Context, parameter: click.Parameter, value: str | None
 
 def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Names of columns: the option repeated, or names parted by commas; each once."""
-    return tuple(dict.fromkeys(name.strip() for text in value for name in text.split(",") if name.strip()))
+    return tuple(dict.fromkeys(parted(*value)))
 
 
 def chosen_columns(*declarations: str, help: str) -> Callable[[Command], Command]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
 from anonymize.cli.completing import columns, completing
-from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option, share_option
+from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option, parted, share_option
 from anonymize.cli.options import METHODS, QUIET, THREADS, use_threads, with_options
 
 
@@ -71,10 +70,8 @@ def reconstruct(released: str, parameters: str | None, threads: int | None, quie
     use_threads(threads)
     from anonymize import reconstruct as room
 
-    names = [name for text in given.pop("attributes") for name in text.split(",") if name]
+    names = parted(*given.pop("attributes"))
     room.reconstruct(room.Reconstruct(released, parameters or _beside(released), names, **given))
-    if sys.stdout is not None:
-        sys.stdout.flush()
 
 
 def _beside(released: str) -> str:

@@ -107,7 +107,7 @@ def command(name: str) -> click.Command:
     # The limit of `research-value` is on what its own search holds, and counts strings.
     memory = () if any(field.name == "memory_limit" for field in fields(algorithm.Options)) else MEMORY
 
-    @click.command(name, cls=ReleaseCommand, help=_manual(algorithm.__doc__ or ""))
+    @click.command(name, cls=ReleaseCommand, help=algorithm.__doc__)
     @with_options(SPEC, *COMMON_OPTIONS, *options, *memory, *FURTHER_OPTIONS)
     def run(spec: str, **given: Any) -> None:
         of_algorithm = {field.name: given.pop(field.name) for field in fields(algorithm.Options)}
@@ -137,11 +137,6 @@ def _type(field: Any) -> Any:
         return kind
     limited = click.IntRange if kind is int else click.FloatRange
     return limited(numbers.minimum, numbers.maximum, min_open=numbers.min_open, max_open=numbers.max_open)
-
-
-def _manual(docstring: str) -> str:
-    """A module's docstring as help: its paragraphs, re-wrapped by click."""
-    return docstring.strip()
 
 
 def _release(

@@ -89,7 +89,7 @@ def _checked(result: Validated) -> Checked:
     return Checked(report, (*findings, *valid), command="validate", verdict="valid")
 
 
-def watch(check: Callable[[], None], paths: Iterable[str], pause: Callable[[float], None] = time.sleep) -> None:
+def watch(check: Callable[[], None], paths: Iterable[str]) -> None:
     """Checks now, and whenever one of the files has changed, or a CSV or YAML file in the folder of a spec; until it is
     interrupted."""
     paths, before = list(paths), None
@@ -97,7 +97,7 @@ def watch(check: Callable[[], None], paths: Iterable[str], pause: Callable[[floa
         if (now := _changes(paths)) != before:
             check()
             before = now
-        pause(PAUSE)
+        time.sleep(PAUSE)
 
 
 def _changes(paths: Iterable[str]) -> list[tuple[str, int]]:

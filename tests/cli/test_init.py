@@ -8,6 +8,7 @@ import re
 import stat
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from anonymize.profiling.words import MISSING_WORDS
 from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
-from tests.cli.conftest import CELLS, Call, Desk
+from tests.cli.conftest import CELLS, Call, Desk, Looks
 from tests.examples import some
 
 
@@ -325,20 +326,25 @@ def test_roles_by_names_and_forms(
 # --- a table that changes ---------------------------------------------------------------------------------------------
 
 
-def watched(following: WatchedTable, table: Path, steps: list[Callable[[], object]]) -> None:
+Watched = Callable[[WatchedTable, Path, list[Callable[[], object]]], None]
+
+
+@pytest.fixture
+def watched(looks: Looks) -> Watched:
     """Watches a table that changes at every look."""
-    left = iter(steps)
 
-    def pause(seconds: float) -> None:
-        if (step := next(left, None)) is None:
-            raise KeyboardInterrupt
-        step()
-        os.utime(table, ns=(len(steps), table.stat().st_mtime_ns + 1))
+    def watching(following: WatchedTable, table: Path, steps: list[Callable[[], object]]) -> None:
+        def touched(step: Callable[[], object]) -> None:
+            step()
+            os.utime(table, ns=(len(steps), table.stat().st_mtime_ns + 1))
 
-    watch(following.again, [str(table)], pause)
+        looks(*(partial(touched, step) for step in steps))
+        watch(following.again, [str(table)])
+
+    return watching
 
 
-def test_a_spec_follows_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_spec_follows_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[str], watched: Watched) -> None:
     table, spec = tmp_path / "t.csv", tmp_path / "spec.yaml"
     table.write_text("age,job\n31,cook\n34,cook\n")
     states: list[bool] = []
@@ -359,7 +365,7 @@ def test_a_spec_follows_its_table(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert [line.split()[0] for line in told] == ["wrote", "changed", "error:", "changed", "changed"]
 
 
-def test_a_spec_that_was_edited_is_never_overwritten(tmp_path: Path) -> None:
+def test_a_spec_that_was_edited_is_never_overwritten(tmp_path: Path, watched: Watched) -> None:
     table, spec = tmp_path / "t.csv", tmp_path / "spec.yaml"
     table.write_text("age,job\n31,cook\n34,cook\n")
     following = WatchedTable(Init(str(table), str(spec), force=True))
@@ -370,7 +376,9 @@ def test_a_spec_that_was_edited_is_never_overwritten(tmp_path: Path) -> None:
         watched(WatchedTable(Init(str(table), str(spec))), table, [])
 
 
-def test_a_spec_that_was_removed_is_written_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_spec_that_was_removed_is_written_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], watched: Watched
+) -> None:
     table, spec = tmp_path / "t.csv", tmp_path / "spec.yaml"
     table.write_text("age,job\n31,cook\n34,cook\n")
     with pytest.raises(KeyboardInterrupt):
@@ -392,3 +400,10 @@ def test_what_does_not_go_with_watching(call: Call, desk: Desk, more: list[str],
     ended = call("init", *more, "--watch")
     assert ended.code == 2 and ended.err.splitlines()[0] == f"error: --watch: {reason}"
     assert ended.err.count("error: ") == 1
+
+
+def test_the_command_watches_the_table(call: Call, desk: Desk, looks: Looks) -> None:
+    looks(lambda: (desk.folder / "table.csv").write_text("age,town\n31,a\n34,b\n"))
+    ended = call("init", "table.csv", "-o", "s.yaml", "--watch")
+    assert ended.code == 130 and [line.split()[0] for line in ended.err.splitlines()][:2] == ["wrote", "changed"]
+    assert "town" in (desk.folder / "s.yaml").read_text()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,7 +17,8 @@ from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
 from anonymize.cli.prepare import FORMS
 from anonymize.cli.validating import watch
-from tests.cli.conftest import Desk
+from tests.cli.conftest import JOBS, Call, Desk, Looks
+from tests.cli.conftest import SPEC as DESK_SPEC
 
 SPEC = "version: 1\nquasi_identifiers: {age: {type: numeric}}\nprivacy: {k: 2}\n"
 
@@ -68,8 +70,7 @@ def test_reports_for_other_tools(folder: Path, capsys: pytest.CaptureFixture[str
     assert printed(capsys, "wrong.yaml", "--format", "markdown")[1].startswith("# Not valid\n\n- wrong.yaml:3:")
 
 
-def test_watching_checks_again_when_a_file_beside_the_spec_changes(folder: Path) -> None:
-    """The pause between two looks is where the files change here; the last one interrupts."""
+def test_watching_checks_again_when_a_file_beside_the_spec_changes(folder: Path, looks: Looks) -> None:
     checks: list[str] = []
     spec, hierarchy = folder / "right.yaml", folder / "jobs.csv"
 
@@ -83,15 +84,9 @@ def test_watching_checks_again_when_a_file_beside_the_spec_changes(folder: Path)
     def nothing() -> None:
         pass
 
-    steps: Iterator[Callable[[], None]] = iter([nothing, change_spec, nothing, change_hierarchy])
-
-    def pause(seconds: float) -> None:
-        if (step := next(steps, None)) is None:
-            raise KeyboardInterrupt
-        step()
-
+    looks(nothing, change_spec, nothing, change_hierarchy)
     with pytest.raises(KeyboardInterrupt):
-        watch(lambda: checks.append("checked"), ["right.yaml"], pause)
+        watch(lambda: checks.append("checked"), ["right.yaml"])
     assert len(checks) == 3
 
 
@@ -109,6 +104,33 @@ def test_what_becomes_wrong_is_said_while_it_is_watched(desk: Desk, table: list[
             process.kill()
 
 
+@pytest.mark.parametrize(("table", "changed"), [([], "spec.yaml"), (["-i", "table.csv"], "table.csv")])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_each_look_is_told_as_it_is_made(
+    desk: Desk, call: Call, looks: Looks, monkeypatch: pytest.MonkeyPatch, table: list[str], changed: str, form: str
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(written)))
+    told = []
+
+    def change() -> None:
+        told.append(written.getvalue())
+        (desk.folder / changed).write_text("nonsense: 1\n")
+
+    looks(change, lambda: told.append(written.getvalue()))
+    ended = call("validate", "spec.yaml", *table, "--watch", "--format", form)
+    assert ended.code == 130 and ("error: " in ended.err) == (form == "text")
+    if form == "text":
+        assert told[0].startswith(b"spec.yaml is valid") and told[1] == told[0]
+    else:
+        assert [b'"valid": true' in told[0], b'"valid": false' in told[1]] == [True, True]
+
+
+def test_a_table_on_standard_input_is_looked_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"age\n31\n")))
+    assert outcome(lambda: run(["validate", "right.yaml", "-i", "-"])) == 0
+
+
 def test_watching_and_standard_input_exclude_each_other(folder: Path) -> None:
     assert outcome(lambda: run(["validate", "right.yaml", "-i", "-", "--watch"])) == 2
 
@@ -116,3 +138,41 @@ def test_watching_and_standard_input_exclude_each_other(folder: Path) -> None:
 def test_a_table_goes_with_one_spec(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert outcome(lambda: run(["validate", "right.yaml", "wrong.yaml", "-i", "t.csv"])) == 2
     assert "--input: goes with one spec, and several were given" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("spec", "jobs", "told"),
+    [
+        (DESK_SPEC, "CANARY cook;Kitchen;*\nCANARY cook;Office;*\n", "jobs.csv:2"),
+        (DESK_SPEC.replace("l: 2", "models: [{model: t-closeness, t: 0.3, distance: ordered}]"), JOBS, "t-closeness"),
+    ],
+)
+def test_hierarchy_files_and_models_are_checked_without_a_table(
+    desk: Desk, call: Call, spec: str, jobs: str, told: str
+) -> None:
+    desk.fill(spec=spec)
+    (desk.folder / "jobs.csv").write_text(jobs, encoding="utf-8")
+    ended = call("validate", "spec.yaml")
+    assert (ended.code, ended.out) == (2, b"") and told in ended.err
+
+
+def test_json_reads_with_ease(desk: Desk, call: Call) -> None:
+    (desk.folder / "größe.yaml").write_text("nonsense: 1\n")
+    lines = call("validate", "größe.yaml", "--format", "json").out.decode().splitlines()
+    assert lines[1:3] == ['  "specs": [', '    "größe.yaml"']
+
+
+def test_only_what_a_spec_may_name_is_watched_beside_it(desk: Desk, call: Call, looks: Looks) -> None:
+    other = desk.folder / "other"
+    other.mkdir()
+    desk.spec.rename(other / "spec.yaml")
+    (desk.folder / "jobs.csv").rename(other / "jobs.csv")
+    looks(lambda: (other / "notes.txt").touch(), lambda: (desk.folder / "more.csv").touch())
+    ended = call("validate", "other/spec.yaml", "-i", "table.csv", "--watch")
+    assert ended.code == 130 and ended.out.count(b"is valid") == 1
+
+
+def test_a_file_that_goes_while_it_is_watched_is_missed_and_no_bug(desk: Desk, call: Call, looks: Looks) -> None:
+    looks((desk.folder / "table.csv").unlink, lambda: None)
+    ended = call("validate", "spec.yaml", "-i", "table.csv", "--watch")
+    assert ended.code == 130 and "error: table.csv" in ended.err
