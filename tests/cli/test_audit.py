@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as XML
@@ -168,6 +169,22 @@ def test_auto_is_chosen_by_the_environment(
 
 def test_no_form_is_hushed_that_was_asked_for(released: Path, call: Call) -> None:
     assert gate(call, "-q", "--format", "github").out and not gate(call, "-q", "--format", "text").out
+
+
+@pytest.mark.parametrize(("form", "code"), [("text", 0), ("json", 74)])
+def test_where_standard_output_is_closed_a_verdict_for_people_goes_without_it(
+    released: Path, call: Call, monkeypatch: pytest.MonkeyPatch, form: str, code: int
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    ended = gate(call, "--format", form)
+    assert ended.code == code and ("<stdout>: cannot be written" in ended.err) == (code == 74)
+
+
+def test_texts_that_mean_missing_are_named_one_by_one(desk: Desk, call: Call) -> None:
+    (desk.folder / "t.csv").write_text("q,s\na,x\na,?\na,-\na,y\n")
+    columns = ("audit", "-i", "t.csv", "--qi", "q", "--sensitive", "s", "-l", 3)
+    codes = [call(*columns, *more).code for more in ((), ("--missing", "?"), ("--missing", "?", "--missing", "-"))]
+    assert codes == [0, 0, 1]
 
 
 # --- what is required ------------------------------------------------------------------------------------------------

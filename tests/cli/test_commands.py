@@ -149,4 +149,6 @@ def test_validate_tells_every_problem_at_once(desk: Desk, call: Call) -> None:
 
 
 def test_schema(call: Call) -> None:
-    assert json.loads(call("schema").out)["properties"].keys() >= {"version", "input", "privacy"}
+    printed = call("schema").out
+    assert json.loads(printed)["properties"].keys() >= {"version", "input", "privacy"}
+    assert printed == (ROOT / "anonymize" / "spec" / "spec.schema.json").read_bytes()

@@ -65,6 +65,13 @@ def test_cores_are_shared_by_the_releases_made_at_a_time(
     assert any((tmp_path / "cache" / "anonymize" / "compare").iterdir())
 
 
+def test_where_nobody_knows_the_cores_there_is_one(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLARS_MAX_THREADS", "7")
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert call("compare", desk.spec, "--algorithms", "nothing", "-j", 1).code == 2
+    assert os.environ["POLARS_MAX_THREADS"] == "1"
+
+
 @pytest.mark.parametrize(
     ("rule", "share"), [("lowest-loss", None), ("fastest-within 5%", 0.05), ("fastest-within 12.5%", 0.125)]
 )

@@ -80,6 +80,7 @@ def test_columns_are_completed_from_the_table(desk: Desk, completed: Completed) 
     assert completed("audit -i t.csv --unit age,w") == []
     assert completed("audit -i none.csv --unit ") == []
     assert completed("reconstruct t.csv --attributes a") == ["age"]
+    assert completed("reconstruct t.csv --attributes age,w") == ["age,ward"]
 
 
 @pytest.mark.parametrize("content", ["\ufeffage,sex\r\n1,2\r\n", 'age,"sex"'], ids=["of Excel", "a header alone"])
@@ -98,6 +99,7 @@ def test_columns_are_completed_from_the_spec(desk: Desk, completed: Completed) -
     spec = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {}, sex: {}, 'x_*': {}}\n"
     (desk.folder / "s.yaml").write_text(f"{spec}sensitive: [diagnosis]\nworkload: {{targets: [ward]}}\n")
     assert completed("evaluate s.yaml r.csv --query-attributes ") == ["age", "sex"]
+    assert completed("evaluate s.yaml r.csv --query-attributes age,s") == ["age,sex"]
     assert completed("evaluate s.yaml r.csv --tree ") == ["ward", "age", "sex", "diagnosis"]
     assert completed("hierarchy show s.yaml s") == ["sex"]
     (desk.folder / "t.csv").unlink()
@@ -135,4 +137,5 @@ def test_names_are_completed(completed: Completed) -> None:
     assert completed("explain mond") == ["mondrian"]
     assert completed("evaluate s.yaml r.csv --model naive") == ["naive_bayes"]
     offered = completed("attack s.yaml r.csv --attackers ")
+    assert ",".join(offered[:2]) in completed(f"attack s.yaml r.csv --attackers {','.join(offered[:2])}")
     assert len(offered) > 5 and len(set(offered)) == len(offered)

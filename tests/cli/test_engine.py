@@ -6,6 +6,7 @@ import pytest
 
 from anonymize.cli.engine import check_engine
 from anonymize.errors import UsageError
+from tests.cli.conftest import Call
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,9 @@ def test_an_option_of_elsewhere_is_refused(engine: str, given: dict[str, object]
 )
 def test_an_option_that_has_an_effect_is_not(engine: str, given: dict[str, object]) -> None:
     check_engine(engine, **given)
+
+
+@pytest.mark.parametrize("command", ["mondrian spec.yaml", "audit spec.yaml", "recode spec.yaml -i table.csv"])
+def test_every_command_that_has_engines_refuses_what_goes_with_another(call: Call, command: str) -> None:
+    ended = call(*command.split(), "--master", "local[2]")
+    assert (ended.code, ended.out) == (2, b"") and "--master: goes with --engine spark" in ended.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import subprocess
 import sys
@@ -269,3 +270,21 @@ def test_a_randomized_release_and_its_parameters(desk: Desk, call: Call, form: s
     assert ended.code == 0
     assert (b"no equivalence classes" in ended.out) and b"CANARY" not in ended.out
     assert b"Equivalence classes" not in ended.out
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("json", "json"), ("markdown", "md"), ("html", "html")])
+def test_what_is_printed_is_a_file_to_the_last_byte(
+    desk: Desk, call: Call, released: str, form: str, suffix: str
+) -> None:
+    printed = call("evaluate", desk.spec, released, "--format", form, "-r", f"found.{suffix}").out
+    assert printed[-40:] == (desk.folder / f"found.{suffix}").read_bytes()[-40:]
+
+
+@pytest.mark.parametrize("arguments", [("-", "-i", "table.csv"), ("out.csv", "-i", "-")])
+def test_what_came_from_standard_input_cannot_be_attacked_next(
+    desk: Desk, call: Call, released: str, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    content = (desk.folder / (released if arguments[0] == "-" else "table.csv")).read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    ended = call("evaluate", desk.spec, *arguments)
+    assert ended.code == 0 and "next: " not in ended.err

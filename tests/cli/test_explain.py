@@ -124,3 +124,8 @@ def test_styled_on_a_terminal_alone() -> None:
     assert "\x1b" not in plain
     styled = CliRunner().invoke(explain, ["gcp", "--color", "always"], color=True).output
     assert "\x1b[1m" in styled and click.unstyle(styled).split() == plain.split()
+
+
+def test_what_is_code_is_coloured() -> None:
+    styled = CliRunner().invoke(explain, ["k-anonymity", "--color", "always"], color=True).output
+    assert "`" in explained("k-anonymity") and "\x1b[36m`k`" in styled

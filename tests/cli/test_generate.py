@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from tests.cli.conftest import Call, Desk
+from tests.cli.test_progress import terminal
 
 
 def test_the_same_seed_gives_the_same_bytes(call: Call) -> None:
@@ -97,3 +98,14 @@ def test_refused(call: Call, arguments: tuple[object, ...], said: str) -> None:
     refused = call("generate", *arguments)
     assert (refused.code, refused.out) == (2, b"")
     assert said in refused.err
+
+
+def test_on_a_terminal_the_rows_are_counted(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = terminal(monkeypatch)
+    assert call("generate", "census", "--rows", 50, "-o", "people.csv").code == 0
+    assert stream.stages()[-1:] == [("generate", "50/50 rows")]
+
+
+def test_without_a_function_it_is_the_first(call: Call) -> None:
+    made = call("generate", "agrawal", "--rows", 200, "--seed", 1)
+    assert made.out == call("generate", "agrawal", "--rows", 200, "--seed", 1, "--function", 1).out

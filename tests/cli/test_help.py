@@ -32,3 +32,14 @@ def test_the_options_of_an_algorithm_stand_under_its_name(algorithm: str, capsys
     assert list(sections) == ["Common options", *([f"Options of {algorithm}"] if own else []), "Further options"]
     assert sections.get(f"Options of {algorithm}", []) == own
     assert sections["Common options"][:2] == ["input", "output"] and sections["Further options"][-1] == "help"
+
+
+@pytest.mark.parametrize(("columns", "most"), [(300, 98), (70, 68)])
+def test_lines_are_no_longer_than_reads_with_ease(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int, most: int
+) -> None:
+    """The margin is two wide."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for command in ("mondrian", "release", "audit", "evaluate"):
+        assert outcome(lambda name=command: run([name, "--help"])) == 0  # type: ignore[misc]
+    assert most - 5 < max(map(len, capsys.readouterr().out.splitlines())) <= most

@@ -168,6 +168,14 @@ WEIGHTED = (
 )
 
 
+def test_weights_of_nodes_are_not_broken(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    (desk.folder / "jobs.yaml").write_text(WEIGHTED, encoding="utf-8")
+    desk.fill(spec=SPEC.replace("jobs.csv", "jobs.yaml"))
+    monkeypatch.setenv("COLUMNS", "56")
+    lines = call("hierarchy", "show", "spec.yaml", "job").out.decode().splitlines()
+    assert any("weights" in line for line in lines[1:]) and any("1 to 1.25" in line for line in lines)
+
+
 def test_weights_of_nodes_are_shown_kept_and_refused(desk: Desk, call: Call) -> None:
     (desk.folder / "jobs.yaml").write_text(WEIGHTED, encoding="utf-8")
     desk.fill(spec=SPEC.replace("jobs.csv", "jobs.yaml"))
@@ -228,3 +236,35 @@ def test_odd_labels_are_quoted() -> None:
         assert read_back(made, suffix, write, normalize=False).labels == made.labels
         assert read_back(made, suffix, write).labels == normalized
     assert as_csv(taxonomy("a *")) == "a;*\n"
+
+
+def test_tables_are_apart_and_begin_at_the_margin(desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However narrow the terminal is, a heading of figures is not broken."""
+    desk.fill(spec=RULED)
+    monkeypatch.setenv("COLUMNS", "45")
+    lines = [line.rstrip() for line in call("hierarchy", "show", "spec.yaml").out.decode().splitlines()]
+    titles = [number for number, line in enumerate(lines) if "weight" in line]
+    assert titles[0] == 0 and [lines[number - 1] for number in titles[1:]] == ["", ""]
+    heading = "level  values  occurring  research value"
+    assert all(any(line.startswith(heading) for line in lines[number + 1 : number + 3]) for number in titles)
+
+
+def test_names_in_json_are_as_they_are(desk: Desk, call: Call) -> None:
+    desk.fill(spec="version: 1\nquasi_identifiers: {größe: {hierarchy: jobs.csv}}\nprivacy: {k: 2}\n")
+    lines = call("hierarchy", "show", "spec.yaml", "--json").out.decode().splitlines()
+    assert lines[1] == '  "attributes": [' and any("größe" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["diagnosis", "-i", "none.csv"], "'diagnosis' is not a quasi-identifier"),
+        (["zone", "-i", "table.csv"], "'zone' is not a quasi-identifier"),
+    ],
+)
+def test_make_refuses_what_the_spec_or_the_table_does_not_have(
+    desk: Desk, call: Call, arguments: list[str], told: str
+) -> None:
+    desk.fill(spec=SPEC.replace("  zip:", "  'z*':"))
+    ended = call("hierarchy", "make", "spec.yaml", *arguments)
+    assert (ended.code, ended.out) == (2, b"") and told in ended.err

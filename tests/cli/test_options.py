@@ -15,7 +15,7 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.attack import Attack
 from anonymize.audit import Audit
 from anonymize.cli.main import COMMANDS, cli
-from anonymize.cli.options import MEMORY
+from anonymize.cli.options import MEMORY, use_threads
 from anonymize.evaluate import Evaluate
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.statements import Tolerance
@@ -38,6 +38,15 @@ def test_threads_are_those_of_polars_too(call: Call, monkeypatch: pytest.MonkeyP
     files = {"attack": ("none.yaml", "none.csv"), "recode": ("none.json", "-i", "none.csv")}.get(name, ("none.yaml",))
     call(*name.split(), "--threads", 3, *(("--rows", 1, "-q") if "generate" in name else files))
     assert os.environ["POLARS_MAX_THREADS"] == "3"
+
+
+@pytest.mark.parametrize(("cores", "threads"), [(8, 8), (None, 1)])
+def test_there_is_a_thread_for_each_core_that_is_known(
+    monkeypatch: pytest.MonkeyPatch, cores: int | None, threads: int
+) -> None:
+    monkeypatch.setenv("POLARS_MAX_THREADS", "7")
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert (use_threads(None), use_threads(3)) == (threads, 3)
 
 
 @pytest.mark.parametrize(
@@ -181,3 +190,25 @@ def test_what_python_users_ask_for_has_the_defaults_of_the_command(
 ) -> None:
     own = {each.name: each.default for each in fields(asked) if each.name in names}
     assert own == {name: DEFAULTS[f"{command} --{option}"] for name, option in names.items()}
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("compare spec.yaml", "--algorithms"),
+        ("recode recoding.json", "--input"),
+        ("series forget state somebody", "--key"),
+        ("key rotate state new.key", "--key"),
+    ],
+)
+def test_an_option_that_a_command_cannot_do_without_is_asked_for(call: Call, words: str, option: str) -> None:
+    ended = call(*words.split())
+    assert ended.code == 2 and "Missing option" in ended.err and option in ended.err
+
+
+def test_the_help_says_which_options_may_be_repeated() -> None:
+    for called, option, context in options():
+        if isinstance(option, click.Option):
+            names, text = option.get_help_record(context) or ("", "")
+            said = "epeat" in text or ("A,B,..." in names and option.multiple)
+            assert said == option.multiple, f"{called} {names}"

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from anonymize.cli import exits
 from anonymize.cli.progress import progress
 
 
@@ -75,3 +76,21 @@ def test_nothing_is_shown_when_quiet_off_a_terminal_and_without_one(monkeypatch:
         with progress(False) as report:
             report("read", 3, 10)
         assert other is None or other.getvalue() == ""
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_it_ends_where_a_signal_has_come(monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
+    terminal(monkeypatch)
+    monkeypatch.setattr(exits, "_interrupted", True)
+    with pytest.raises(KeyboardInterrupt), progress(quiet) as report:
+        report("read", 3, 10)
+        raise AssertionError("it went on")
+
+
+def test_a_stage_takes_the_place_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = terminal(monkeypatch)
+    with progress(False) as report:
+        report("read", 3, 10)
+        begun = len(stream.getvalue())
+        report("refine", 2, 5)
+    assert "refine" in stream.getvalue()[begun:] and "read" not in stream.getvalue()[begun:]
