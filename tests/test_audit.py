@@ -164,6 +164,56 @@ def test_groups_of_which_nothing_is_required_have_no_k(tmp_path: Path) -> None:
     assert "distinct-l-diversity" in models and "k-anonymity" not in models
 
 
+def test_groups_that_cannot_be_measured_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("q,bucket,s\na,1,x\nb,1,y\n")
+    with pytest.raises(UsageError, match="--group: s is not the column of groups"):
+        audit(None, tmp_path / "table.csv", quasi_identifiers=["q"], sensitive=["s"], group="s")
+
+
+def test_getting_worse_takes_something_to_be_worse_than(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--no-regress: needs a --baseline"):
+        audit(None, tmp_path / "table.csv", quasi_identifiers=["q"], against=Against(no_regress=True))
+
+
+def test_a_release_by_its_link_and_an_earlier_one_without(tmp_path: Path) -> None:
+    """The link leads to the table that has the unit; rows of the earlier release are found by what they show."""
+    against = replace(releases(tmp_path, "a,x a,y b,x", "c,x c,x c,y"), previous_link=None)
+    (tmp_path / "in.csv").write_text("who,q,s\n1,a,x\n1,a,y\n2,b,x\n")
+    files = [LinkedFile(sha256_of(tmp_path / name), 3) for name in ("in.csv", "now.csv")]
+    (tmp_path / "now.json").write_text(Link(files[0], files[1], np.arange(3)).text("now.json"))
+    given = {"unit": "who", "unit_from": tmp_path / "in.csv", "link": tmp_path / "now.json", "k": 1}
+    assert previous(tmp_path, against, **given)["joined_by"] == "classes"
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_report_may_not_take_the_place_of_the_table(tmp_path: Path, own: bool) -> None:
+    """That of the spec is read where no other is named."""
+    (tmp_path / "table.json").write_text(SAFE)
+    spec = spec_file(
+        tmp_path, SPEC.replace('input: {missing: ["", "?"]}', "input: {path: table.json, missing: ['?', '']}")
+    )
+    given: dict[str, Any] = {"reports": [str(tmp_path / "table.json")], "force": True}
+    if own:
+        with pytest.raises(UsageError):
+            audit(spec, **given)
+        assert (tmp_path / "table.json").read_text() == SAFE
+    else:
+        audit(spec, csv_file(tmp_path, SAFE), **given)
+        assert json.loads((tmp_path / "table.json").read_text())["privacy"]["satisfied"] is True
+
+
+@pytest.mark.parametrize(
+    ("encoding", "own", "given"), [("latin-1", True, None), ("utf8", False, None), ("latin-1", False, "latin-1")]
+)
+def test_a_release_is_in_utf8_and_the_table_of_a_spec_as_that_says(
+    tmp_path: Path, encoding: str, own: bool, given: str | None
+) -> None:
+    named = "input: {path: table.csv, encoding: latin-1, missing: ['?', '']}"
+    spec = spec_file(tmp_path, SPEC.replace('input: {missing: ["", "?"]}', named).replace("zip", "stra\u00dfe"))
+    (tmp_path / "table.csv").write_text(SAFE.replace("zip", "stra\u00dfe"), encoding=encoding)
+    assert audit(spec, None if own else tmp_path / "table.csv", encoding=given).satisfied
+
+
 def test_standard_input_has_one_table(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="two tables"):
         audit(spec_file(tmp_path), "-", against=Against(previous="-"))

@@ -133,11 +133,11 @@ def opened(
         source = stack.enter_context(Source.open(spec, path))
         buckets = None if grouping is None else grouping.opened(spec, source, stack)
         present = source.columns if buckets is None else (*source.columns, *buckets.apart)
-        besides = [spec.output.pseudonym, None if buckets is None else buckets.name]
+        besides = [*filter(None, [spec.output.pseudonym, None if buckets is None else buckets.name])]
         spec = resolve(spec, undivided(spec, [name for name in present if name not in besides]))
         columns_of = released_as(spec, present, source.name)
         if classified:
-            _refuse_unclassified(spec, columns_of, source, [name for name in besides if name is not None])
+            _refuse_unclassified(spec, columns_of, source, besides)
         warnings = weights.check(spec, source)
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))
@@ -193,7 +193,7 @@ def undivided(spec: Spec, present: Sequence[str]) -> list[str]:
     names = dict.fromkeys(present)
     if "bounds" not in (spec.output.numeric, spec.output.categorical):
         return list(names)
-    divided = [low.removesuffix("_low") for low in names if low.endswith("_low")]
+    divided = [name.removesuffix("_low") for name in names]
     divided = [name for name in divided if name not in names and f"{name}_high" in names]
     parts = {f"{name}_{end}": name for name in divided for end in ("low", "high", "missing")}
     return list(dict.fromkeys(parts.get(name, name) for name in names))
