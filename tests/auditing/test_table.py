@@ -80,6 +80,35 @@ def test_a_population_is_matched_with_the_columns_that_show_an_attribute(tmp_pat
     assert results[1]["achieved"]["journalist_max"] == 0.25
 
 
+def test_a_risk_that_names_a_population_or_needs_none_keeps_what_it_has(tmp_path: Path) -> None:
+    for name, times in (("few.csv", 2), ("people.csv", 4)):
+        (tmp_path / name).write_text("age,job\n" + "20,cook\n" * times)
+    (tmp_path / "t.csv").write_text("age,job,ill\n20,cook,flu\n")
+    risks: list[tuple[dict[str, Any], Deeper, dict[str, float]]] = [
+        ({"journalist_max": 0.5, "population": str(tmp_path / "few.csv")}, Deeper(), {"journalist_max": 0.5}),
+        (
+            {"journalist_max": 0.5, "population": str(tmp_path / "few.csv")},
+            Deeper(population=tmp_path / "people.csv"),
+            {"journalist_max": 0.5},
+        ),
+        ({"prosecutor_max": 1}, Deeper(population=tmp_path / "people.csv"), {"prosecutor_max": 1}),
+        ({"prosecutor_max": 1}, Deeper(), {"prosecutor_max": 1}),
+    ]
+    for bounds, further, achieved in risks:
+        asked = made(privacy={"models": [{"model": "risk", **bounds}]})
+        [result] = audited(asked, tmp_path / "t.csv", further=further)["privacy"]["models"]
+        assert {name: value for name, value in result["achieved"].items() if value is not None} == achieved
+
+
+def test_distances_over_a_hierarchy_are_those_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "ills.csv").write_text("flu,lungs,*\ngout,joints,*\ncold,lungs,*\n")
+    (tmp_path / "t.csv").write_text("age,job,ill\n1,a,flu\n1,a,flu\n2,a,cold\n2,a,cold\n")
+    model = {"model": "t-closeness", "t": 0.5, "distance": "hierarchical"}
+    asked = made(sensitive={"ill": {"hierarchy": str(tmp_path / "ills.csv")}}, privacy={"models": [model]})
+    [result] = audited(asked, tmp_path / "t.csv")["privacy"]["models"]
+    assert result["achieved"]["t"] == 0.25  # half moves half of the height
+
+
 def test_a_hierarchy_that_no_distance_needs_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "ills.csv").write_text("flu,lungs,*\nflu,joints,*\n")
     (tmp_path / "t.csv").write_text("age,job,ill\n20,cook,flu\n")
@@ -120,6 +149,16 @@ def by_people(folder: Path, rows: str, *, kept: bool = False, by_position: bool 
 def test_rows_are_about_whom_their_link_says(tmp_path: Path) -> None:
     assert by_people(tmp_path, "2,y,gout\n1,x,flu\n1,x,flu\n", linked=True) == 1
     assert by_people(tmp_path, "1,x,gout\n1,x,flu\n1,x,flu\n", linked=True) == 2
+    (tmp_path / "in.csv").write_text(PEOPLE.replace("b,", "c,"))
+    given = {"unit_from": tmp_path / "in.csv", "link": tmp_path / "link.json"}
+    with pytest.raises(DataError, match="is about another input"):
+        audited(made(unit="who", privacy={"k": 1}), tmp_path / "t.csv", **given)
+
+
+def test_rows_are_about_whom_the_table_itself_says(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(PEOPLE)
+    [model] = audited(made(unit="who", privacy={"k": 1}), tmp_path / "t.csv")["privacy"]["models"]
+    assert model["achieved"]["k"] == 2
 
 
 def test_rows_are_about_whom_their_place_says_where_the_order_is_kept_or_that_is_asked_for(tmp_path: Path) -> None:
