@@ -108,8 +108,8 @@ def on_one_machine(table: str, folder: str, algorithm: str) -> dict[str, Any]:
 
 
 def fingerprint(folder: str) -> tuple[int, int]:
-    """The rows in a folder, and the sum of their hashes, which does not depend on their order."""
-    files = [str(path) for path in Path(folder).rglob("*.parquet")]
+    """The rows of the release in a folder, and the sum of their hashes, which does not depend on their order."""
+    files = [str(path) for path in Path(folder).rglob("*.parquet") if "release" in str(path.relative_to(folder))]
     frame = pl.scan_parquet(files, hive_partitioning=False)
     names = [f"c{place}" for place in range(len(frame.collect_schema()))]
     batches = frame.select(pl.nth(place).alias(name) for place, name in enumerate(names)).collect_batches()

@@ -16,6 +16,7 @@ from anonymize.formats.base import Checked
 from anonymize.judging.protected import refuse_absent
 from anonymize.recoding.typed import NumberColumns
 from anonymize.report.passing import PASSING
+from anonymize.spark.counts import CountedRows
 from anonymize.spark.engine import DataFrame, collected, named_by_place, places_of, polars_schema
 from anonymize.spark.measured import measured, passing
 from anonymize.spec import Spec, resolve
@@ -57,10 +58,10 @@ def audit_on_engine(df: DataFrame, spec: Spec, threshold: float, name: str = DAT
         raise UsageError("a population: not on an engine")
     if not table.rows.limit(1).count():
         raise DataError(Problem("has no rows", file=name))
-    reading = table.reading
-    verdict = measured(table.rows, reading, table.with_trees(checks), threshold)[0]
+    reading, counts = table.reading, CountedRows(table.rows)
+    verdict = measured(counts, reading, table.with_trees(checks), threshold)[0]
     refuse_absent(verdict.absent)
-    verdict = replace(verdict, passing=passing_of(table.rows, table.spec, reading, table.places))
+    verdict = replace(verdict, passing=passing_of(counts, table.spec, reading, table.places))
     return EngineAudit(AuditFacts(table, requirements, verdict), str(table.rows.sparkSession.version))
 
 
@@ -159,7 +160,7 @@ def reading_of(spec: Spec, quasi_identifiers: Sequence[str], places: Mapping[str
     )
 
 
-def passing_of(df: DataFrame, spec: Spec, reading: TextReading, places: Mapping[str, str]) -> Uniqueness:
+def passing_of(counts: CountedRows, spec: Spec, reading: TextReading, places: Mapping[str, str]) -> Uniqueness:
     """What the columns that pass through give away."""
     roles = spec.roles()
     names = [name for name in places if roles.get(name) in PASSING]
@@ -170,4 +171,4 @@ def passing_of(df: DataFrame, spec: Spec, reading: TextReading, places: Mapping[
         "sensitive": list(reading.attributes.values()),
     }
     most = None if spec.privacy.passing is None else spec.privacy.passing.uniques
-    return passing(df, reading, groups, most)
+    return passing(counts, reading, groups, most)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from anonymize.spark.counts import COUNT, NAME, VALUE, CountedRows
 from anonymize.spark.engine import (
     DataFrame,
     Tables,
@@ -40,17 +41,23 @@ FRACTIONS = frozenset({"float", "double"})
 _MEASURED = {"size": "long", "suppressed": "int", "classes": "long", "results": "string"}
 
 
+def looked_at(reading: TextReading, checks: Sequence[Check]) -> list[str]:
+    """The columns by which the rows of a DataFrame are told apart."""
+    subjects = _subjects([check for check in checks if check.attribute is not None])
+    return [*reading.quasi_identifiers, *dict.fromkeys(reading.attributes[subject[0] or ""] for subject in subjects)]
+
+
 def measured(
-    df: DataFrame, reading: TextReading, checks: Sequence[Check], threshold: float
+    counts: CountedRows, reading: TextReading, checks: Sequence[Check], threshold: float
 ) -> tuple[Verdict, pl.Series]:
     """The verdict on a DataFrame whose columns go by their places, but for what its order and the columns that pass
     through tell; and the sizes of its classes that are not suppressed."""
     places = [place for place, check in enumerate(checks) if check.attribute is not None]
     of_attributes = [checks[place] for place in places]
-    values = {subject: _values(df, reading, subject, of_attributes) for subject in _subjects(of_attributes)}
-    names = [*reading.quasi_identifiers, *dict.fromkeys(reading.attributes[subject[0] or ""] for subject in values)]
-    distinct = texts(df.groupBy(*names).count(), reading, names)
-    count = -(-int(df.count()) // BUCKET_ROWS)
+    values = {subject: _values(counts, reading, subject, of_attributes) for subject in _subjects(of_attributes)}
+    names = looked_at(reading, checks)
+    distinct = texts(counts.of(names), reading, names)
+    count = -(-int(counts.rows.count()) // BUCKET_ROWS)
     keys = ", ".join(reading.quasi_identifiers)
     bucketed = distinct.selectExpr("*", f"pmod(xxhash64({keys}), {count or 1}) as {BUCKET}")
     work = partial(_measure, reading.compared, of_attributes, values)
@@ -66,12 +73,12 @@ def measured(
 def texts(df: DataFrame, reading: TextReading, names: Sequence[str]) -> DataFrame:
     """Columns of a frame as texts that are equal where they are compared as equal, and its `count`, if it has one, as
     `ROWS`."""
-    rows = {"rows": "long"} if "count" in df.columns else {}
+    rows = {"rows": "long"} if COUNT in df.columns else {}
     return mapped(df, partial(_texts, reading, tuple(names)), {**dict.fromkeys(names, "string"), **rows})
 
 
 def passing(
-    df: DataFrame, reading: TextReading, columns: Mapping[str, Sequence[str]], most: float | None
+    counts: CountedRows, reading: TextReading, columns: Mapping[str, Sequence[str]], most: float | None
 ) -> Uniqueness:
     """What the columns that pass through give away. `columns`: those that pass through by their names, and
     the places of all: `passing`, `generalized`, `sensitive`. The smallest sets are not looked for."""
@@ -80,14 +87,14 @@ def passing(
     if not names:
         return Uniqueness((), 0, 0.0, 0.0, 0.0, most, sets)
     groups = [list(columns[group]) for group in ("passing", "generalized", "sensitive")]
-    every = _comparable(df, reading, [name for group in groups for name in group])
+    every = _comparable(counts, reading, [name for group in groups for name in group])
     keys: list[str] = []
     alone: list[int] = []
     for group in groups:
         keys += group
         of_others = alone[-1:] if not group else [_alone(every, keys)]
         alone += of_others
-    rows = int(df.count())
+    rows = int(counts.rows.count())
     first, second, third = (count / max(rows, 1) for count in alone)
     return Uniqueness(names, rows, first, second, third, most, sets)
 
@@ -99,36 +106,43 @@ def _alone(df: DataFrame, keys: Sequence[str]) -> int:
     return int(df.selectExpr(*hashes).groupBy("h0", "h1").count().filter("count = 1").count())
 
 
-def _comparable(df: DataFrame, reading: TextReading, names: Sequence[str]) -> DataFrame:
+def _comparable(counts: CountedRows, reading: TextReading, names: Sequence[str]) -> DataFrame:
     """Columns whose cells are equal where they are compared as equal: as they are where no two different values of any
     column have the same text, which the types of most say, and the different values of others. A fraction may be a zero
     with a sign."""
+    df = counts.rows
     kinds = dict(df.dtypes)
-    filled = [name for name in names if kinds[name] == "string" and not reading.normalize]
-    for name in names:
-        if name in filled or kinds[name] in OF_ONE_TEXT:
-            continue
-        if kinds[name] in FRACTIONS or _alike(df, reading, name):
-            return texts(df, reading, names)
+    strings = [name for name in names if kinds[name] == "string"]
+    filled = [] if reading.normalize else strings
+    others = [[name] for name in names if kinds[name] not in {"string", *OF_ONE_TEXT}]
+    compared = [*others, *([strings] if strings and not filled else [])]
+    if any(kinds[name] in FRACTIONS for name in names) or any(_alike(counts, reading, own) for own in compared):
+        return texts(df, reading, names)
     if reading.fill is None:  # else it is the empty text
         return df.select(*names)
     return df.selectExpr(*(f"coalesce({name}, '') as {name}" if name in filled else name for name in names))
 
 
-def _alike(df: DataFrame, reading: TextReading, name: str) -> bool:
-    """Whether two different values of a column are compared as equal."""
-    different = texts(df.select(name).distinct(), reading, [name])
-    return bool(different.groupBy(name).count().filter("count > 1").limit(1).count())
+def _alike(counts: CountedRows, reading: TextReading, names: Sequence[str]) -> bool:
+    """Whether two different values of one of some columns of one type are compared as equal."""
+    known = [name for name in names if name in counts.marginals]
+    if any(reading.texts(counts.marginals[name], [VALUE])[VALUE].is_duplicated().any() for name in known):
+        return True
+    others = [name for name in names if name not in known]
+    if not others:
+        return False
+    different = texts(counts.below(others).select(NAME, VALUE), reading, [NAME, VALUE])
+    return bool(different.groupBy(NAME, VALUE).count().filter("count > 1").limit(1).count())
 
 
 def _subjects(checks: Sequence[Check]) -> list[Subject]:
     return list(dict.fromkeys((check.attribute, check.numeric) for check in checks))
 
 
-def _values(df: DataFrame, reading: TextReading, subject: Subject, checks: Sequence[Check]) -> CountedValues:
+def _values(counts: CountedRows, reading: TextReading, subject: Subject, checks: Sequence[Check]) -> CountedValues:
     """A sensitive attribute in the whole table."""
     name = reading.attributes[subject[0] or ""]
-    counted = collected(texts(df.groupBy(name).count(), reading, [name]))
+    counted = collected(texts(counts.of([name]), reading, [name]))
     known = counted.filter(pl.col(name).is_not_null()).group_by(name).agg(pl.col("rows").sum()).sort(name)
     tree = next((c.tree for c in checks if (c.attribute, c.numeric) == subject and c.tree is not None), None)
     return CountedValues(subject, known[name], known["rows"], reading.compared.missing, tree)
@@ -137,7 +151,7 @@ def _values(df: DataFrame, reading: TextReading, subject: Subject, checks: Seque
 def _texts(reading: TextReading, names: Sequence[str], tables: Tables) -> Iterator[pl.DataFrame]:
     for frame in map(pl.DataFrame, tables):
         made = reading.texts(frame, names)
-        yield made.with_columns(frame["count"].alias("rows")) if "count" in frame.columns else made
+        yield made.with_columns(frame[COUNT].alias("rows")) if COUNT in frame.columns else made
 
 
 def _measure(

@@ -21,6 +21,7 @@ from anonymize.report.codebook import codebook
 from anonymize.report.data import settings, unused_parts, verdict_blocks
 from anonymize.request import Request
 from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe
+from anonymize.spark.counts import CountedRows
 from anonymize.spark.distinct import MOST_COMBINATIONS
 from anonymize.spark.distorting import DrawnColumn, chosen, drawn_rows
 from anonymize.spark.engine import DataFrame, collected, held, in_order, named_by_place, places_of, read_otherwise
@@ -79,7 +80,7 @@ def randomize_on_engine(df: DataFrame, request: EngineRandomize) -> EngineRandom
         verdict = _measured(written, result, columns, parameters, requirements)
         names = {name: place for name, place in places.items() if place in released}
         reading = reading_of(spec, [places[name] for name in spec.quasi_identifiers], names)
-        verdict = replace(verdict, passing=passing_of(written, spec, reading, names))
+        verdict = replace(verdict, passing=passing_of(CountedRows(written), spec, reading, names))
     if verdict.rows != learned.rows:
         raise read_otherwise()
     distorted = {column.place for column in columns if column.texts is not None}

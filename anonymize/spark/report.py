@@ -29,7 +29,8 @@ from anonymize.report.data import (
 )
 from anonymize.report.head import head as begun
 from anonymize.spark.checking import DATAFRAME
-from anonymize.spark.engine import DataFrame, collected
+from anonymize.spark.counts import COUNT, VALUE, CountedRows
+from anonymize.spark.engine import DataFrame
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 from anonymize.spark.searches import EngineSearch
 from anonymize.spec import Spec
@@ -79,10 +80,10 @@ class Marginals(View):
         return np.array([loss for _, loss in self.sums])
 
 
-def release_report(facts: EngineFacts, written: DataFrame, clock: Clock) -> dict[str, Any]:
-    """The report. `written`: the release, its columns by their places."""
+def release_report(facts: EngineFacts, counts: CountedRows, clock: Clock) -> dict[str, Any]:
+    """The report. `counts`: of the release, its columns by their places."""
     spec, verdict, learned = facts.known.spec, facts.verdict, facts.known.learned
-    blocks, marginals = verdict_blocks(verdict), _marginals(facts, written)
+    blocks, marginals = verdict_blocks(verdict), [counts.marginals[name] for name in facts.reading.quasi_identifiers]
     unused = unused_parts(spec, facts.search.algorithm, facts.search.options)
     hidden = {
         "suppressed_rows": facts.suppressed_rows,
@@ -139,14 +140,9 @@ def _recoding(facts: EngineFacts) -> dict[str, Any]:
     return with_heights(facts.known.learned.attributes, {**facts.outcome.recoding, **regions, **suppressed})
 
 
-def _marginals(facts: EngineFacts, written: DataFrame) -> list[pl.DataFrame]:
-    """The released texts of each quasi-identifier, and the rows that have each (`count`)."""
-    return [collected(written.groupBy(name).count()) for name in facts.reading.quasi_identifiers]
-
-
 def _suppressed(counted: pl.DataFrame, spec: Spec) -> int:
-    """The cells of a column that show the suppressed text."""
-    return int(counted.filter(counted.to_series(0) == spec.output.suppressed)["count"].sum())
+    """The cells of a column that show the suppressed text. `counted`: how many rows have each text."""
+    return int(counted.filter(pl.col(VALUE) == spec.output.suppressed)[COUNT].sum())
 
 
 def _view(facts: EngineFacts, marginals: Sequence[pl.DataFrame]) -> View:
@@ -167,7 +163,7 @@ def _view(facts: EngineFacts, marginals: Sequence[pl.DataFrame]) -> View:
 def _sums(facts: EngineFacts, attribute: Attribute, counted: pl.DataFrame) -> tuple[float, float]:
     """NCP and loss of an attribute over all rows, as its released texts say."""
     spec = facts.known.spec
-    texts, rows = counted[counted.columns[0]].to_list(), counted["count"].to_numpy()
+    texts, rows = counted[VALUE].to_list(), counted[COUNT].to_numpy()
     missing = frozenset(spec.missing("arrow").texts)
     regions = DistinctTexts(attribute, texts, texts, spec.output, missing).regions()
     hidden = facts.dropped_rows  # a row that is left out costs as much as one that shows nothing

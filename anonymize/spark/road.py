@@ -16,6 +16,7 @@ from anonymize.privacy import MODELS, Requirement
 from anonymize.report import Clock
 from anonymize.request import Request
 from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe
+from anonymize.spark.counts import CountedRows
 from anonymize.spark.engine import (
     DataFrame,
     held,
@@ -29,7 +30,7 @@ from anonymize.spark.growing import EngineColumns
 from anonymize.spark.identity import check_rows
 from anonymize.spark.labels import coded, targets_of
 from anonymize.spark.learned import MOST_VALUES, learn
-from anonymize.spark.measured import measured
+from anonymize.spark.measured import looked_at, measured
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 from anonymize.spark.report import EngineFacts, release_report
 from anonymize.spark.searches import EngineSearch
@@ -82,19 +83,24 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     _check_all_there(rows, made, outcome, layout, learned.rows)
     _check(made, learned.rows, request, limit)
     facts = EngineFacts(known, df, request.search, outcome, made.verdict, made.sizes, made.reading)
-    report = release_report(facts, made.written, clock)
+    report = release_report(facts, made.counts, clock)
     return made.written.toDF(*(layout.names[place] for place in layout.released)), report
 
 
 @dataclass(frozen=True)
 class Made:
-    """A release that has been written and measured: `written`, its columns by their places, and how these are read.
-    `sizes`: of the classes that are not suppressed."""
+    """A release that has been written and measured: `counts` of what was `written`, its columns by their places, and
+    how these are read. `sizes`: of the classes that are not suppressed."""
 
-    written: DataFrame
+    counts: CountedRows
     reading: TextReading
     verdict: Verdict
     sizes: pl.Series
+
+    @property
+    def written(self) -> DataFrame:
+        """The rows."""
+        return self.counts.rows
 
     def suppressed_of(self, rows: int) -> int:
         """How many of the rows of the input read as suppressed, or are left out."""
@@ -106,7 +112,7 @@ def _made(released: DataFrame, known: EngineFrame, request: EngineRequest, clock
         ordered = in_order(released, request.spec.output.row_order, known.layout.groups, known.learned.rows)
         written = held(ordered, request.checkpoint, f"release-{uuid4().hex}")
     with clock("verify"):
-        return _measured(written, known)
+        return _measured(written, known, request.checkpoint)
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------
@@ -168,7 +174,7 @@ def _check(made: Made, rows: int, request: EngineRequest, limit: int) -> None:
 # --- what is measured ------------------------------------------------------------------------------------------------
 
 
-def _measured(written: DataFrame, known: EngineFrame) -> Made:
+def _measured(written: DataFrame, known: EngineFrame, folder: str) -> Made:
     spec, layout = known.spec, known.layout
     trees = {column.name: column.paths for column in known.learned.sensitive}
     checks = [
@@ -177,5 +183,6 @@ def _measured(written: DataFrame, known: EngineFrame) -> Made:
     ]
     columns = {layout.names[place]: f"c{place}" for place in layout.released}
     reading = reading_of(spec, [columns[name] for name in spec.quasi_identifiers], columns)
-    verdict, sizes = measured(written, reading, checks, THRESHOLD)
-    return Made(written, reading, replace(verdict, passing=passing_of(written, spec, reading, columns)), sizes)
+    counts = CountedRows.held(written, looked_at(reading, checks), folder)
+    verdict, sizes = measured(counts, reading, checks, THRESHOLD)
+    return Made(counts, reading, replace(verdict, passing=passing_of(counts, spec, reading, columns)), sizes)

@@ -1,0 +1,56 @@
+"""Rows that are counted once, and kept, have the counts of all rows."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from anonymize.spark.counts import COUNT, NAME, VALUE, CountedRows
+from anonymize.spark.cutting import _summed
+from anonymize.spark.engine import collected
+
+ROWS = pl.DataFrame(
+    {
+        "c0": ["a", "b", None, "a", "", "a", None, "b"],
+        "c1": ["x", "x", "x", "x", "y", "x", "x", "y"],
+        "c2": [1, 2, 3, 4, 5, 6, 7, 8],
+        "c3": [1, 1, 1, 1, 2, 2, 2, 2],
+    }
+)
+KEPT = ["c0", "c1", "c3"]
+
+
+@pytest.fixture
+def counts(frame_of: Any, tmp_path: Path) -> CountedRows:
+    """Of which all columns but one are kept."""
+    return CountedRows.held(frame_of(ROWS, 2), KEPT, str(tmp_path / "kept"))
+
+
+@pytest.mark.parametrize("names", [KEPT, ["c0"], ["c3", "c1"], ["c2"], ["c0", "c2"]])
+def test_kept_or_not_the_counts_are_the_same(counts: CountedRows, names: list[str]) -> None:
+    expected = ROWS.group_by(names).len(COUNT).sort(names).cast({COUNT: pl.Int64})
+    for each in (counts, CountedRows(counts.rows)):
+        assert collected(each.of(names)).select(*names, COUNT).sort(names).equals(expected)
+
+
+def test_values_of_several_columns_below_each_other(counts: CountedRows) -> None:
+    expected = [("c0", None, 2), ("c0", "", 1), ("c0", "a", 3), ("c0", "b", 2), ("c1", "x", 6), ("c1", "y", 2)]
+    for each in (counts, CountedRows(counts.rows)):
+        assert collected(each.below(["c0", "c1"])).sort(NAME, VALUE).rows() == expected
+
+
+def test_marginals_are_those_of_texts_that_are_kept(counts: CountedRows) -> None:
+    assert {name: own.rows() for name, own in counts.marginals.items()} == {
+        "c0": [("", 1), ("a", 3), ("b", 2), (None, 2)],
+        "c1": [("x", 6), ("y", 2)],
+    }
+    assert CountedRows(counts.rows).marginals == {}
+
+
+def test_counts_of_equal_cells_are_summed() -> None:
+    cells, counts = _summed(np.array([3, 5, 9, 1, 3, 9, 3]), np.array([1, 2, 3, 4, 5, 6, 7]))
+    assert (cells.tolist(), counts.tolist()) == ([1, 3, 5, 9], [4, 13, 2, 9])
+    none = np.zeros(0, np.int64)
+    assert [each.tolist() for each in _summed(none, none)] == [[], []]
