@@ -24,7 +24,7 @@ from anonymize.spark.learned import Learned
 from anonymize.spark.local import LOCAL_ROWS, PartSearch
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 
-WORKER_ROWS = 2 * PART_ROWS
+WORKER_ROWS = 4 * PART_ROWS
 """Rows that a worker grows at once, at most: every level of upper cuts that this saves is a pass over all rows."""
 AUTO = "auto"
 RULE = CANDIDATES[0]
