@@ -84,4 +84,4 @@ def schema() -> None:
     from anonymize import privacy
     from anonymize.spec.schema import json_schema
 
-    click.echo(json.dumps(json_schema(privacy.PARAMETERS), indent=2, ensure_ascii=False))
+    click.echo(json.dumps(json_schema(privacy.PARAMETERS), indent=2))

@@ -175,8 +175,9 @@ def test_no_form_is_hushed_that_was_asked_for(released: Path, call: Call) -> Non
 def test_where_standard_output_is_closed_a_verdict_for_people_goes_without_it(
     released: Path, call: Call, monkeypatch: pytest.MonkeyPatch, form: str, code: int
 ) -> None:
-    monkeypatch.setattr(sys, "stdout", None)
-    ended = gate(call, "--format", form)
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", None)
+        ended = gate(call, "--format", form)
     assert ended.code == code and ("<stdout>: cannot be written" in ended.err) == (code == 74)
 
 

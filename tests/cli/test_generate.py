@@ -101,8 +101,9 @@ def test_refused(call: Call, arguments: tuple[object, ...], said: str) -> None:
 
 
 def test_on_a_terminal_the_rows_are_counted(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = terminal(monkeypatch)
-    assert call("generate", "census", "--rows", 50, "-o", "people.csv").code == 0
+    with monkeypatch.context() as patched:
+        stream = terminal(patched)
+        assert call("generate", "census", "--rows", 50, "-o", "people.csv").code == 0
     assert stream.stages()[-1:] == [("generate", "50/50 rows")]
 
 

@@ -110,7 +110,6 @@ def test_each_look_is_told_as_it_is_made(
     desk: Desk, call: Call, looks: Looks, monkeypatch: pytest.MonkeyPatch, table: list[str], changed: str, form: str
 ) -> None:
     written = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(written)))
     told = []
 
     def change() -> None:
@@ -118,7 +117,9 @@ def test_each_look_is_told_as_it_is_made(
         (desk.folder / changed).write_text("nonsense: 1\n")
 
     looks(change, lambda: told.append(written.getvalue()))
-    ended = call("validate", "spec.yaml", *table, "--watch", "--format", form)
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(written)))
+        ended = call("validate", "spec.yaml", *table, "--watch", "--format", form)
     assert ended.code == 130 and ("error: " in ended.err) == (form == "text")
     if form == "text":
         assert told[0].startswith(b"spec.yaml is valid") and told[1] == told[0]
