@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -150,3 +151,14 @@ def test_outputs_that_exist_are_kept(call: Call, desk: Desk) -> None:
     assert refused.code == 2 and "x.xls: an output is one of .csv, " in refused.err
     assert desk.files() == before
     assert Path(desk.folder / "released.csv").exists()
+
+
+def test_what_became_of_the_rows_is_said_unless_quiet_or_where_nothing_can_be_said(
+    call: Call, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert call("mondrian", *RELEASE).code == 0
+    again = ("recode", "recoding.json", "-i", "table.csv", "-o", "again.csv", "--force")
+    assert [bool(call(*again, *hush).err) for hush in ((), ("-q",))] == [True, False]
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stderr", None)
+        assert call(*again).code == 0
