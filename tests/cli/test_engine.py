@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
+import polars as pl
 import pytest
 
 from anonymize.cli.engine import check_engine
 from anonymize.errors import UsageError
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, Desk
 
 
 @pytest.mark.parametrize(
@@ -35,3 +38,27 @@ def test_an_option_that_has_an_effect_is_not(engine: str, given: dict[str, objec
 def test_every_command_that_has_engines_refuses_what_goes_with_another(call: Call, command: str) -> None:
     ended = call(*command.split(), "--master", "local[2]")
     assert (ended.code, ended.out) == (2, b"") and "--master: goes with --engine spark" in ended.err
+
+
+def test_an_engine_whose_libraries_are_not_there_says_which(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    ended = call("audit", "--qi", "age", "-i", "table.parquet", "--engine", "spark")
+    assert (ended.code, ended.out) == (2, b"") and "pip install 'anonymize-toolkit[spark]'" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ((), "no session"),
+        (("-k", 2, "-l", 2, "--threshold", 0.3, "-r", "r.json", "--force"), "no session"),
+        (("-r", "r.json"), "r.json: exists already"),
+    ],
+)
+def test_what_an_engine_takes_goes_to_it(call: Call, desk: Desk, options: tuple[object, ...], told: str) -> None:
+    """There is none at this address, which is found out when all else has been found good."""
+    pytest.importorskip("pyspark.sql", reason="needs the extra `sail`", exc_type=ImportError)
+    pl.read_csv(desk.folder / "table.csv").write_parquet(desk.folder / "table.parquet")
+    (desk.folder / "r.json").write_text("mine")
+    there = ("--engine", "spark", "--master", "sc://localhost:1")
+    ended = call("audit", "spec.yaml", "-i", "table.parquet", *options, *there)
+    assert ended.code == 2 and told in ended.err
