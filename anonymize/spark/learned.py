@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 MOST_VALUES = 1_000_000
 """Different values of a column that the driver takes."""
 WIDEST = 1 << 22
-"""From the least to the most of integers that have a place each in a table."""
+"""How far it may be from the least to the most of integers for each to have a place in a table of codes, which takes a
+third of the time of a join."""
 
 
 @dataclass(frozen=True)
