@@ -62,3 +62,16 @@ def test_what_an_engine_takes_goes_to_it(call: Call, desk: Desk, options: tuple[
     there = ("--engine", "spark", "--master", "sc://localhost:1")
     ended = call("audit", "spec.yaml", "-i", "table.parquet", *options, *there)
     assert ended.code == 2 and told in ended.err
+
+
+@pytest.mark.parametrize(
+    ("command", "flag"),
+    [
+        ("audit spec.yaml -i table.parquet --by-position", "--by-position"),
+        ("recode r.json -i t.csv --seed 1", "--seed"),
+    ],
+)
+def test_an_option_that_no_engine_has_is_refused_before_there_is_a_session(call: Call, command: str, flag: str) -> None:
+    pytest.importorskip("pyspark.sql", reason="needs the extra `sail`", exc_type=ImportError)
+    ended = call(*command.split(), "--engine", "spark", "--master", "sc://127.0.0.1:1")
+    assert (ended.code, ended.out) == (2, b"") and f"{flag}: " in ended.err and "on one machine" in ended.err
