@@ -10,6 +10,7 @@ import pytest
 from anonymize.algorithms import ALGORITHMS
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
+from tests.cli.conftest import Call
 
 
 def options_by_section(text: str) -> dict[str, list[str]]:
@@ -43,3 +44,10 @@ def test_lines_are_no_longer_than_reads_with_ease(
     for command in ("mondrian", "release", "audit", "evaluate"):
         assert outcome(lambda name=command: run([name, "--help"])) == 0  # type: ignore[misc]
     assert most - 5 < max(map(len, capsys.readouterr().out.splitlines())) <= most
+
+
+@pytest.mark.parametrize("command", ["mondrian", "datafly", "research-value"])
+def test_every_option_of_a_release_stands_in_one_part_of_the_help(call: Call, command: str) -> None:
+    lines = call(command, "--help").out.decode().splitlines()
+    flags = [line.split("--", 1)[1].split()[0] for line in lines if line.lstrip().startswith("-") and "--" in line]
+    assert len(flags) > 20 and len(set(flags)) == len(flags)
