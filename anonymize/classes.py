@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Integers = NDArray[np.integer[Any]]
+Weight = TypeVar("Weight", np.int64, np.float64)
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,15 @@ def run_starts(ordered: NDArray[np.generic]) -> Ints:
     return np.flatnonzero(begins)
 
 
+def summed_by_key(keys: Ints, weights: NDArray[Weight]) -> tuple[Ints, NDArray[Weight]]:
+    """The different keys (rows,), ascending, and the sum of the weights (rows,) of each: by a sort, which is quick
+    where keys come in runs that ascend."""
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = run_starts(keys)
+    return keys[first], np.add.reduceat(weights[order], first)
+
+
 MOST_KEYS = 1 << 62
 """Numbers of combinations stay below this, so that none overflows and a position can be packed beside a small one."""
 
@@ -253,10 +263,7 @@ class Runs:
         keys = labels.astype(np.int64) * size + codes
         if weights is None:
             return cls._of_keys(keys, classes, size)
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        edges = run_starts(keys)
-        return cls._of_cells(keys[edges], np.add.reduceat(weights[order].astype(np.int64), edges), size)
+        return cls._of_cells(*summed_by_key(keys, weights.astype(np.int64)), size)
 
     @classmethod
     def of_one(cls, counts: Ints) -> Runs:

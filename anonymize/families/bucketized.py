@@ -34,6 +34,9 @@ from anonymize.table.write import check_table, refuse_uri
 from anonymize.verify import Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
 
+DEALT_OUT = "a value of the row's group, dealt out at random"
+"""What the column of the sensitive attribute holds where it stands in the table; with two files it does not."""
+
 
 def requirements(spec: Spec) -> tuple[Requirement, ...]:
     """The l-diversities of the spec."""
@@ -107,24 +110,17 @@ class BucketizedDraft(Draft):
         """Groups lose rows, and how values go together; the quasi-identifiers lose nothing."""
         blocks = verdict_blocks(measured.verdict)
         risk = merged(blocks["risk"], measured.by_weights)
+        sensitive = self.table.sensitive[0].name
         if not self.request.public:
-            risk |= {"attacker": {self.table.sensitive[0].name: _attacker(self.table, self.buckets)}}
+            risk |= {"attacker": {sensitive: _attacker(self.table, self.buckets)}}
         return Blocks(
             output=_output(files, measured.verdict, self.buckets),
             measured=blocks | {"risk": risk},
             utility=_utility(self.table, self.buckets),
             recoding=self.buckets.summary(),
             warnings=[*_warnings(self.request, self.table, self.buckets), *measured.verdict.cautions],
-            meanings={self.table.sensitive[0].name: self._sensitive_columns()},
+            meanings={sensitive: {sensitive: DEALT_OUT} if self.buckets.joined else {}},
             group=self.buckets.name,
-        )
-
-    def _sensitive_columns(self) -> dict[str, str]:
-        """What stands in the table of the sensitive attribute; with two files, nothing does."""
-        return (
-            {self.table.sensitive[0].name: "a value of the row's group, dealt out at random"}
-            if self.buckets.joined
-            else {}
         )
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Codes, Ints, concatenated_ranges, mixed_radix, run_starts
+from anonymize.classes import Codes, Ints, concatenated_ranges, mixed_radix, summed_by_key
 from anonymize.randomization import kronecker
 from anonymize.randomization.kronecker import Floats
 
@@ -78,10 +78,7 @@ class Subjects:
         guesses = self.everybody(np.bincount(values, weights, self.size).astype(np.float64))
         if not len(groups):
             return guesses
-        keys = groups * self.size + values
-        order = np.argsort(keys, kind="stable")
-        first = run_starts(keys[order])
-        totals, pairs = np.add.reduceat(weights[order], first), keys[order][first]
+        pairs, totals = summed_by_key(groups * self.size + values, weights)
         owners, held = pairs // self.size, pairs % self.size
         rank = np.lexsort((-held, np.round(totals, 9), owners))
         last = rank[np.append(np.flatnonzero(np.diff(owners[rank])), len(rank) - 1)]

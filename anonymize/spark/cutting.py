@@ -19,7 +19,7 @@ from anonymize.algorithms.cuts import RULES, CutRule
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.algorithms.splitting.histograms import UpperStep
 from anonymize.algorithms.splitting.parts import CodedRows
-from anonymize.classes import Bools, Ints, Runs, run_starts
+from anonymize.classes import Bools, Ints, Runs, summed_by_key
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
 from anonymize.spark.engine import DataFrame, Tables, collected, mapped
 from anonymize.spark.learned import Learned
@@ -161,21 +161,13 @@ def labels_of(learned: Learned, steps: Iterable[UpperStep], rows: pa.Table) -> C
 def _count(
     learned: Learned, steps: Sequence[UpperStep], classes: Ints, cells: CountedCells, tables: Tables
 ) -> Iterator[pl.DataFrame]:
-    """The counts of one partition of the rows: `cell`, `n`."""
+    """The counts of one partition of the rows: `cell`, `n`. Summed by a sort, as the cells of a chunk ascend: to group
+    them takes several times as long."""
     numbers, counts = [], []
     for rows in tables:
         for place, runs in enumerate(labels_of(learned, steps, rows).counts(classes, cells.columns)):
             numbers.append(cells.numbers(place, runs))
             counts.append(runs.counts)
     if numbers:
-        own, sums = _summed(np.concatenate(numbers), np.concatenate(counts))
+        own, sums = summed_by_key(np.concatenate(numbers), np.concatenate(counts))
         yield pl.DataFrame({"cell": own, "n": sums})
-
-
-def _summed(cells: Ints, counts: Ints) -> tuple[Ints, Ints]:
-    """The different cells, and the sum of the counts of each. A sort, as cells come in runs that ascend: to group them
-    takes several times as long."""
-    order = np.argsort(cells, kind="stable")
-    cells, counts = cells[order], counts[order]
-    first = run_starts(cells)
-    return cells[first], np.add.reduceat(counts, first) if len(first) else counts

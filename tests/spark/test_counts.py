@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from anonymize.classes import summed_by_key
 from anonymize.spark.counts import COUNT, NAME, VALUE, CountedRows
-from anonymize.spark.cutting import _summed
 from anonymize.spark.engine import collected
 
 ROWS = pl.DataFrame(
@@ -50,7 +50,7 @@ def test_marginals_are_those_of_texts_that_are_kept(counts: CountedRows) -> None
 
 
 def test_counts_of_equal_cells_are_summed() -> None:
-    cells, counts = _summed(np.array([3, 5, 9, 1, 3, 9, 3]), np.array([1, 2, 3, 4, 5, 6, 7]))
+    cells, counts = summed_by_key(np.array([3, 5, 9, 1, 3, 9, 3]), np.array([1, 2, 3, 4, 5, 6, 7]))
     assert (cells.tolist(), counts.tolist()) == ([1, 3, 5, 9], [4, 13, 2, 9])
     none = np.zeros(0, np.int64)
-    assert [each.tolist() for each in _summed(none, none)] == [[], []]
+    assert [each.tolist() for each in summed_by_key(none, none)] == [[], []]
