@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
 from anonymize.algorithms.refining.measure import Places, Singles
-from anonymize.algorithms.refining.partners import fresh_after, partners
+from anonymize.algorithms.refining.partners import CARE, Effort, partners
 from anonymize.algorithms.refining.resources import Resources
 from anonymize.classes import Bools, Ints, concatenated_ranges
 
@@ -42,7 +42,14 @@ NOISE = (8, 1 << 20)
 a sweep weighs, and so many at most."""
 
 
-def exchange(block: Block, labels: Ints, sweeps: int, heat: tuple[float, float], resources: Resources) -> Ints:
+def exchange(
+    block: Block,
+    labels: Ints,
+    sweeps: int,
+    heat: tuple[float, float],
+    resources: Resources,
+    effort: Effort = CARE,
+) -> Ints:
     """(rows,) labels after some sweeps, or as many as there is time for; the NCP may be higher than before.
 
     `heat`: the temperature of the first and of the last sweep but one, in shares of the median penalty of a row; of
@@ -56,12 +63,12 @@ def exchange(block: Block, labels: Ints, sweeps: int, heat: tuple[float, float],
     unit = float(np.median(classes.cost[used]))
     weighed = len(used) * (min(int(classes.sizes[used].max()), WEIGHED) + 1) ** 2 // 2
     noise = resources.rng.gumbel(size=min(NOISE[0] * weighed, NOISE[1])).astype(np.float32)
-    near, fresh = np.empty((0, 0), np.int64), fresh_after(len(used), free)
+    near, fresh = np.empty((0, 0), np.int64), effort.fresh_after(len(used), free)
     for sweep in range(sweeps):
         if resources.deadline.passed:
             break
         if sweep % fresh == 0:
-            near = partners(block.measure, *state.boxes(), state.sizes, free)
+            near = partners(block.measure, *state.boxes(), state.sizes, free, effort)
         pairs = _matched(near, resources.rng)
         share = sweep / max(sweeps - 2, 1)
         temperature = 0.0 if sweep + 1 >= sweeps else unit * heat[0] * (heat[1] / heat[0]) ** share

@@ -19,7 +19,7 @@ class Refinable:
     )
     sweeps: int = option(
         0,
-        "Sweeps of exchanges, after the passes; 0: by the rows, at most 200, and 40 above 2,500,000 rows.",
+        "Sweeps of exchanges, after the passes; 0: by the rows, at most 200, and 40 above 5,000,000 rows.",
         minimum=0,
         only_with={"refine": (True,)},
     )

@@ -6,31 +6,45 @@ and under models beyond a size, which refuse most of the best changes, so that i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from anonymize.algorithms.refining.measure import BoxMeasure, Places, Singles
 from anonymize.classes import Ints
 
-NEAR = 16
-"""Partners of a class."""
 ALL = 1 << 12
 """Up to so many classes, every union of two is weighed; what that takes grows with their square."""
-NEAREST = 40
-"""With more, so many unions are weighed for each class: those with the classes nearest to it."""
-FRESH = (10, 25)
-"""Sweeps after which partners are worked out again, and where that takes as long as some of them."""
 LONG = 1 << 10
-"""So it does from so many classes on, up to where not all unions are weighed."""
+"""From so many classes on, up to where not all unions are weighed, to find partners takes as long as some sweeps."""
 CELLS = 1 << 18
 """Unions that are weighed at once."""
 
 
-def fresh_after(classes: int, free: bool) -> int:
-    """Sweeps after which partners are worked out again; `free`: see `partners`."""
-    return FRESH[1] if free and LONG < classes <= ALL else FRESH[0]
+@dataclass(frozen=True)
+class Effort:
+    """How much work partners are. `near`: of a class; `nearest`: with more classes than `ALL`, unions that are weighed
+    for each, those with the classes nearest to it; `fresh`: sweeps after which partners are found again, and where that
+    takes long."""
+
+    near: int
+    nearest: int
+    fresh: tuple[int, int]
+
+    def fresh_after(self, classes: int, free: bool) -> int:
+        """Sweeps after which partners are found again; `free`: see `partners`."""
+        return self.fresh[free and LONG < classes <= ALL]
 
 
-def partners(measure: BoxMeasure, low: list[Places], high: list[Places], sizes: Ints, free: bool) -> Ints:
+CARE = Effort(near=16, nearest=40, fresh=(10, 25))
+HASTE = Effort(near=12, nearest=24, fresh=(25, 25))
+"""Of a large table, where time goes into more sweeps instead (a million rows, 200 sweeps: 57 s of the processor and not
+73, for the same loss)."""
+
+
+def partners(
+    measure: BoxMeasure, low: list[Places], high: list[Places], sizes: Ints, free: bool, effort: Effort = CARE
+) -> Ints:
     """(classes, partners) for each class others whose union with it raises the NCP least, that first.
 
     `low`, `high`: the ends of all classes, (classes,) on each axis. `free`: whether size is all that classes have to
@@ -41,12 +55,16 @@ def partners(measure: BoxMeasure, low: list[Places], high: list[Places], sizes: 
         step = max(CELLS // classes, 1)
         parts = [np.arange(begin, min(begin + step, classes)) for begin in range(0, classes, step)]
         everyone = np.arange(classes)[None]
-        return np.concatenate([_least(measure, low, high, sizes, some, everyone) for some in parts])
-    return _least(measure, low, high, sizes, np.arange(classes), _nearest(measure, low, high))
+        return np.concatenate([_least(measure, low, high, sizes, some, everyone, effort.near) for some in parts])
+    nearest = _nearest(measure, low, high, effort.nearest)
+    return _least(measure, low, high, sizes, np.arange(classes), nearest, effort.near)
 
 
-def _least(measure: BoxMeasure, low: list[Places], high: list[Places], sizes: Ints, some: Ints, others: Ints) -> Ints:
-    """(some, partners) the best of `others` (some or 1, n) for each of some classes; equal ones as they come."""
+def _least(
+    measure: BoxMeasure, low: list[Places], high: list[Places], sizes: Ints, some: Ints, others: Ints, most: int
+) -> Ints:
+    """(some, partners) the best of `others` (some or 1, n), at most so many, for each of some classes; equal ones as
+    they come."""
     lost = measure.cost(low, high) * sizes
     wide = (
         [np.minimum(end[some, None], end[others]) for end in low],
@@ -55,14 +73,14 @@ def _least(measure: BoxMeasure, low: list[Places], high: list[Places], sizes: In
     rise: Singles = measure.cost(*wide) * (sizes[some, None] + sizes[others]).astype(np.float32)
     rise -= lost[others].astype(np.float32)
     rise[others == some[:, None]] = np.inf
-    kept = min(NEAR, rise.shape[1] - (others.shape[0] == 1))
+    kept = min(most, rise.shape[1] - (others.shape[0] == 1))
     near = np.argpartition(rise, kept - 1, axis=1)[:, :kept]
     by_rise = np.argsort(np.take_along_axis(rise, near, 1), axis=1, kind="stable")
     return np.take_along_axis(np.broadcast_to(others, rise.shape), np.take_along_axis(near, by_rise, 1), 1)
 
 
-def _nearest(measure: BoxMeasure, low: list[Places], high: list[Places]) -> Ints:
-    """(classes, nearest) the others whose boxes have their middles nearest.
+def _nearest(measure: BoxMeasure, low: list[Places], high: list[Places], most: int) -> Ints:
+    """(classes, nearest) the others, at most so many, whose boxes have their middles nearest.
 
     Axes become lines: on a hierarchy, from leaf to leaf it is as far as the lowest node above both costs.
     """
@@ -70,4 +88,4 @@ def _nearest(measure: BoxMeasure, low: list[Places], high: list[Places]) -> Ints
 
     lines = [axis.line(left) + axis.line(right) for axis, left, right in zip(measure.axes, low, high, strict=True)]
     centres = np.stack(lines, axis=1) / 2
-    return np.asarray(cKDTree(centres).query(centres, min(NEAREST + 1, len(centres)))[1][:, 1:], np.int64)
+    return np.asarray(cKDTree(centres).query(centres, min(most + 1, len(centres)))[1][:, 1:], np.int64)

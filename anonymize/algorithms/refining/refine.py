@@ -38,6 +38,7 @@ from anonymize.algorithms.refining.exchanges import exchange
 from anonymize.algorithms.refining.measure import BoxMeasure
 from anonymize.algorithms.refining.missing import axes_of
 from anonymize.algorithms.refining.options import Refinable
+from anonymize.algorithms.refining.partners import CARE, HASTE
 from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours
 from anonymize.algorithms.refining.recarve import recarved
 from anonymize.algorithms.refining.regroup import regroup
@@ -71,7 +72,7 @@ EXCHANGES = (16, 40, 200)
 """Sweeps of exchanges by default: of the smallest tables, of large ones, and the most there are."""
 A_SWEEP = 50
 """One more for so many rows, of small tables."""
-EXCHANGED = 100_000_000
+EXCHANGED = 200_000_000
 """Sweeps of large tables: so many that about this many rows are gone through in total."""
 CYCLES = 4
 """How many times passes and exchanges take turns, where there are passes for that."""
@@ -243,9 +244,10 @@ class Refinement:
 
     def _swept(self, sweeps: int, heat: tuple[float, float]) -> Step:
         """What sweeps of exchanges do with a block."""
+        effort = CARE if self.codes.shape[1] <= blocks_of.ROWS else HASTE
 
         def step(rows: Ints, labels: Ints, resources: Resources) -> Ints:
-            return exchange(self._block(rows), labels, sweeps, heat, resources)
+            return exchange(self._block(rows), labels, sweeps, heat, resources, effort)
 
         return step
 

@@ -15,7 +15,9 @@ from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.refining import blocks
+from anonymize.algorithms.refining import refine as module
 from anonymize.algorithms.refining.options import Refinable
+from anonymize.algorithms.refining.partners import CARE, HASTE, Effort
 from anonymize.algorithms.refining.refine import refined
 from anonymize.classes import Partition
 from anonymize.errors import InfeasibleError
@@ -116,6 +118,18 @@ def test_threads_do_not_show(monkeypatch: pytest.MonkeyPatch, rows: int) -> None
     assert np.array_equal(found[0].partition.starts, found[1].partition.starts)
     assert found[0].refinement == found[1].refinement
     assert lost(table, found[0]) < 0.6 * lost(table, start)
+
+
+@pytest.mark.parametrize(("rows", "effort"), [(1 << 16, CARE), (128, HASTE)])
+def test_partners_are_less_work_where_there_are_several_blocks(
+    monkeypatch: pytest.MonkeyPatch, rows: int, effort: Effort
+) -> None:
+    asked = []
+    monkeypatch.setattr(blocks, "ROWS", rows)
+    monkeypatch.setattr(module, "exchange", lambda block, labels, *given: (asked.append(given[-1]), labels)[1])
+    table, start = spread(), random_regions(spread(), 5, np.random.default_rng(2))
+    refined(table, (k_anonymity(5),), start, Refinable(passes=1), Context(seed=4))
+    assert set(asked) == {effort}
 
 
 def test_another_seed_finds_others() -> None:
