@@ -36,6 +36,8 @@ FAILS = 3
 """A class in which so many draws found nothing is carved no further."""
 CELLS = 1 << 21
 """Cells of (boxes x rows) that are worked on at once."""
+NEAR_CELLS = 1 << 18
+"""Of these, cells that are compared at once."""
 
 
 def carve(block: Block, types: RowTypes, among: Ints, labels: Ints, rng: np.random.Generator) -> Ints:
@@ -90,7 +92,7 @@ def _taken(block: Block, types: RowTypes, rows: Ints, sizes: Ints, rng: np.rando
 class _Drawn:
     """Boxes drawn of some classes.
 
-    `rows`, `there` (classes, width): the rows of each class, and which cells hold one. `inside` (classes, boxes, width)
+    `rows`, `there` (classes, width): the rows of each class, and which cells hold one. `inside` (classes, width, boxes)
     rows in each box, `held` (classes, boxes, types) how many of each type. `saved` (classes, boxes): what each of them
     would lose less in the box than in its class.
     """
@@ -104,24 +106,24 @@ class _Drawn:
     @classmethod
     def of(cls, block: Block, types: RowTypes, rows: Ints, there: Bools, rng: np.random.Generator) -> _Drawn:
         """Boxes around random rows. Padding repeats the class's first row, and is never inside."""
-        places = block.measure.places_of(rows)
         boxes = boxes_of(types)
         middle = (rng.random((len(rows), boxes)) * there.sum(axis=1)[:, None]).astype(np.int64)
-        inside = np.repeat(there[:, None, :], boxes, axis=1)
+        middle += np.arange(len(rows))[:, None] * rows.shape[1]
         ends: tuple[list[Places], list[Places]] = ([], [])
         wholes: tuple[list[Places], list[Places]] = ([], [])
-        for axis, own in zip(block.measure.axes, places, strict=True):
+        compared = []
+        for axis, own in zip(block.measure.axes, block.measure.places_of(rows), strict=True):
             low, high = own.min(axis=1), own.max(axis=1)
-            left, right = axis.around(np.take_along_axis(own, middle, 1), low[:, None], high[:, None], rng)
-            place, first, last = _narrow(own, left, right)
-            inside &= (place[:, None, :] >= first[..., None]) & (place[:, None, :] <= last[..., None])
+            left, right = axis.around(own.take(middle), low[:, None], high[:, None], rng)
+            compared.append(_narrow(own, left, right))
             for both, new in ((wholes, (low, high)), (ends, (left, right))):
                 both[0].append(new[0])
                 both[1].append(new[1])
+        inside = _inside(there, compared, boxes)
         kinds = types.of[rows][..., None] == np.arange(types.count)
-        held = np.rint(inside.astype(np.float32) @ kinds.astype(np.float32)).astype(np.int64)
+        held = np.rint(np.swapaxes(kinds, 1, 2).astype(np.float32) @ inside.astype(np.float32)).astype(np.int64)
         saved = block.measure.cost(*wholes)[:, None] - block.measure.cost(*ends)
-        return cls(rows, there, inside, held, saved)
+        return cls(rows, there, inside, np.ascontiguousarray(np.swapaxes(held, 1, 2)), saved)
 
     def best(self, types: RowTypes, rng: np.random.Generator) -> Bools:
         """(classes, width) the rows that are carved; none of a class where no box will do.
@@ -166,7 +168,7 @@ class _Drawn:
         """(classes, width) rows of a box (classes,), drawn at random: as many of each type as `wanted` (classes, types)
         says."""
         each = np.arange(len(box))
-        inside = self.inside[each, box]
+        inside = self.inside[each, :, box]
         kind = np.where(inside, types.of[self.rows], types.count)
         order = np.argsort(kind + rng.random(kind.shape), axis=1)
         arranged = np.take_along_axis(kind, order, 1)
@@ -177,6 +179,22 @@ class _Drawn:
         taken = np.zeros(kind.shape, np.bool_)
         np.put_along_axis(taken, order, rank < np.take_along_axis(most, arranged, 1), 1)
         return taken
+
+
+def _inside(there: Bools, axes: list[list[Places]], boxes: int) -> Bools:
+    """(classes, width, boxes) which rows lie in which boxes, given of each axis the places of rows (classes, width),
+    and the first and the last place in each box (classes, boxes). Some classes at a time, so that what is compared
+    stays near the processor; and boxes are the last axis, as most classes have fewer rows than boxes."""
+    inside = np.repeat(there[..., None], boxes, axis=2)
+    step = max(NEAR_CELLS // max(there.shape[1] * boxes, 1), 1)
+    for begin in range(0, len(there), step):
+        some = slice(begin, begin + step)
+        part = inside[some]
+        compared = np.empty_like(part)
+        for place, first, last in axes:
+            part &= np.greater_equal(place[some, :, None], first[some, None], out=compared)
+            part &= np.less_equal(place[some, :, None], last[some, None], out=compared)
+    return inside
 
 
 def _narrow(*places: Places) -> list[Places]:

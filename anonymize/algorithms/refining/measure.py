@@ -128,8 +128,10 @@ class LeavesAxis(ABC):
 
     def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
         """The node above the leaf at a level drawn at random."""
-        level = rng.integers(0, len(self.first), places.shape)
-        return np.maximum(self.first[level, places], low), np.minimum(self.last[level, places], high)
+        cells = rng.integers(0, len(self.first), places.shape)
+        cells *= self.first.shape[1]
+        cells += places
+        return np.maximum(self.first.take(cells), low), np.minimum(self.last.take(cells), high)
 
 
 @dataclass(frozen=True)

@@ -55,16 +55,16 @@ def partners(block: Block, classes: BlockClasses, size: int, rng: np.random.Gene
     close = _close(block, classes, drawn)
     step = max(CELLS // close.shape[1], 1)
     parts = [slice(begin, begin + step) for begin in range(0, len(drawn), step)]
-    near = [_nearest(block, classes, drawn[part], close[part], rng) for part in parts]
+    near = [_nearest(block, classes, drawn[part], close if len(close) == 1 else close[part], rng) for part in parts]
     first = classes.order[classes.starts[:-1]]
     return PoolNeighbours(first[drawn], first[np.concatenate(near)])
 
 
 def _close(block: Block, classes: BlockClasses, drawn: Ints) -> Ints:
-    """(drawn, close) the classes that are weighed for each that is drawn: all, or, of many, those whose boxes have
+    """(drawn or 1, close) the classes that are weighed for each that is drawn: all, or, of many, those whose boxes have
     their middles nearest. Others lose more in a union, but where a hierarchy makes far apart cost no more than near."""
     if classes.count <= CLOSE * NEAR:
-        return np.broadcast_to(np.arange(classes.count), (len(drawn), classes.count))
+        return np.arange(classes.count)[None]
     from scipy.spatial import cKDTree  # takes half a second, which no release without refinement should wait for
 
     ends = zip(block.measure.axes, classes.low, classes.high, strict=True)
@@ -73,8 +73,8 @@ def _close(block: Block, classes: BlockClasses, drawn: Ints) -> Ints:
 
 
 def _nearest(block: Block, classes: BlockClasses, drawn: Ints, close: Ints, rng: np.random.Generator) -> Ints:
-    """(drawn, near) those of the classes (drawn, close) whose union with each that is drawn raises the NCP least; its
-    own may be among them."""
+    """(drawn, near) those of the classes (drawn or 1, close) whose union with each that is drawn raises the NCP least;
+    its own may be among them."""
     low = [np.minimum(end[drawn, None], end[close]) for end in classes.low]
     high = [np.maximum(end[drawn, None], end[close]) for end in classes.high]
     rise = block.measure.cost(low, high) * (classes.sizes[drawn, None] + classes.sizes[close]) - classes.ncp[close]
@@ -83,7 +83,7 @@ def _nearest(block: Block, classes: BlockClasses, drawn: Ints, close: Ints, rng:
     kept = min(NEAR, close.shape[1])
     near = np.argpartition(rise, kept - 1, axis=1)[:, :kept]
     near = np.take_along_axis(near, np.argsort(np.take_along_axis(rise, near, 1), axis=1, kind="stable"), 1)
-    return np.take_along_axis(close, near, 1)
+    return np.take_along_axis(np.broadcast_to(close, rise.shape), near, 1)
 
 
 def recarve(

@@ -4,6 +4,7 @@ optimum is known."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.refining import blocks
 from anonymize.algorithms.refining import refine as module
+from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.partners import CARE, HASTE, Effort
 from anonymize.algorithms.refining.refine import refined
@@ -124,12 +126,17 @@ def test_threads_do_not_show(monkeypatch: pytest.MonkeyPatch, rows: int) -> None
 def test_partners_are_less_work_where_there_are_several_blocks(
     monkeypatch: pytest.MonkeyPatch, rows: int, effort: Effort
 ) -> None:
-    asked = []
+    asked = set[Effort]()
+
+    def exchange(block: Block, labels: np.ndarray, *given: Any) -> np.ndarray:
+        asked.add(given[-1])
+        return labels
+
     monkeypatch.setattr(blocks, "ROWS", rows)
-    monkeypatch.setattr(module, "exchange", lambda block, labels, *given: (asked.append(given[-1]), labels)[1])
+    monkeypatch.setattr(module, "exchange", exchange)
     table, start = spread(), random_regions(spread(), 5, np.random.default_rng(2))
     refined(table, (k_anonymity(5),), start, Refinable(passes=1), Context(seed=4))
-    assert set(asked) == {effort}
+    assert asked == {effort}
 
 
 def test_another_seed_finds_others() -> None:
