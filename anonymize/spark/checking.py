@@ -19,6 +19,7 @@ from anonymize.report.passing import PASSING
 from anonymize.spark.counts import CountedRows
 from anonymize.spark.engine import DataFrame, collected, named_by_place, places_of, polars_schema
 from anonymize.spark.measured import measured, passing
+from anonymize.spark.settings import with_settings
 from anonymize.spec import Spec, resolve
 from anonymize.table.roles import unclassified
 from anonymize.verify import Check, Verdict
@@ -48,6 +49,7 @@ class EngineAudit:
         return Checked(self.report, self.facts.findings())
 
 
+@with_settings
 def audit_on_engine(df: DataFrame, spec: Spec, threshold: float, name: str = DATAFRAME) -> EngineAudit:
     """The DataFrame, measured; `name`: what the report calls it. Raises UsageError for what an engine does not measure,
     DataError for a DataFrame without rows, that lacks a column, or has one without a role."""

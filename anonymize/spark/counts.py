@@ -38,10 +38,8 @@ class CountedRows:
         return self.kept.groupBy(*names).agg({COUNT: "sum"}).toDF(*names, COUNT)
 
     def below(self, names: Sequence[str]) -> DataFrame:
-        """How many rows (`COUNT`) have each `VALUE` of some columns of one type, with the `NAME` of the column: in one
-        plan, as every job of an engine costs what it takes to begin one."""
-        each = [self.of([name]).selectExpr(f"'{name}' as {NAME}", f"{name} as {VALUE}", COUNT) for name in names]
-        return reduce(lambda above, below: above.union(below), each)
+        """How many rows (`COUNT`) have each `VALUE` of some columns of one type; see `below`."""
+        return below({name: self.of([name]) for name in names})
 
     @cached_property
     def marginals(self) -> Mapping[str, pl.DataFrame]:
@@ -52,3 +50,10 @@ class CountedRows:
             return {}
         together = collected(self.below(names)).sort(VALUE, nulls_last=True)
         return {name: together.filter(pl.col(NAME) == name).select(VALUE, COUNT) for name in names}
+
+
+def below(counted: Mapping[str, DataFrame]) -> DataFrame:
+    """How many rows (`COUNT`) have each `VALUE` of some columns of one type, with the `NAME` of the column: in one
+    plan, as every job of an engine costs what it takes to begin one. `counted`: each column with its `COUNT`."""
+    each = [own.selectExpr(f"'{name}' as {NAME}", f"{name} as {VALUE}", COUNT) for name, own in counted.items()]
+    return reduce(lambda above, below: above.union(below), each)

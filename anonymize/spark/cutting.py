@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -23,9 +22,6 @@ from anonymize.classes import Bools, Ints, Runs, summed_by_key
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
 from anonymize.spark.engine import DataFrame, Tables, collected, mapped
 from anonymize.spark.learned import Learned
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -113,8 +109,8 @@ class EngineRows:
         """How many rows of each class have each code, for some columns."""
         cells = CountedCells.of(columns, len(classes), self.learned.sizes)
         work = partial(_count, self.learned.without_codes(), tuple(steps), classes, cells)
-        rows = self.df.select(*self.learned.columns)
-        counts = collected(mapped(rows, work, {"cell": "long", "n": "long"}).groupBy("cell").agg({"n": "sum"}))
+        own = mapped(self.learned.keyed(self.df), work, {"cell": "long", "n": "long"})
+        counts = collected(own.groupBy("cell").agg({"n": "sum"}))
         counts = counts.sort("cell")
         return cells.runs(counts["cell"].to_numpy(), counts["sum(n)"].to_numpy().astype(np.int64))
 
@@ -149,10 +145,9 @@ class CountedCells:
         return tuple(runs)
 
 
-def labels_of(learned: Learned, steps: Iterable[UpperStep], rows: pa.Table) -> CodedRows:
-    """Some rows by their codes, with the class that cuts put each into."""
-    codes = tuple(book.codes(rows) for book in learned.books)
-    source = CodedRows(codes, learned.sizes)
+def labels_of(learned: Learned, steps: Iterable[UpperStep], keys: Sequence[Ints]) -> CodedRows:
+    """Some rows by their codes, with the class that cuts put each into. `keys`: see `Learned.codes`."""
+    source = CodedRows(learned.codes(keys), learned.sizes)
     for step in steps:
         source.apply(step)
     return source
@@ -165,7 +160,8 @@ def _count(
     them takes several times as long."""
     numbers, counts = [], []
     for rows in tables:
-        for place, runs in enumerate(labels_of(learned, steps, rows).counts(classes, cells.columns)):
+        keys = [rows[name].to_numpy() for name in learned.keys]
+        for place, runs in enumerate(labels_of(learned, steps, keys).counts(classes, cells.columns)):
             numbers.append(cells.numbers(place, runs))
             counts.append(runs.counts)
     if numbers:

@@ -15,8 +15,9 @@ import polars as pl
 
 from anonymize.classes import Codes
 from anonymize.errors import DataError, Problem
+from anonymize.spark.codes import CodeBook
 from anonymize.spark.engine import DataFrame, Tables, collected, mapped
-from anonymize.spark.learned import CodeBook, Learned
+from anonymize.spark.learned import Learned
 from anonymize.table import Table
 
 MOST_COMBINATIONS = 2_000_000
@@ -57,7 +58,7 @@ def _combinations(
     names = [f"b{place}" for place in columns]
     work = partial(_count, [(learned.books[place], taken_as.get(place)) for place in columns], names)
     counted = (
-        mapped(rows.select(*learned.columns), work, {**dict.fromkeys(names, "int"), ROWS: "long"})
+        mapped(learned.keyed(rows), work, {**dict.fromkeys(names, "int"), ROWS: "long"})
         .groupBy(*names)
         .agg({ROWS: "sum"})
     )
@@ -80,8 +81,9 @@ def _count(
     """The combinations of one partition of the rows."""
     counted = []
     for rows in tables:
-        own = (book.codes(rows) if taken is None else taken[book.codes(rows)] for book, taken in books)
-        codes = pl.DataFrame([pl.Series(name, each) for name, each in zip(names, own, strict=True)])
-        counted.append(codes.group_by(names).agg(pl.len().cast(pl.Int64).alias(ROWS)))
+        known = ((book.codes(rows[book.name].to_numpy()), taken) for book, taken in books)
+        own = (codes if taken is None else taken[codes] for codes, taken in known)
+        frame = pl.DataFrame([pl.Series(name, each) for name, each in zip(names, own, strict=True)])
+        counted.append(frame.group_by(names).agg(pl.len().cast(pl.Int64).alias(ROWS)))
     if counted:
         yield pl.concat(counted).group_by(names).agg(pl.col(ROWS).sum()).select(*names, ROWS)

@@ -20,9 +20,10 @@ from anonymize.classes import Codes
 from anonymize.privacy import Requirement
 from anonymize.randomization.draw import distorted, system_bits
 from anonymize.randomized import Distorted, Randomized
+from anonymize.spark.codes import CodeBook
 from anonymize.spark.distinct import distinct_rows
 from anonymize.spark.engine import DataFrame, chunks, struct
-from anonymize.spark.learned import CodeBook, Learned
+from anonymize.spark.learned import Learned
 from anonymize.table import Attribute
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def drawn_rows(df: DataFrame, columns: Sequence[DrawnColumn], released: Sequence
         shape = shape.add(place, "string") if place in changed else shape.add(fields[place])
     for number in range(len(columns)):
         shape = shape.add(f"o{number}", "integer")
-    return df.mapInArrow(partial(_draw, tuple(columns), tuple(released)), shape)
+    keys = dict.fromkeys(column.book.expression for column in columns)
+    return df.selectExpr(*released, *keys).mapInArrow(partial(_draw, tuple(columns), tuple(released)), shape)
 
 
 def _draw(
@@ -108,7 +110,7 @@ def _draw(
         made = {place: rows[place] for place in released}
         originals = {}
         for number, column in enumerate(columns):
-            original = column.of_code[column.book.codes(rows)]
+            original = column.of_code[column.book.codes(rows[column.book.name].to_numpy())]
             originals[f"o{number}"] = pa.array(original.astype(np.int32))
             texts = column.drawn(original)
             if texts is not None:

@@ -29,6 +29,8 @@ PIECE_ROWS = 1 << 18
 NO_TEXT = "\uffff"
 """What a null is hashed as: no character of Unicode. A text that is just this counts as a null."""
 CHANCE = "chance"
+WHOLE = frozenset({"tinyint", "smallint", "int", "bigint"})
+"""The types of whole numbers, as `DataFrame.dtypes` has them."""
 
 
 def require() -> None:

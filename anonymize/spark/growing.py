@@ -1,7 +1,8 @@
 """The parts of a DataFrame, each grown by a worker as one machine grows a table, and released there.
 
-Rows are scattered by part, each with its codes in place of its quasi-identifiers, and with what passes through. A class
-that is too large for a worker and is cut no further comes in pieces: what it shows is known from its counts.
+Rows are scattered by part, with the keys of their quasi-identifiers in place of these, and with what passes through,
+which stays in the engine. A class that is too large for a worker and is cut no further comes in pieces: what it shows
+is known from its counts.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,26 +21,27 @@ from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.algorithms.splitting.histograms import UpperStep
 from anonymize.algorithms.splitting.upper import UpperClasses
-from anonymize.classes import Codes, Integers, Ints, Partition, Runs
+from anonymize.classes import Codes, Ints, Partition, Runs
 from anonymize.judging import Judge
 from anonymize.recoding import Regions, Released, render
 from anonymize.recoding.appearance import Appearance
 from anonymize.recoding.regions import region_appearance
 from anonymize.recoding.window import Tails, Window
-from anonymize.rows import ReleasedRows
+from anonymize.spark.beside import Columns, beside
+from anonymize.spark.columns import EngineColumns, ReleasedTexts
 from anonymize.spark.cutting import Demands, labels_of
-from anonymize.spark.engine import DataFrame, chunks, grouped, struct
+from anonymize.spark.engine import DataFrame
 from anonymize.spark.learned import Learned
-from anonymize.spark.local import HASH, PartSearch, hashed, in_order_of
-from anonymize.spec import Output, Role
-from anonymize.spec.columns import WITHHELD
+from anonymize.spark.local import ORDER, PartSearch, order_keys
+from anonymize.spec import Output
 from anonymize.table import Table
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-PART, PIECE = "part", "piece"
+LOT = "lot"
 """What rows are scattered by: their part, and the piece of it where it is one class."""
+MOST_PIECES = 1 << 24
+"""Pieces of a part."""
+SPREAD = 4
+"""Partitions for each lot: lots come to partitions by a hash, and few are to share one."""
 
 
 @dataclass(frozen=True)
@@ -67,32 +69,6 @@ class PartRegions(Regions):
 
 
 @dataclass(frozen=True)
-class EngineColumns:
-    """The columns of a DataFrame: their `names` in order, the `roles` of these. Where rows have been scattered, codes
-    of the quasi-identifiers are `q0`, ..., those of sensitive attributes `s0`, ..."""
-
-    names: tuple[str, ...]
-    roles: Mapping[str, Role]
-
-    @property
-    def passing(self) -> list[int]:
-        """The places of the columns that are released as they are."""
-        withheld = {*WITHHELD, "quasi-identifier"}
-        return [place for place, name in enumerate(self.names) if self.roles[name] not in withheld]
-
-    @property
-    def released(self) -> list[int]:
-        """The places of the columns of a release; a quasi-identifier stays one column."""
-        return [place for place, name in enumerate(self.names) if self.roles[name] not in WITHHELD]
-
-    @property
-    def groups(self) -> tuple[list[str], list[str]]:
-        """The columns of a release by their places: the quasi-identifiers, and what passes through."""
-        passing = set(self.passing)
-        return [f"c{place}" for place in self.released if place not in passing], [f"c{place}" for place in self.passing]
-
-
-@dataclass(frozen=True)
 class Plan:
     """What a worker knows. `parts`: those that rows are scattered by; `steps`: the cuts that lead to them; `boxes`: of
     the parts that are one class, the codes that occur in each attribute. `local`: the search of every part by itself;
@@ -109,16 +85,28 @@ class Plan:
     local: PartSearch | None = None
 
     @property
-    def codes(self) -> list[str]:
-        """The columns of the codes, where rows have been scattered."""
-        names = [f"q{place}" for place in range(len(self.learned.attributes))]
-        return names + [f"s{place}" for place in range(len(self.learned.sensitive))]
+    def orders(self) -> tuple[str, ...]:
+        """The columns that put the rows of a part in order, where a search depends on that."""
+        return () if self.local is None else ORDER
 
     @property
-    def beside(self) -> list[str]:
-        """The columns that come with them as they are."""
-        passing = [f"c{place}" for place in self.layout.passing]
-        return passing if self.local is None else [HASH, *passing]
+    def pieces(self) -> dict[int, int]:
+        """How many pieces each part comes in that is one class."""
+        sizes = zip(self.parts.numbers.tolist(), self.parts.sizes.tolist(), strict=True)
+        return {number: -(-size // self.piece_rows) for number, size in sizes if number in self.boxes}
+
+    @property
+    def lots(self) -> int:
+        """How many parts there are, or pieces of these."""
+        return len(self.parts.numbers) - len(self.boxes) + sum(self.pieces.values())
+
+    def lots_of(self, labels: Ints, done: int) -> Ints:
+        """(rows,) the lot that each of some rows is in, by the class that is its part. `done`: rows of the partition
+        before these. Rows of a class that comes in pieces take turns."""
+        piece = np.zeros(len(labels), np.int64)
+        for number, count in self.pieces.items():
+            piece[labels == number] = (done + np.flatnonzero(labels == number)) % count
+        return np.asarray(labels * MOST_PIECES + piece)
 
 
 def boxes_of(parts: Ints, runs: Sequence[Runs]) -> dict[int, list[Ints]]:
@@ -137,88 +125,70 @@ def as_one_class(plan: Plan) -> Plan:
 
 def released_rows(df: DataFrame, plan: Plan) -> DataFrame:
     """The rows of the release, of any order, their columns by their places. `df`: see `engine`."""
-    released = released_schema(df, plan.layout)
-    if plan.local is not None:
-        df = hashed(df, [f"c{place}" for place in plan.layout.released])
-    fields = {field.name: field for field in df.schema.fields}
-    scattered = struct({PART: "long", PIECE: "long", **dict.fromkeys(plan.codes, "int")})
-    for name in plan.beside:
-        scattered = scattered.add(fields[name])
-    rows = df.mapInArrow(partial(_scatter, plan), scattered)
-    return grouped(rows, (PART, PIECE), partial(_release, plan), released)
-
-
-def released_schema(df: DataFrame, layout: EngineColumns) -> Any:
-    """The type of the rows of a release, whose generalized columns are texts."""
-    fields, released = {field.name: field for field in df.schema.fields}, struct({})
-    for place in layout.released:
-        quasi = layout.roles[layout.names[place]] == "quasi-identifier"
-        released = released.add(f"c{place}", "string") if quasi else released.add(fields[f"c{place}"])
-    return released
-
-
-def _scatter(plan: Plan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of a partition with their codes, and the part that each is in."""
-    import pyarrow as pa
-
-    done = 0
-    for table in chunks(batches):
-        source = labels_of(plan.learned, plan.steps, table)
-        piece = np.zeros(source.rows, np.int64)
-        large = np.isin(source.labels, list(plan.boxes))
-        piece[large] = (done + np.arange(np.count_nonzero(large))) // plan.piece_rows
-        done += int(np.count_nonzero(large))
-        coded = {name: pa.array(codes.astype(np.int32)) for name, codes in zip(plan.codes, source.columns, strict=True)}
-        columns = {PART: pa.array(source.labels.astype(np.int64)), PIECE: pa.array(piece), **coded}
-        yield from pa.table(columns | {name: table[name] for name in plan.beside}).to_batches()
-
-
-def _release(plan: Plan, rows: pa.Table) -> pa.Table:
-    """The rows of a part, or of a piece of one, as they are released."""
-    number = int(rows[PART][0].as_py())
-    if plan.local is not None:
-        rows = in_order_of(rows, [*plan.beside, *plan.codes])
-    table = _coded(plan, rows)
-    if number in plan.boxes:
-        released = _in_box(plan, table, plan.boxes[number])
+    layout, learned = plan.layout, plan.learned
+    orders = order_keys([f"c{place}" for place in layout.released]) if plan.local is not None else []
+    rows = learned.keyed(df, *(f"c{place}" for place in layout.passing), *orders)
+    if plan.lots > 1:
+        rows = beside(rows, learned.keys, partial(_scatter, plan), {LOT: "long"})
     else:
-        partition = _grown(plan, table, number) if plan.local is None else plan.local.partition(table)
-        released = render(_regions(plan, partition), table, plan.output, drop=False)
-    return as_released(released, plan.layout, released.class_of[: rows.num_rows], rows)
+        rows = rows.selectExpr("*", f"cast({plan.parts.numbers[0] * MOST_PIECES} as bigint) as {LOT}")
+    scattered = rows.repartition(SPREAD * plan.lots if plan.lots > 1 else 1, LOT)
+    made = beside(scattered, [LOT, *plan.orders, *learned.keys], partial(_release, plan), layout.generalized)
+    return made.select(*(f"c{place}" for place in layout.released))
 
 
-def as_released(released: Released, layout: EngineColumns, class_of: Integers, rows: pa.Table) -> pa.Table:
-    """Some rows as they are released. `class_of` (rows,); `rows`: what passes through, by its places."""
-    import pyarrow as pa
-
-    names = [layout.names[place] for place in layout.released]
-    cells = ReleasedRows(released, layout.roles, names).cells
-    columns = {}
-    for place in layout.released:
-        name = layout.names[place]
-        if layout.roles[name] == "quasi-identifier":
-            (column,) = released.columns_of(name)
-            texts = cells[column.name].gather(column.of_class[class_of])
-            columns[f"c{place}"] = texts.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string())
-        else:
-            columns[f"c{place}"] = rows[f"c{place}"]
-    return pa.table(columns)
+def _scatter(plan: Plan, chunks: Iterable[Columns]) -> Iterator[pl.DataFrame]:
+    """The lots of the rows of a partition."""
+    done = 0
+    for keys in chunks:
+        labels = labels_of(plan.learned, plan.steps, keys).labels
+        yield pl.DataFrame({LOT: plan.lots_of(labels.astype(np.int64), done)})
+        done += len(labels)
 
 
-def _coded(plan: Plan, rows: pa.Table) -> Table:
-    """Scattered rows as a table."""
+def _release(plan: Plan, chunks: Iterable[Columns]) -> Iterator[pl.DataFrame]:
+    """What the quasi-identifiers of the rows of a partition read as, which has one lot, or several."""
+    lots, orders, coded = [], [], []
+    first = 1 + len(plan.orders)
+    for columns in chunks:
+        lots.append(columns[0])
+        orders.append(columns[1:first])
+        coded.append(plan.learned.codes(columns[first:]))
+    if not lots:
+        return
+    lot = np.concatenate(lots)
+    codes, order = _joined(coded), _joined(orders)
+    texts = ReleasedTexts.of_rows(len(lot), plan.layout)
+    for rows in _by_lot(lot):
+        if plan.local is not None:
+            rows = rows[np.lexsort([each[rows] for each in (*reversed(codes), *reversed(order))])]
+        released = _released(plan, int(lot[rows[0]]) // MOST_PIECES, [own[rows] for own in codes])
+        texts.put(released, plan.layout, rows, released.class_of[: len(rows)])
+    yield from texts.frames()
+
+
+def _joined(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
+    return [np.concatenate(own) for own in zip(*parts, strict=True)]
+
+
+def _by_lot(lots: Ints) -> Iterator[Ints]:
+    """The rows of each lot."""
+    if lots.min() == lots.max():
+        yield np.arange(len(lots))
+        return
+    order = np.argsort(lots, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(lots[order])) + 1)
+
+
+def _released(plan: Plan, number: int, codes: Sequence[Codes]) -> Released:
+    """The rows of a part, or of a piece of one, by their codes, the classes of further rows last."""
     learned = plan.learned
-
-    def codes(letter: str, place: int) -> Codes:
-        number = place if letter == "q" else len(learned.attributes) + place
-        kind = np.min_scalar_type(max(learned.sizes[number] - 1, 0))
-        return np.asarray(rows[f"{letter}{place}"].to_numpy(zero_copy_only=False).astype(kind))
-
-    return learned.part(
-        [codes("q", place) for place in range(len(learned.attributes))],
-        [codes("s", place) for place in range(len(learned.sensitive))],
-        rows.num_rows,
-    )
+    count = len(learned.attributes)
+    table = learned.part(codes[:count], codes[count:], len(codes[0]))
+    if number in plan.boxes:
+        return _in_box(plan, table, plan.boxes[number])
+    partition = _grown(plan, table, number) if plan.local is None else plan.local.partition(table)
+    return render(_regions(plan, partition), table, plan.output, drop=False)
 
 
 def _grown(plan: Plan, table: Table, number: int) -> Partition:

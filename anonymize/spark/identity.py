@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from anonymize.spark.engine import DataFrame, collected, hash_of, read_otherwise
+from anonymize.spark.engine import WHOLE, DataFrame, collected, hash_of, read_otherwise
 
-OF_ONE_TEXT = frozenset({"boolean", "tinyint", "smallint", "int", "bigint", "date"})
+OF_ONE_TEXT = WHOLE | {"boolean", "date"}
 """Types of which no two values have the same text, nor one value two."""
 LOW_BITS = (1 << 28) - 1
 """The bits of a hash that are added up: sums of 2 ** 35 hashes fit into 64 bits."""

@@ -1,6 +1,7 @@
 """What the driver learns of a DataFrame: the different values of each column that counts, and how many rows have each.
 
-One aggregation for each quasi-identifier and each sensitive attribute; no row comes to the driver.
+One aggregation for each quasi-identifier and each sensitive attribute, those of one type in one job; no row comes to
+the driver.
 """
 
 from __future__ import annotations
@@ -18,81 +19,18 @@ from anonymize.errors import DataError, Problem
 from anonymize.judging.protected import check_protected
 from anonymize.privacy import Requirement
 from anonymize.recoding.window import Tails, Window
-from anonymize.spark.engine import DataFrame, collected, read_otherwise
+from anonymize.spark.codes import CodeBook, hashed_key, number_key
+from anonymize.spark.counts import COUNT, NAME, VALUE, below
+from anonymize.spark.engine import WHOLE, DataFrame, collected
 from anonymize.spec import Spec
 from anonymize.table import Attribute, SensitiveColumn, Table
-from anonymize.table.encode import code_type
 from anonymize.table.read import code_distinct
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from anonymize.table import Source
 
 MOST_VALUES = 1_000_000
 """Different values of a column that the driver takes."""
-WIDEST = 1 << 22
-"""How far it may be from the least to the most of integers for each to have a place in a table of codes, which takes a
-third of the time of a join."""
-
-
-@dataclass(frozen=True)
-class CodeBook:
-    """The code of each value of a column: `frame` has `value` and `code`; `size`: what codes are below."""
-
-    column: str
-    frame: pl.DataFrame
-    size: int
-
-    def codes(self, rows: pa.Table) -> Codes:
-        """(rows,) of some rows of the DataFrame, by the column's place. Raises DataError for a value that was not there
-        when values were counted."""
-        if self.frame["value"].dtype == pl.String:
-            return self._of_texts(rows[self.column])
-        values = pl.Series("value", rows[self.column])
-        codes = None if values.null_count() else self._looked_up(values)
-        if codes is not None:
-            return codes
-        joined = values.to_frame().join(self.frame, on="value", how="left", nulls_equal=True, maintain_order="left")
-        if joined["code"].null_count():
-            raise read_otherwise()
-        return joined["code"].to_numpy().astype(code_type(self.size), copy=False)
-
-    def _of_texts(self, texts: pa.ChunkedArray) -> Codes:
-        """The same of texts, looked up where they are: a join takes three times as long, with what it takes to copy
-        them for it."""
-        import pyarrow.compute as pc
-
-        places = pc.index_in(texts, self.frame["value"].to_arrow(compat_level=pl.CompatLevel.oldest()).cast(texts.type))
-        if places.null_count:
-            raise read_otherwise()
-        codes = self.frame["code"].to_numpy().astype(code_type(self.size), copy=False)
-        return np.asarray(codes[places.to_numpy()])
-
-    def _looked_up(self, values: pl.Series) -> Codes | None:
-        """The same of integers by a table of places, which takes a third of a join. None where values have none, or one
-        of them is not known."""
-        known = self.frame.filter(pl.col("value").is_not_null())
-        own, others = _places(known["value"], values), _places(known["value"], known["value"])
-        if own is None or others is None:
-            return None
-        table = np.full(int(others.max()) + 1, -1, np.int64)
-        table[others] = known["code"].to_numpy()
-        codes = table[own]
-        return None if (codes < 0).any() else codes.astype(code_type(self.size))
-
-
-def _places(known: pl.Series, values: pl.Series) -> Ints | None:
-    """(n,) a place of each value, the least known value at 0: of integers of no wide range. None of others, and where a
-    value lies outside."""
-    if not len(known) or values.dtype != known.dtype or not values.dtype.is_integer():
-        return None
-    least, most = known.min(), known.max()
-    assert isinstance(least, int)
-    assert isinstance(most, int)
-    if most - least > WIDEST or most >= 2**63 or not values.is_between(least, most).all():
-        return None
-    return (values.cast(pl.Int64) - least).to_numpy()
 
 
 @dataclass(frozen=True)
@@ -114,8 +52,22 @@ class Learned:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the DataFrame that have codes: workers are sent no others to count rows."""
+        """The columns of the DataFrame that have codes."""
         return list(dict.fromkeys(book.column for book in self.books))
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns of their keys: workers are sent no others to find codes."""
+        return list(dict.fromkeys(book.name for book in self.books))
+
+    def keyed(self, df: DataFrame, *others: str) -> DataFrame:
+        """Some `others` of the columns of the DataFrame, or expressions of them, and the keys."""
+        return df.selectExpr(*others, *dict.fromkeys(book.expression for book in self.books))
+
+    def codes(self, keys: Sequence[Ints]) -> tuple[Codes, ...]:
+        """(rows,) of each book, by the columns of keys (rows,) in their order."""
+        of_name = dict(zip(self.keys, keys, strict=True))
+        return tuple(book.codes(of_name[book.name]) for book in self.books)
 
     @property
     def sizes(self) -> list[int]:
@@ -171,7 +123,8 @@ def learn(
     and for protected values that do not occur.
     """
     names = [*spec.quasi_identifiers, *spec.sensitive]
-    counted = {name: _counted(df, name, places[name], most) for name in names}
+    kinds = {name: dict(df.dtypes)[places[name]] for name in names}
+    counted = _counted(df, {name: places[name] for name in names}, kinds, most)
     rows = int(counted[names[0]]["count"].sum())
     if not rows:
         raise DataError("no rows: the DataFrame is empty")
@@ -181,7 +134,7 @@ def learn(
     books, counts = [], []
     for name, (codes, size) in zip(names, columns, strict=True):
         frame = counted[name]
-        books.append(CodeBook(places[name], pl.DataFrame([frame["value"], pl.Series("code", codes)]), size))
+        books.append(_book(places[name], kinds[name], frame, codes, size))
         counts.append(np.bincount(codes, frame["count"].to_numpy(), minlength=size).astype(np.int64))
     attributes = tuple(
         replace(each, counts=counted[each.name]["count"].to_numpy().astype(np.int64)) for each in attributes
@@ -191,15 +144,37 @@ def learn(
     return replace(learned, windows=tuple(map(_window, attributes, counts, [learned.largest_k] * len(attributes))))
 
 
-def _counted(df: DataFrame, name: str, place: str, most: int) -> pl.DataFrame:
-    """The different values of a column, `value` and `count`, in an order that does not depend on the engine's."""
-    frame = collected(df.groupBy(place).count().limit(most + 1))
-    if len(frame) > most:
+def _counted(df: DataFrame, places: Mapping[str, str], kinds: Mapping[str, str], most: int) -> dict[str, pl.DataFrame]:
+    """The different values of each column, `value`, `count` and, where they are no whole numbers, `key`, in an order
+    that does not depend on the engine's. Columns of one type are counted in one job."""
+    counted = {}
+    for kind in dict.fromkeys(kinds.values()):
+        names = [name for name, own in kinds.items() if own == kind]
+        key = [] if kind in WHOLE else [f"{hashed_key('value', kind)} as key"]
+        of_each = below({places[name]: df.groupBy(places[name]).count() for name in names})
+        together = collected(of_each.selectExpr("*", *key).limit(len(names) * (most + 1)))
+        for name in names:
+            own = together.filter(pl.col(NAME) == places[name]).drop(NAME)
+            _check_few(name, len(own), most)
+            counted[name] = own.with_columns(pl.col(COUNT).cast(pl.Int64)).sort(VALUE, nulls_last=True)
+    return counted
+
+
+def _check_few(name: str, values: int, most: int) -> None:
+    """Raises DataError for a column of more different values than the driver takes."""
+    if values > most:
         hint = "round it, or give it a bottom and a top code, before it comes here; or make the release on one machine"
         message = f"column {name!r} has more than {most:,} different values, which is more than the driver takes"
         raise DataError(Problem(message, hint=hint))
-    value, count = frame[place].alias("value"), frame["count"].cast(pl.Int64)
-    return pl.DataFrame([value, count.alias("count")]).sort("value", nulls_last=True)
+
+
+def _book(place: str, kind: str, counted: pl.DataFrame, codes: Codes, size: int) -> CodeBook:
+    """The codes of a column. `counted`: its different values."""
+    if kind in WHOLE:
+        key, keys = number_key(place, counted["value"])
+    else:
+        key, keys = hashed_key(place, kind), counted["key"].to_numpy()
+    return CodeBook.of(place, key, keys, codes, size)
 
 
 def _window(attribute: Attribute, counts: Ints, largest_k: int | None) -> Window | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -22,16 +22,15 @@ from anonymize.domain.numeric import Numeric
 from anonymize.families.classes import must_drop
 from anonymize.families.steps import suppression_limit
 from anonymize.recoding import Levels, Recoding, Released, SingleDimensional, render
+from anonymize.spark.beside import Columns, beside
+from anonymize.spark.codes import CodeBook
+from anonymize.spark.columns import EngineColumns, ReleasedTexts
 from anonymize.spark.distinct import distinct_rows
-from anonymize.spark.engine import DataFrame, chunks, read_otherwise
-from anonymize.spark.growing import EngineColumns, as_released, released_schema
+from anonymize.spark.engine import DataFrame, read_otherwise
 from anonymize.spark.labels import targets_of, with_targets
-from anonymize.spark.learned import CodeBook
+from anonymize.spark.learned import Learned
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 from anonymize.table import Attribute, Table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 CLASS = "class"
 
@@ -65,10 +64,9 @@ class FullDomain:
         drop = must_drop(spec, table, recoding, requirements)
         released = render(recoding, table, output, drop=drop)
         book = ClassBook.of(table, recoding, released, learned.books)
-        schema = released_schema(rows, known.layout)
-        made = rows.mapInArrow(partial(_released, book, known.layout), schema)
         assert table.counts is not None
         left_out = int(table.counts[released.class_of < 0].sum())
+        made = _made(rows, learned, book, known.layout, drops=left_out > 0)
         shared = _shared(recoding, table)
         return EngineOutcome(made, asdict(self.options), recoding.summary(), shared, left_out, recoding.labelled)
 
@@ -102,10 +100,10 @@ class ClassBook:
         frame = pl.DataFrame([*columns, pl.Series(CLASS, released.class_of)]).unique()
         return cls(books[:count], nodes, frame, replace(released, class_of=np.zeros(0, np.int32)))
 
-    def classes(self, rows: pa.Table) -> Ints:
-        """(rows,) the class of each of some rows. Raises DataError for a combination that was not there when they were
-        counted."""
-        codes = [nodes[book.codes(rows)] for nodes, book in zip(self.nodes, self.books, strict=True)]
+    def classes(self, keys: Sequence[Ints]) -> Ints:
+        """(rows,) the class of each of some rows, by the keys (rows,) of the quasi-identifiers. Raises DataError for a
+        combination that was not there when they were counted."""
+        codes = [nodes[book.codes(own)] for nodes, book, own in zip(self.nodes, self.books, keys, strict=True)]
         names = [f"n{place}" for place in range(len(codes))]
         frame = pl.DataFrame([pl.Series(name, own) for name, own in zip(names, codes, strict=True)])
         classes = frame.join(self.frame, on=names, how="left", maintain_order="left")[CLASS]
@@ -128,11 +126,20 @@ def _nodes(recoding: Recoding, attribute: Attribute, place: int) -> Codes:
     return np.asarray(codes.astype(np.min_scalar_type(max(int(codes.max(initial=0)), 0))))
 
 
-def _released(book: ClassBook, layout: EngineColumns, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of a partition as they are released."""
-    for rows in chunks(batches):
-        class_of = book.classes(rows)
-        kept = class_of >= 0
-        if not kept.all():
-            rows, class_of = rows.filter(kept), class_of[kept]
-        yield from as_released(book.released, layout, class_of, rows).to_batches()
+def _made(rows: DataFrame, learned: Learned, book: ClassBook, layout: EngineColumns, *, drops: bool) -> DataFrame:
+    """The rows as they are released. `drops`: some are left out."""
+    keyed = learned.keyed(rows, *(f"c{place}" for place in layout.passing))
+    keys = [own.name for own in book.books]
+    made = beside(keyed, keys, partial(_released, book, layout), {CLASS: "int", **layout.generalized})
+    kept = made.filter(f"{CLASS} >= 0") if drops else made
+    return kept.select(*(f"c{place}" for place in layout.released))
+
+
+def _released(book: ClassBook, layout: EngineColumns, chunks: Iterable[Columns]) -> Iterator[pl.DataFrame]:
+    """The class of the rows of a partition, and what their quasi-identifiers read as."""
+    for keys in chunks:
+        class_of = book.classes(keys)
+        texts = ReleasedTexts.of_rows(len(class_of), layout)
+        texts.put(book.released, layout, np.arange(len(class_of)), class_of)
+        (frame,) = texts.frames(len(class_of))
+        yield frame.with_columns(pl.Series(CLASS, class_of.astype(np.int32)))

@@ -14,23 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import polars as pl
+from typing import Any
 
 from anonymize.algorithms import ALGORITHMS, Context
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
-from anonymize.spark.engine import DataFrame
+from anonymize.spark.engine import hash_of
 from anonymize.table import Table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 LOCAL_ROWS = 1 << 15
 """Rows of a part at most, unless they are one class: as many as refinement goes over thirty times by default."""
-HASH = "hash"
+ORDER = ("h0", "h1")
 
 
 @dataclass(frozen=True)
@@ -51,13 +46,8 @@ class PartSearch:
         return regions.partition
 
 
-def hashed(df: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """The frame with a `HASH` of some columns: of texts, as no two values of a column that are not equal read alike."""
+def order_keys(columns: Sequence[str]) -> list[str]:
+    """Expressions of the columns `ORDER`, by which rows are put in order: hashes of some columns, as texts, as no two
+    values of a column that are not equal read alike. The first decides, but for a collision."""
     texts = ", ".join(f"cast({name} as string)" for name in columns)
-    return df.selectExpr("*", f"xxhash64({texts}) as {HASH}")
-
-
-def in_order_of(rows: pa.Table, keys: Sequence[str]) -> pa.Table:
-    """Rows in the order of some columns; the first is the `HASH`, and the others decide where that is the same."""
-    frame = pl.DataFrame(rows.select(keys))
-    return rows.take(frame.select(pl.arg_sort_by(keys)).to_series().to_arrow())
+    return [f"xxhash64({texts}) as {ORDER[0]}", f"{hash_of(columns, 'again')} as {ORDER[1]}"]

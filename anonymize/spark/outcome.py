@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from anonymize.privacy import Requirement
+from anonymize.spark.columns import EngineColumns
 from anonymize.spark.engine import DataFrame
-from anonymize.spark.growing import EngineColumns
 from anonymize.spark.learned import Learned
 from anonymize.spec import Spec
 

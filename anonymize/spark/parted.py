@@ -114,9 +114,9 @@ def chosen_rule(rows: DataFrame, learned: Learned, requirements: tuple[Requireme
     if all(MODELS[each.model].by_size for each in requirements):
         return RULE
     columns = learned.columns
-    some = rows.select(*columns).selectExpr("*", f"xxhash64({', '.join(columns)}) as hash")
-    trial = some.orderBy("hash", *columns).limit(TRIAL_ROWS).toArrow()
-    codes = [book.codes(trial) for book in learned.books]
+    some = learned.keyed(rows, f"xxhash64({', '.join(columns)}) as hash")
+    trial = some.orderBy("hash", *learned.keys).limit(TRIAL_ROWS).toArrow()
+    codes = learned.codes([trial[name].to_numpy() for name in learned.keys])
     count = len(learned.attributes)
     table = learned.table(codes[:count], codes[count:], trial.num_rows)
     everyone = np.arange(trial.num_rows, dtype=np.uint32)

@@ -21,15 +21,16 @@ from anonymize.report.codebook import codebook
 from anonymize.report.data import settings, unused_parts, verdict_blocks
 from anonymize.request import Request
 from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe
+from anonymize.spark.columns import EngineColumns
 from anonymize.spark.counts import CountedRows
 from anonymize.spark.distinct import MOST_COMBINATIONS
 from anonymize.spark.distorting import DrawnColumn, chosen, drawn_rows
 from anonymize.spark.engine import DataFrame, collected, held, in_order, named_by_place, places_of, read_otherwise
-from anonymize.spark.growing import EngineColumns
 from anonymize.spark.identity import check_rows
 from anonymize.spark.learned import learn
 from anonymize.spark.report import algorithm_block, foot, head, output_block
 from anonymize.spark.road import EngineTask, check_columns
+from anonymize.spark.settings import with_settings
 from anonymize.spec import Spec, resolve
 from anonymize.verify import Verdict
 from anonymize.verify.randomized import ROWS, measure_counted
@@ -54,6 +55,7 @@ class EngineRandomized:
     report: dict[str, Any]
 
 
+@with_settings
 def randomize_on_engine(df: DataFrame, request: EngineRandomize) -> EngineRandomized:
     """The release. Raises what is wrong; then nothing is returned."""
     clock = Clock()

@@ -16,6 +16,7 @@ from anonymize.privacy import MODELS, Requirement
 from anonymize.report import Clock
 from anonymize.request import Request
 from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe
+from anonymize.spark.columns import EngineColumns
 from anonymize.spark.counts import CountedRows
 from anonymize.spark.engine import (
     DataFrame,
@@ -26,7 +27,6 @@ from anonymize.spark.engine import (
     polars_schema,
     read_otherwise,
 )
-from anonymize.spark.growing import EngineColumns
 from anonymize.spark.identity import check_rows
 from anonymize.spark.labels import coded, targets_of
 from anonymize.spark.learned import MOST_VALUES, learn
@@ -34,6 +34,7 @@ from anonymize.spark.measured import looked_at, measured
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 from anonymize.spark.report import EngineFacts, release_report
 from anonymize.spark.searches import EngineSearch
+from anonymize.spark.settings import with_settings
 from anonymize.spec import Spec, resolve
 from anonymize.spec.hierarchy import Rare
 from anonymize.verify import THRESHOLD, Verdict, checks_of
@@ -58,6 +59,7 @@ class EngineRequest(EngineTask):
     search: EngineSearch
 
 
+@with_settings
 def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame, dict[str, Any]]:
     """The release, and its report. Raises what is wrong; then nothing is returned."""
     clock = Clock()

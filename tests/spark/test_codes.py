@@ -1,53 +1,50 @@
-"""The codes of values: by a table where there is one, texts where they are, others by a join, and never of a value that
-is not known."""
+"""The codes of values by their keys: those of a narrow range by a table, others looked up; none that is not known."""
 
 import numpy as np
-import polars as pl
-import pyarrow as pa
 import pytest
 
+from anonymize.classes import Ints
 from anonymize.errors import DataError
-from anonymize.spark.learned import CodeBook
+from anonymize.spark.codes import CodeBook
 
-OLDEST = pl.CompatLevel.oldest()
-COLUMNS = {
-    "small integers": pl.Series([-100, 3, 100], dtype=pl.Int8),
-    "far apart": pl.Series([-(2**62), 0, 2**62]),
-    "large": pl.Series([2**63 + 1, 2**63 + 5], dtype=pl.UInt64),
-    "texts": pl.Series(["", "a", "b"]),
-    "many texts": pl.Series([f"{number:04}" for number in range(1001)]),
-    "fractions": pl.Series([0.5, 1.0, float("nan")]),
-    "with a null": pl.Series(["a", "b", None]),
-    "truths": pl.Series([False, True]),
+KEYS = {
+    "small": [-100, 3, 100],
+    "far apart": [-(2**62), 0, 2**62],
+    "the ends": [-(2**63), 2**63 - 1],
+    "one": [5],
+    "many far apart": [number << 40 for number in range(-1000, 1000)],
 }
 
 
-def book_of(known: pl.Series) -> CodeBook:
-    """Codes against the order of the values."""
-    codes = np.arange(len(known), dtype=np.uint16)[::-1]
-    return CodeBook("c0", pl.DataFrame({"value": known, "code": codes}), len(known))
+def keys_of(numbers: list[int]) -> Ints:
+    return np.array(numbers, np.int64)
 
 
-def rows_of(known: pl.Series, other: object) -> pa.Table:
-    """A value that is known, and another."""
-    return pa.table({"c0": pl.Series([known[0], other], dtype=known.dtype).to_arrow(compat_level=OLDEST)})
+def book_of(known: list[int]) -> CodeBook:
+    """Codes against the order of the keys."""
+    return CodeBook.of("c0", "c0", keys_of(known), np.arange(len(known), dtype=np.uint16)[::-1], len(known))
 
 
-@pytest.mark.parametrize("name", COLUMNS)
-def test_codes_of_values(name: str) -> None:
-    known = COLUMNS[name]
-    rows = pl.concat([known.reverse(), known, known[:1]]).alias("c0").to_frame()
+@pytest.mark.parametrize("name", KEYS)
+def test_codes_of_keys(name: str) -> None:
+    known = KEYS[name]
     last = len(known) - 1
     expected = [*range(last + 1), *range(last, -1, -1), last]
-    assert book_of(known).codes(rows.to_arrow(compat_level=OLDEST)).tolist() == expected
+    assert book_of(known).codes(keys_of([*reversed(known), *known, known[0]])).tolist() == expected
+    assert book_of(known).codes(keys_of([])).tolist() == []
 
 
 @pytest.mark.parametrize(
-    ("name", "other"), [("small integers", 4), ("small integers", 127), ("texts", "c"), ("fractions", 2.0)]
+    ("name", "other"), [("small", 4), ("small", 127), ("small", -101), ("far apart", 1), ("the ends", 0), ("one", 6)]
 )
-def test_a_value_that_is_not_known(name: str, other: object) -> None:
-    known = COLUMNS[name]
+def test_a_key_that_is_not_known(name: str, other: int) -> None:
+    known = KEYS[name]
     with pytest.raises(DataError, match="others when they were read again"):
-        book_of(known).codes(rows_of(known, other))
-    with pytest.raises(DataError, match="others when they were read again"):
-        book_of(known).codes(rows_of(known, None))
+        book_of(known).codes(keys_of([known[0], other]))
+
+
+def test_values_of_one_key() -> None:
+    alike = CodeBook.of("c0", "c0", keys_of([7, 8, 7]), np.array([1, 0, 1], np.uint8), 2)
+    assert alike.codes(keys_of([7, 8])).tolist() == [1, 0]
+    with pytest.raises(DataError, match="two values of a column have the same hash"):
+        CodeBook.of("c0", "c0", keys_of([7, 8, 7]), np.array([1, 0, 2], np.uint8), 3)
