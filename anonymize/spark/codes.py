@@ -85,7 +85,7 @@ class CodeBook:
         least, most = int(self.keys[0]), int(self.keys[-1])
         if keys.min() < least or keys.max() > most:
             raise read_otherwise()
-        places = self._table[keys - least] if most - least <= WIDEST else self._found(keys)
+        places = self._table[keys - least] if most - least <= WIDEST else self._places(keys)
         if (places < 0).any():
             raise read_otherwise()
         return np.asarray(self.own[places])
@@ -97,7 +97,7 @@ class CodeBook:
         table[self.keys - self.keys[0]] = np.arange(len(self.keys))
         return table
 
-    def _found(self, keys: Ints) -> Ints:
+    def _places(self, keys: Ints) -> Ints:
         """The place of each of some keys; -1: it is none of these."""
         import pyarrow as pa
         import pyarrow.compute as pc

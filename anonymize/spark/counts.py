@@ -14,6 +14,8 @@ from anonymize.spark.engine import DataFrame, collected, held
 COUNT = "count"
 NAME, VALUE = "name", "value"
 """The columns of the values of several columns, one below the other."""
+MOST_TEXTS = 10_000
+"""Different texts of a column that passes through which the driver takes."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +44,24 @@ class CountedRows:
         return below({name: self.of([name]) for name in names})
 
     @cached_property
+    def number(self) -> int:
+        """How many rows there are."""
+        return int(self.rows.count())
+
+    @cached_property
     def marginals(self) -> Mapping[str, pl.DataFrame]:
-        """How many rows (`COUNT`) have each `VALUE`, for each column of texts of what is kept: on the driver, in an
-        order that is not the engine's."""
-        names = [] if self.kept is None else [name for name, kind in self.kept.dtypes if kind == "string"]
-        if not names:
+        """Where different rows are kept: how many rows (`COUNT`) have each `VALUE`, for each column of texts that is
+        kept, and for others of no more than MOST_TEXTS texts: on the driver, in an order that is not the engine's."""
+        if self.kept is None:
             return {}
-        together = collected(self.below(names)).sort(VALUE, nulls_last=True)
-        return {name: together.filter(pl.col(NAME) == name).select(VALUE, COUNT) for name in names}
+        kept = {name: self.of([name]) for name, kind in self.kept.dtypes if kind == "string"}
+        texts = [name for name, kind in self.rows.dtypes if kind == "string" and name not in self.kept.columns]
+        others = {name: self.of([name]).limit(MOST_TEXTS + 1) for name in texts}
+        if not kept | others:
+            return {}
+        together = collected(below(kept | others)).sort(VALUE, nulls_last=True)
+        each = {name: together.filter(pl.col(NAME) == name).select(VALUE, COUNT) for name in kept | others}
+        return {name: own for name, own in each.items() if name in kept or len(own) <= MOST_TEXTS}
 
 
 def below(counted: Mapping[str, DataFrame]) -> DataFrame:

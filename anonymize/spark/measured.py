@@ -56,8 +56,8 @@ def measured(
     of_attributes = [checks[place] for place in places]
     values = {subject: _values(counts, reading, subject, of_attributes) for subject in _subjects(of_attributes)}
     names = looked_at(reading, checks)
-    distinct = texts(counts.of(names), reading, names)
-    count = -(-int(counts.rows.count()) // BUCKET_ROWS)
+    distinct = compared_texts(counts, reading, names)
+    count = -(-counts.number // BUCKET_ROWS)
     keys = ", ".join(reading.quasi_identifiers)
     bucketed = distinct.selectExpr("*", f"pmod(xxhash64({keys}), {count or 1}) as {BUCKET}")
     work = partial(_measure, reading.compared, of_attributes, values)
@@ -77,6 +77,22 @@ def texts(df: DataFrame, reading: TextReading, names: Sequence[str]) -> DataFram
     return mapped(df, partial(_texts, reading, tuple(names)), {**dict.fromkeys(names, "string"), **rows})
 
 
+def compared_texts(counts: CountedRows, reading: TextReading, names: Sequence[str]) -> DataFrame:
+    """The different rows by some columns, as `texts` makes them, and `ROWS` of each. Where the driver knows all their
+    texts, and that none becomes another one, the engine has them already."""
+    marginals = [counts.marginals.get(name) for name in names]
+    if any(own is None or _becomes_another(own[VALUE], reading) for own in marginals):
+        return texts(counts.of(names), reading, names)
+    filled = names if reading.fill is None else [f"coalesce({name}, '') as {name}" for name in names]
+    return counts.of(names).selectExpr(*filled, f"{COUNT} as rows")
+
+
+def _becomes_another(values: pl.Series, reading: TextReading) -> bool:
+    """Whether one of some texts that are no nulls is compared as another text."""
+    known = values.drop_nulls()
+    return not known.equals(reading.texts(known.to_frame(), [known.name]).to_series())
+
+
 def passing(
     counts: CountedRows, reading: TextReading, columns: Mapping[str, Sequence[str]], most: float | None
 ) -> Uniqueness:
@@ -94,7 +110,7 @@ def passing(
         keys += group
         of_others = alone[-1:] if not group else [_alone(every, keys)]
         alone += of_others
-    rows = int(counts.rows.count())
+    rows = counts.number
     first, second, third = (count / max(rows, 1) for count in alone)
     return Uniqueness(names, rows, first, second, third, most, sets)
 
@@ -142,7 +158,7 @@ def _subjects(checks: Sequence[Check]) -> list[Subject]:
 def _values(counts: CountedRows, reading: TextReading, subject: Subject, checks: Sequence[Check]) -> CountedValues:
     """A sensitive attribute in the whole table."""
     name = reading.attributes[subject[0] or ""]
-    counted = collected(texts(counts.of([name]), reading, [name]))
+    counted = collected(compared_texts(counts, reading, [name]))
     known = counted.filter(pl.col(name).is_not_null()).group_by(name).agg(pl.col("rows").sum()).sort(name)
     tree = next((c.tree for c in checks if (c.attribute, c.numeric) == subject and c.tree is not None), None)
     return CountedValues(subject, known[name], known["rows"], reading.compared.missing, tree)

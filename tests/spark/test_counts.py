@@ -17,6 +17,7 @@ ROWS = pl.DataFrame(
         "c1": ["x", "x", "x", "x", "y", "x", "x", "y"],
         "c2": [1, 2, 3, 4, 5, 6, 7, 8],
         "c3": [1, 1, 1, 1, 2, 2, 2, 2],
+        "c4": ["1", "1", "1", "1", "2", "2", "2", "3"],
     }
 )
 KEPT = ["c0", "c1", "c3"]
@@ -41,12 +42,24 @@ def test_values_of_several_columns_below_each_other(counts: CountedRows) -> None
         assert collected(each.below(["c0", "c1"])).sort(NAME, VALUE).rows() == expected
 
 
-def test_marginals_are_those_of_texts_that_are_kept(counts: CountedRows) -> None:
-    assert {name: own.rows() for name, own in counts.marginals.items()} == {
-        "c0": [("", 1), ("a", 3), ("b", 2), (None, 2)],
-        "c1": [("x", 6), ("y", 2)],
-    }
+MARGINALS = {
+    "c0": [("", 1), ("a", 3), ("b", 2), (None, 2)],
+    "c1": [("x", 6), ("y", 2)],
+    "c4": [("1", 4), ("2", 3), ("3", 1)],
+}
+
+
+def test_marginals_of_texts_that_are_kept_and_of_few_others(
+    counts: CountedRows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert {name: own.rows() for name, own in counts.marginals.items()} == MARGINALS
     assert CountedRows(counts.rows).marginals == {}
+    monkeypatch.setattr("anonymize.spark.counts.MOST_TEXTS", 2)
+    assert CountedRows(counts.rows, counts.kept).marginals.keys() == {"c0", "c1"}
+
+
+def test_rows_are_counted(counts: CountedRows) -> None:
+    assert counts.number == len(ROWS)
 
 
 def test_counts_of_equal_cells_are_summed() -> None:
