@@ -24,9 +24,10 @@ all tried by a few passes on the table itself, and what then loses least is refi
 classes or Mondrian's, whichever lose less as they are). For as many `--passes` as it pays, rows go to classes that they
 cost less in, alone or together, and classes that lie near each other, across the borders of parts too, are grouped
 anew; in turns with them, rows change places by chance. Tables below 2,000 rows are gone through two or three times with
-other random numbers. What is lost never rises, every class still meets every model, and a class may have more than 2k
-rows then. A `--time-limit` ends it earlier, with what was found by then. Up to 10,000 different rows `top-down` and
-`bottom-up` come to much the same so, and `release` too.
+other random numbers, and those of up to 10,000 once as `mondrian --refine` does it, so that no release loses more than
+by that. What is lost never rises, every class still meets every model, and a class may have more than 2k rows then. A
+`--time-limit` ends it earlier, with what was found by then. Up to 10,000 different rows `top-down` and `bottom-up` come
+to much the same so, and `release` too.
 
 Recoding model. Local: equal rows may be released differently, and regions of classes may overlap.
 

@@ -4,11 +4,12 @@ What it does. It begins with `mondrian` and its default rule. Where the spec's w
 that is the release: its cuts follow them. With `--reusable` it is, too: its recoding can be saved and applied to other
 rows. Otherwise the same rows are released with less loss. Up to 100,000 rows, what `mondrian`, `top-down` and
 `bottom-up` begin with is tried on the table itself, and the best is refined to the end, in as many passes as the other
-commands make, or half as many under models that look at more than sizes where there are more than 17,000 rows. Beyond,
-and where `--effort` leaves fewer than five passes, `mondrian --refine`, `top-down` and `bottom-up` (both within
-Mondrian's parts, and refined) are tried on at most 3,000 rows, spread evenly over the table, and the one that loses
-least weighted NCP there makes the release. In a large table, where one pass of refinement over all rows is too much
-work, the classes that lose most are refined.
+commands make, or half as many under models that look at more than sizes where there are more than 17,000 rows; up to
+10,000 rows, what `mondrian --refine` comes to is released where that loses less. Beyond, and where `--effort` leaves
+fewer than five passes, `mondrian --refine`, `top-down` and `bottom-up` (both within Mondrian's parts, and refined) are
+tried on at most 3,000 rows, spread evenly over the table, and the one that loses least weighted NCP there makes the
+release. In a large table, where one pass of refinement over all rows is too much work, the classes that lose most are
+refined.
 
 What it guarantees. Every class meets every model of the spec, or nothing is released. The release's `gcp` is never
 above that of `mondrian` with its default options: both are rendered, and where the chosen one's is above it, which

@@ -10,11 +10,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from anonymize.algorithms import bottom_up, mondrian, recommended
+from anonymize.algorithms import bottom_up, mondrian, recommended, top_down
+from anonymize.algorithms import starts as starts_of
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import weighted_ncp
 from anonymize.algorithms.refining.options import Refinable
-from anonymize.algorithms.starts import Trial, starts_by_name
+from anonymize.algorithms.starts import Best, Trial, starts_by_name
+from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
 from anonymize.table import Table
@@ -64,6 +66,12 @@ def losses(make: Callable[[np.random.Generator], Table], l: int) -> dict[str, fl
     return dict(total)
 
 
+NOTHING = Best(
+    "mondrian", Regions(Partition.of_labels(np.zeros(1, np.int64)), np.empty(0, np.uint32)), {"mondrian": -1}
+)
+"""What loses less than anything."""
+
+
 def lost(table: Table, regions: Regions) -> float:
     return weighted_ncp(table.attributes, regions.partition)
 
@@ -76,6 +84,32 @@ def test_what_is_recommended_is_hardly_above_the_best_of_all(
     each, most = losses(make, l), 1.01 if l == 1 else 1.02  # under models there is more luck in it
     assert each["release"] <= most * min(each.values())
     assert each["bottom-up"] <= most * min(each.values())
+
+
+@pytest.mark.parametrize("k", [5, 20, 50])
+@pytest.mark.parametrize("make", [flat, plain, gaps])
+def test_of_a_small_table_nothing_loses_more_than_mondrian_refined(
+    make: Callable[[np.random.Generator], Table], k: int
+) -> None:
+    table, required = make(np.random.default_rng(k)), (k_anonymity(k),)
+    refined = lost(table, mondrian.run(table, required, mondrian.Options(refine=True), Context(seed=3)))
+    for method in (recommended, top_down, bottom_up):
+        assert lost(table, method.run(table, required, method.Options(), Context(seed=3))) <= refined
+
+
+@pytest.mark.parametrize(("rows", "columns", "alone"), [(160, 1, True), (100, 1, False), (160, 32, False)])
+def test_only_small_tables_are_refined_once_more(
+    monkeypatch: pytest.MonkeyPatch, rows: int, columns: int, alone: bool
+) -> None:
+    """A row of 32 columns is two rows."""
+    table = plain(np.random.default_rng(5))
+    table = replace(table, attributes=tuple(table.attributes[number % 6] for number in range(columns)))
+    every = np.arange(table.rows, dtype=np.uint32)
+    monkeypatch.setattr(starts_of, "ALONE_ROWS", rows)
+    monkeypatch.setattr(Trial, "_alone", lambda self, starts, losses, end: NOTHING)
+    starts = starts_by_name(table, k_of(table), every, every[:0])
+    best = Trial(table, k_of(table), Refinable(passes=1, sweeps=2), Context()).best(starts)
+    assert (best is NOTHING) == alone
 
 
 def k_of(table: Table) -> tuple[Requirement, ...]:
