@@ -29,6 +29,7 @@ from anonymize.recoding.regions import region_appearance
 from anonymize.recoding.window import Tails, Window
 from anonymize.spark.beside import Columns, beside
 from anonymize.spark.columns import EngineColumns, ReleasedTexts
+from anonymize.spark.conditions import label_expression
 from anonymize.spark.cutting import Demands, labels_of
 from anonymize.spark.engine import DataFrame
 from anonymize.spark.learned import Learned
@@ -128,13 +129,17 @@ def released_rows(df: DataFrame, plan: Plan) -> DataFrame:
     layout, learned = plan.layout, plan.learned
     orders = order_keys([f"c{place}" for place in layout.released]) if plan.local is not None else []
     rows = learned.keyed(df, *(f"c{place}" for place in layout.passing), *orders)
-    if plan.lots > 1:
-        rows = beside(rows, learned.keys, partial(_scatter, plan), {LOT: "long"})
-    else:
-        rows = rows.selectExpr("*", f"cast({plan.parts.numbers[0] * MOST_PIECES} as bigint) as {LOT}")
-    scattered = rows.repartition(SPREAD * plan.lots if plan.lots > 1 else 1, LOT)
+    scattered = _with_lots(rows, plan).repartition(SPREAD * plan.lots if plan.lots > 1 else 1, LOT)
     made = beside(scattered, [LOT, *plan.orders, *learned.keys], partial(_release, plan), layout.generalized)
     return made.select(*(f"c{place}" for place in layout.released))
+
+
+def _with_lots(rows: DataFrame, plan: Plan) -> DataFrame:
+    """The rows with their `LOT`."""
+    label = None if plan.boxes else label_expression(plan.learned.books, plan.steps)
+    if label is None:
+        return beside(rows, plan.learned.keys, partial(_scatter, plan), {LOT: "long"})
+    return rows.selectExpr("*", f"cast({label} as bigint) * {MOST_PIECES} as {LOT}")
 
 
 def _scatter(plan: Plan, chunks: Iterable[Columns]) -> Iterator[pl.DataFrame]:
