@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 import polars as pl
@@ -35,11 +36,12 @@ def hashed_key(column: str, kind: str) -> str:
 
 def number_key(column: str, known: pl.Series) -> tuple[str, Ints]:
     """The same of whole numbers, which are their own keys, and (n,) the keys of the different values. A null gets a
-    number next to them."""
+    number that is free, next to the others where there is one."""
     numbers = known.cast(pl.Int64)
-    least, most = numbers.min(), numbers.max()
-    ends = (0, 0) if least is None else (int(str(least)), int(str(most)))
-    nothing = ends[0] - 1 if ends[0] > -(2**63) else ends[1] + 1
+    taken = set(numbers)
+    present = taken - {None}
+    below = min(present, default=0) - 1
+    nothing = below if below >= -(2**63) else next(number for number in count(below + 1) if number not in taken)
     return f"coalesce(cast({column} as bigint), cast('{nothing}' as bigint))", numbers.fill_null(nothing).to_numpy()
 
 

@@ -1,11 +1,12 @@
 """The codes of values by their keys: those of a narrow range by a table, others looked up; none that is not known."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 from anonymize.classes import Ints
 from anonymize.errors import DataError
-from anonymize.spark.codes import CodeBook
+from anonymize.spark.codes import CodeBook, number_key
 
 KEYS = {
     "small": [-100, 3, 100],
@@ -48,3 +49,18 @@ def test_values_of_one_key() -> None:
     assert alike.codes(keys_of([7, 8])).tolist() == [1, 0]
     with pytest.raises(DataError, match="two values of a column have the same hash"):
         CodeBook.of("c0", "c0", keys_of([7, 8, 7]), np.array([1, 0, 2], np.uint8), 3)
+
+
+@pytest.mark.parametrize(
+    ("known", "nothing"),
+    [
+        ([3, 5, None], 2),
+        ([None], -1),
+        ([-(2**63), None, 2**63 - 1], -(2**63) + 1),
+        ([-(2**63), -(2**63) + 1, None], -(2**63) + 2),
+    ],
+)
+def test_a_null_among_whole_numbers_has_a_key_of_its_own(known: list[int | None], nothing: int) -> None:
+    key, keys = number_key("c0", pl.Series(known, dtype=pl.Int64))
+    assert keys.tolist() == [nothing if number is None else number for number in known]
+    assert f"'{nothing}'" in key
