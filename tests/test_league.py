@@ -128,6 +128,7 @@ CELLS = [
     ),
     cell("nhefs", "bottom-up", 0.5, gcp_weighted=0.5),
     cell("nhefs", "datafly", None),
+    cell("nhefs", "bottom-up", 0.6, k=10),
 ]
 
 
@@ -144,14 +145,15 @@ def test_the_page_says_what_the_cells_say(tmp_path: Path) -> None:
     results.save(tmp_path / "results.json", CELLS)
     (tmp_path / "bounds.json").write_text(json.dumps({"flchain 5": {"gcp": 0.25}}))
     text = page.page(tmp_path / "results.json", tmp_path / "bounds.json")
-    assert "3 lines of 480 were run (k alone 3, distinct l = 3 0" in text
+    assert "4 lines of 480 were run (k alone 4, distinct l = 3 0" in text
     assert "read 2 releases again: it differs by 1e-15 at most" in text
     tuning, judging, wide = (text.index(f"## All lines of the {name}\n") for name in page.USES.values())
     assert "| datafly | 1 of 1 | 0 | 0 | 50.0 % | 50.0 % | 10.0 % | 0.500 | - | 1.0 |" in text[tuning:judging]
     assert "| bottom-up | 1 of 1 | 0 | 1 | 0.5 % | 0.5 % | 0.0 % | 0.250 | 2.0 | 6.0 |" in text[judging:wide]
+    assert "| bottom-up | 2 of 2 | 2 | 2 | 0.0 % |" in text[wide:]
     assert "| datafly | 0 of 1 | 0 | 0 | - | - | - | - | - | - |" in text[wide:]
     assert "| k alone | 0 % | 5 | 0.4020 | **0.4000** | 0.2500 |" in text
-    assert "| k alone | 0 % | 5 | **0.5000** | - | - |" in text
+    assert "| k alone | 0 % | 5 | **0.5000** | - | - |\n| k alone | 0 % | 10 | **0.6000** |  | - |" in text
     short = page.short(tmp_path / "results.json")
     assert short.startswith("2 lines of 2 tables:\n")
     assert "| `bottom-up` | 2 of 2 | 0.2 % | 0.5 % | 0.188 | 2.0 | 5.0 |" in short
