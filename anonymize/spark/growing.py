@@ -41,8 +41,9 @@ LOT = "lot"
 """What rows are scattered by: their part, and the piece of it where it is one class."""
 MOST_PIECES = 1 << 24
 """Pieces of a part."""
-SPREAD = 4
-"""Partitions for each lot: lots come to partitions by a hash, and few are to share one."""
+SPREAD, FEW = 4, 200
+"""Partitions for each lot, and four times as many of those as long as there are few: lots come to partitions by a hash,
+and a worker holds all of its partition at once, of which hardly any are to have two."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,11 @@ class Plan:
         """How many parts there are, or pieces of these."""
         return len(self.parts.numbers) - len(self.boxes) + sum(self.pieces.values())
 
+    @property
+    def partitions(self) -> int:
+        """How many partitions lots are put into."""
+        return max(SPREAD * self.lots, min(4 * SPREAD * self.lots, FEW)) if self.lots > 1 else 1
+
     def lots_of(self, labels: Ints, done: int) -> Ints:
         """(rows,) the lot that each of some rows is in, by the class that is its part. `done`: rows of the partition
         before these. Rows of a class that comes in pieces take turns."""
@@ -129,7 +135,7 @@ def released_rows(df: DataFrame, plan: Plan) -> DataFrame:
     layout, learned = plan.layout, plan.learned
     orders = order_keys([f"c{place}" for place in layout.released]) if plan.local is not None else []
     rows = learned.keyed(df, *(f"c{place}" for place in layout.passing), *orders)
-    scattered = _with_lots(rows, plan).repartition(SPREAD * plan.lots if plan.lots > 1 else 1, LOT)
+    scattered = _with_lots(rows, plan).repartition(plan.partitions, LOT)
     made = beside(scattered, [LOT, *plan.orders, *learned.keys], partial(_release, plan), layout.generalized)
     return made.select(*(f"c{place}" for place in layout.released))
 
