@@ -35,8 +35,6 @@ its box most, for of an exchange that saves anything one row is such; the other 
 under models beyond a size, which refuse most of the best changes."""
 LARGEST = 3
 """Classes of more rows than this many times k are left as they are."""
-CELLS = 1 << 16
-"""Exchanges that are weighed at once."""
 NOISE = (8, 1 << 20)
 """Numbers of Gumbel noise, from which those of a batch are a run that begins at random: so many for each exchange that
 a sweep weighs, and so many at most."""
@@ -72,7 +70,7 @@ def exchange(
         pairs = _matched(near, resources.rng)
         share = sweep / max(sweeps - 2, 1)
         temperature = 0.0 if sweep + 1 >= sweeps else unit * heat[0] * (heat[1] / heat[0]) ** share
-        state.sweep(pairs, np.float32(temperature), noise, resources)
+        state.sweep(pairs, np.float32(temperature), noise, resources, effort.at_once)
     after = labels.copy()
     there = state.there
     after[state.rows[there]] = np.repeat(classes.names[used], state.sizes)
@@ -137,9 +135,9 @@ class _Members:
         places = [axis.places[rows] for axis in self.block.measure.axes]
         return [own.min(axis=0) for own in places], [own.max(axis=0) for own in places]
 
-    def sweep(self, pairs: Ints, temperature: np.float32, noise: Singles, resources: Resources) -> None:
-        """Makes the changes of one sweep."""
-        batches = self._batches(pairs)
+    def sweep(self, pairs: Ints, temperature: np.float32, noise: Singles, resources: Resources, at_once: int) -> None:
+        """Makes the changes of one sweep, of which so many are weighed at once."""
+        batches = self._batches(pairs, at_once)
         rngs = resources.rng.spawn(len(batches))
 
         def work(index: int) -> Changes:
@@ -148,14 +146,14 @@ class _Members:
         for changes in list(resources.run(work, range(len(batches)))):
             self._make(*changes)
 
-    def _batches(self, pairs: Ints) -> list[Ints]:
+    def _batches(self, pairs: Ints, at_once: int) -> list[Ints]:
         """The pairs by the rows of the larger class, those of two classes of k rows by themselves."""
         large = self.sizes[pairs].max(axis=1)
         pairs, large = pairs[np.argsort(large, kind="stable")], np.sort(large)
         begin, least, batches = 0, int(np.searchsorted(large, self.block.k, side="right")), []
         while begin < len(pairs):
             weighed = min(int(large[begin]), WEIGHED) + 1
-            end = min(begin + max(CELLS // weighed**2, 1), least if begin < least else len(pairs))
+            end = min(begin + max(at_once // weighed**2, 1), least if begin < least else len(pairs))
             batches.append(pairs[begin:end])
             begin = end
         return batches

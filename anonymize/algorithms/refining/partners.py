@@ -23,22 +23,24 @@ CELLS = 1 << 18
 
 @dataclass(frozen=True)
 class Effort:
-    """How much work partners are. `near`: of a class; `nearest`: with more classes than `ALL`, unions that are weighed
-    for each, those with the classes nearest to it; `fresh`: sweeps after which partners are found again, and where that
-    takes long."""
+    """How much work sweeps are. `near`: partners of a class; `nearest`: with more classes than `ALL`, unions that are
+    weighed for each, those with the classes nearest to it; `fresh`: sweeps after which partners are found again, and
+    where that takes long; `at_once`: exchanges that are weighed at once, of which many keep more threads busy, and few
+    are kept near the processor."""
 
     near: int
     nearest: int
     fresh: tuple[int, int]
+    at_once: int
 
     def fresh_after(self, classes: int, free: bool) -> int:
         """Sweeps after which partners are found again; `free`: see `partners`."""
         return self.fresh[free and LONG < classes <= ALL]
 
 
-CARE = Effort(near=16, nearest=40, fresh=(10, 25))
-HASTE = Effort(near=12, nearest=24, fresh=(25, 25))
-"""Of a large table, where time goes into more sweeps instead (a million rows, 200 sweeps: 57 s of the processor and not
+CARE = Effort(near=16, nearest=40, fresh=(10, 25), at_once=1 << 16)
+HASTE = Effort(near=12, nearest=24, fresh=(25, 25), at_once=1 << 19)
+"""Of a large table, where time goes into more sweeps instead (a million rows, 200 sweeps: 54 s of the processor and not
 73, for the same loss)."""
 
 
