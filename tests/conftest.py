@@ -1,7 +1,10 @@
 """How hypothesis runs: the same examples every time, as they are found, or new ones, shrunk, with
-HYPOTHESIS_PROFILE=explore. Tests whose examples are costly take a share of the profile's number of examples."""
+HYPOTHESIS_PROFILE=explore. Tests whose examples are costly take a share of the profile's number of examples.
+
+And Ctrl-C reaches the commands that tests start, where a job in the background would have them ignore it."""
 
 import os
+import signal
 
 from hypothesis import HealthCheck, Phase, settings
 
@@ -13,3 +16,6 @@ settings.register_profile(
 )
 settings.register_profile("explore", max_examples=2000, deadline=None, suppress_health_check=SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
