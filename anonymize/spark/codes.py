@@ -38,10 +38,11 @@ def number_key(column: str, known: pl.Series) -> tuple[str, Ints]:
     """The same of whole numbers, which are their own keys, and (n,) the keys of the different values. A null gets a
     number that is free, next to the others where there is one."""
     numbers = known.cast(pl.Int64)
-    taken = set(numbers)
-    present = taken - {None}
-    below = min(present, default=0) - 1
-    nothing = below if below >= -(2**63) else next(number for number in count(below + 1) if number not in taken)
+    present = numbers.drop_nulls().to_numpy()
+    nothing = (int(present.min()) if len(present) else 0) - 1
+    if nothing < -(2**63):
+        taken = set(present.tolist())
+        nothing = next(number for number in count(nothing + 1) if number not in taken)
     return f"coalesce(cast({column} as bigint), cast('{nothing}' as bigint))", numbers.fill_null(nothing).to_numpy()
 
 
