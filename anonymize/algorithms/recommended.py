@@ -4,12 +4,11 @@ What it does. It begins with `mondrian` and its default rule. Where the spec's w
 that is the release: its cuts follow them. With `--reusable` it is, too: its recoding can be saved and applied to other
 rows. Otherwise the same rows are released with less loss. Up to 100,000 rows, what `mondrian`, `top-down` and
 `bottom-up` begin with is tried on the table itself, and the best is refined to the end, in as many passes as the other
-commands make, or half as many under models that look at more than sizes where there are more than 17,000 rows; up to
-10,000 rows, what `mondrian --refine` comes to is released where that loses less. Beyond, and where `--effort` leaves
-fewer than five passes, `mondrian --refine`, `top-down` and `bottom-up` (both within Mondrian's parts, and refined) are
-tried on at most 3,000 rows, spread evenly over the table, and the one that loses least weighted NCP there makes the
-release. In a large table, where one pass of refinement over all rows is too much work, the classes that lose most are
-refined.
+commands make; up to 10,000 rows, what `mondrian --refine` comes to is released where that loses less. Beyond, and where
+`--effort` leaves fewer than five passes, `mondrian --refine`, `top-down` and `bottom-up` (both within Mondrian's parts,
+and refined) are tried on at most 3,000 rows, spread evenly over the table, and the one that loses least weighted NCP
+there makes the release. In a large table, where one pass of refinement over all rows is too much work, the classes that
+lose most are refined.
 
 What it guarantees. Every class meets every model of the spec, or nothing is released. The release's `gcp` is never
 above that of `mondrian` with its default options: both are rendered, and where the chosen one's is above it, which
@@ -18,8 +17,8 @@ byte for byte. It does not guarantee the least loss: each of the algorithms lose
 and a sample may mislead about the table.
 
 Budget. Counted in passes of refinement, times `--effort`. Up to 100,000 rows they go over a million rows in total,
-thirty times over the table at most; under models beyond a size over half a million. A table of 30,000 rows so takes
-half a minute of the processor, and one to two under models. Beyond, they go over 2,500,000 cells, or a sixth of those
+thirty times over the table at most. A table of 30,000 rows so takes half a minute to a minute and a half of the
+processor, the most under models that look at more than sizes. Beyond, they go over 2,500,000 cells, or a sixth of those
 of the quasi-identifiers where that is more. On a table of 1,000,000 rows with 6 quasi-identifiers out of 11 columns a
 release takes about eleven times the processor time of a copy of the file, half of it Mondrian, reading, checking and
 writing; a small table takes some seconds. The same table, spec, options and seed give the same bytes. A `--time-limit`
@@ -50,10 +49,10 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustering.ncp import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, grouped
 from anonymize.algorithms.deadline import Deadline
-from anonymize.algorithms.feasibility import beyond_size, minimum_size
+from anonymize.algorithms.feasibility import minimum_size
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.partly import refined_partly
-from anonymize.algorithms.refining.refine import A_PASS, PASSES, passes_of, refined, sweeps_of, widened
+from anonymize.algorithms.refining.refine import A_PASS, PASSES, passes_of, refined, sweeps_of
 from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_by_name, top_down_of
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, render
@@ -66,9 +65,6 @@ LEAST_WORK = 2_500_000
 """Cells of quasi-identifiers that passes of refinement may go over, where all rows are too many for a trial."""
 SHARE = 6
 """One in so many cells of the table, where that is more: to refine these takes as long as some five copies of it."""
-UNDER_MODELS = 1 << 19
-"""Passes under models beyond a size, where all rows are their own trial, go over so many rows in total, half as many as
-those of the algorithms by themselves: a pass costs several times as much there, as classes are carved."""
 ENOUGH = 5
 """Passes for which there has to be work so that all rows are their own trial."""
 TRIAL_ROWS = 3_000
@@ -174,13 +170,10 @@ class Recommendation:
 
     @property
     def _own(self) -> Refinable:
-        """Refinement as the algorithms do it by themselves, times `--effort`; of large tables less under models."""
+        """Refinement as the algorithms do it by themselves, times `--effort`."""
         rows, columns, effort = len(self.rows), len(self.table.attributes), self.options.effort
-        passes = float(passes_of(rows, columns))
-        if beyond_size(self.table, self.requirements):
-            passes = min(passes, UNDER_MODELS / widened(rows, columns))
         sweeps = max(int(effort * sweeps_of(rows, columns)), 1)
-        return Refinable(passes=int(effort * passes), sweeps=sweeps, time_limit=self.deadline.left)
+        return Refinable(passes=int(effort * passes_of(rows, columns)), sweeps=sweeps, time_limit=self.deadline.left)
 
     def _of_all_rows(self, options: Refinable) -> Regions:
         """Where there is work enough: every start tried on all rows, the best of them refined to the end."""

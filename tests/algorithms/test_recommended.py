@@ -111,23 +111,29 @@ def test_other_models_hold_in_a_partial_refinement(people: Path, tmp_path: Path)
     assert report["recoding"]["refinement"]["rows"]
 
 
-def test_under_models_all_rows_are_the_trial_while_passes_cost_little(
+UNDER_L: dict[str, Any] = {
+    "insensitive": [],
+    "sensitive": ["ill"],
+    "privacy": {"k": 5, "models": [{"model": "distinct-l-diversity", "l": 2}]},
+}
+
+
+def test_all_rows_are_the_trial_while_there_are_passes_enough(
     people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There is work for four passes under models, fewer than all rows are tried with; a sample has 100 rows here."""
+    """200 rows get 30 passes, of which a share of 0.17 is five, and one of 0.13 is three; a sample has 100 rows here."""
     monkeypatch.setattr(recommended, "TRIAL_ROWS", 100)
-    monkeypatch.setattr(recommended, "UNDER_MODELS", 4 * ROWS)
-    privacy = {"k": 5, "models": [{"model": "distinct-l-diversity", "l": 2}]}
-    more: dict[str, Any] = {"insensitive": [], "sensitive": ["ill"], "privacy": privacy}
-    _, under_models = made(people, tmp_path, **more)
-    _, alone = made(people, tmp_path)
-    tried = [report["algorithm"]["recommended"]["trial"]["rows"] for report in (under_models, alone)]
-    assert tried == [ROWS // 2, ROWS]
+    reports = [made(people, tmp_path, options={"effort": effort}, **UNDER_L)[1] for effort in (0.17, 0.13)]
+    tried = [report["algorithm"]["recommended"]["trial"]["rows"] for report in reports]
+    assert tried == [ROWS, ROWS // 2]
 
 
-def test_it_is_what_bottom_up_releases_where_both_refine_all_rows(people: Path, tmp_path: Path) -> None:
-    _, bottom_up = made(people, tmp_path, "bottom-up")
-    _, report = made(people, tmp_path)
+@pytest.mark.parametrize("more", [{}, UNDER_L])
+def test_it_is_what_bottom_up_releases_where_both_refine_all_rows(
+    people: Path, tmp_path: Path, more: dict[str, Any]
+) -> None:
+    _, bottom_up = made(people, tmp_path, "bottom-up", **more)
+    _, report = made(people, tmp_path, **more)
     assert report["utility"]["gcp"] == pytest.approx(bottom_up["utility"]["gcp"], abs=1e-12)
 
 
