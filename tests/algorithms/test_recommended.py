@@ -121,7 +121,7 @@ UNDER_L: dict[str, Any] = {
 def test_all_rows_are_the_trial_while_there_are_passes_enough(
     people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """200 rows get 30 passes, of which a share of 0.17 is five, and one of 0.13 is three; a sample has 100 rows here."""
+    """200 rows get 30 passes, of which a share of 0.17 is five, and one of 0.13 three; a sample has 100 rows here."""
     monkeypatch.setattr(recommended, "TRIAL_ROWS", 100)
     reports = [made(people, tmp_path, options={"effort": effort}, **UNDER_L)[1] for effort in (0.17, 0.13)]
     tried = [report["algorithm"]["recommended"]["trial"]["rows"] for report in reports]

@@ -9,7 +9,8 @@ models, and leaves the others with the rest, if the rest still meets them too.
 Around rows drawn at random, boxes are drawn at random inside the box of the class. Of each box, all rows are weighed,
 and ever fewer of the values that it has too many of: at most c times as many of each type (see `types`) as its weight,
 for some c. What saves most, rows x (penalty of the class - penalty of the box), among all that leaves two classes which
-meet every requirement, is carved; then both are carved again, until draws find nothing.
+meet every requirement, is carved; then both are carved again, until draws find nothing. Where types are of values that
+stand for several, the rows that were drawn are asked as well, and what they do not meet is not carved.
 
 All classes are worked on side by side, a draw of each at a time.
 """
@@ -55,12 +56,28 @@ def carve(block: Block, types: RowTypes, among: Ints, labels: Ints, rng: np.rand
         rows = rows[np.argsort(after[rows], kind="stable")]
         names, sizes = np.unique(after[rows], return_counts=True)
         taken = _taken(block, types, among[rows], sizes, rng)
+        if not types.exact:
+            taken &= _met_by_rows(block, among[rows], after[rows], taken)
         fails[names] += 1
         sources = np.unique(after[rows[taken]])
         fails[sources] = 0
         after[rows[taken]] = count + np.searchsorted(sources, after[rows[taken]])
         count += len(sources)
         fails = np.append(fails, np.zeros(len(sources), np.int64))
+
+
+def _met_by_rows(block: Block, rows: Ints, labels: Ints, taken: Bools) -> Bools:
+    """(rows,) whether what is taken of each row's class meets every requirement, and what stays of it, too."""
+    assert block.met is not None
+    names, of = np.unique(labels, return_inverse=True)
+    carved = np.zeros(len(names), np.bool_)
+    carved[of[taken]] = True
+    divided = carved[of]
+    met = np.ones((len(names), 2), np.bool_)
+    number = np.cumsum(carved) - 1
+    groups = 2 * number[of[divided]] + taken[divided]
+    met[carved] = block.met(rows[divided], groups, 2 * int(carved.sum())).reshape(-1, 2)
+    return np.asarray(met.all(axis=1))[of]
 
 
 def boxes_of(types: RowTypes) -> int:
@@ -130,10 +147,10 @@ class _Drawn:
 
         Only boxes that hold enough rows and cost less than their class are weighed: no others can gain anything.
         """
-        drawn, box = np.nonzero((self.held.sum(axis=2) >= types.k) & (self.saved > 0))
+        drawn, box = np.nonzero((self.held.sum(axis=2) >= types.least) & (self.saved > 0))
         counts = self._weighed(types, drawn, box)
         sizes = counts.sum(axis=2)
-        gain = np.where(sizes >= types.k, sizes * self.saved[drawn, box, None], 0)
+        gain = np.where(sizes >= types.least, sizes * self.saved[drawn, box, None], 0)
         number, share = np.nonzero(gain > GAIN)
         carved = counts[number, share]
         fits = self._both_meet(types, drawn[number], carved)
@@ -151,7 +168,7 @@ class _Drawn:
         """(n,) whether rows of each type (n, types), carved out of classes (n,), and what they leave meet all."""
         kinds = (types.of[self.rows][..., None] == np.arange(types.count)) & self.there[..., None]
         rest = kinds.sum(axis=1)[drawn] - carved
-        fits: Bools = rest.sum(axis=1) >= types.k
+        fits: Bools = rest.sum(axis=1) >= types.least
         fits[fits] = types.meet(carved[fits])
         fits[fits] = types.meet(rest[fits])
         return fits

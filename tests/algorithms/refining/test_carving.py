@@ -15,6 +15,7 @@ from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.carving import boxes_of, carve
+from anonymize.algorithms.refining.coarse import VALUES
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.algorithms.refining.pools import PoolNeighbours
 from anonymize.algorithms.refining.recarve import CLOSE, NEAR, POOLED, partners, recarve, recarved
@@ -148,10 +149,18 @@ def test_a_batch_after_the_deadline_changes_nothing() -> None:
     assert not np.array_equal(recarve(block, types, labels, around, POOLED[0], Resources(rng)), labels)
 
 
-@pytest.mark.parametrize("values", [["a"] * 70, [f"v{number}" for number in range(MOST + 6)]])
-def test_one_type_and_very_many_are_not_told_apart(values: list[str]) -> None:
-    table = replace(table_of(numeric(list(range(len(values))), "x")), sensitive=(sensitive(values, "s"),))
-    assert RowTypes.made(table, (k_anonymity(2), MODELS["distinct"]), np.arange(table.rows)) is None
+def test_rows_of_one_value_are_not_told_apart() -> None:
+    table = replace(table_of(numeric(list(range(70)), "x")), sensitive=(sensitive(["a"] * 70, "s"),))
+    assert RowTypes.made(table, (k_anonymity(2), MODELS["distinct"]), np.arange(70)) is None
+
+
+@pytest.mark.parametrize(("values", "exact"), [(MOST, True), (MOST + 1, False)])
+def test_very_many_types_are_made_of_fewer_values(values: int, exact: bool) -> None:
+    texts = [f"v{number}" for number in range(values)]
+    table = replace(table_of(numeric(list(range(values)), "x")), sensitive=(sensitive(texts, "s"),))
+    types = RowTypes.made(table, (k_anonymity(2), MODELS["distinct"]), np.arange(values))
+    assert types is not None
+    assert (types.exact, types.count) == (exact, MOST if exact else VALUES)
 
 
 def test_the_same_for_any_number_of_threads() -> None:
