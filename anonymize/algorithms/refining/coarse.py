@@ -19,8 +19,11 @@ from anonymize.table import SensitiveColumn, Table
 
 VALUES = 32
 """Values that are left, of all attributes together, about; missing ones are further ones."""
-DRAWS = 32
-"""Draws of rows of each size that are tried; a quarter of them has to meet the requirements."""
+DRAWS = (4, 32)
+"""Draws of rows of each size that are tried, of large and of small ones; a quarter of them has to meet the
+requirements."""
+DRAWN = 1 << 21
+"""Rows that are drawn at once, about."""
 
 
 def coarse_table(table: Table, requirements: Sequence[Requirement], rows: Integers) -> Table | None:
@@ -68,9 +71,10 @@ def least_rows(judge: Judge, k: int, rows: Integers) -> int:
     none of these does. The draws are the same at every run."""
     rng, size = np.random.default_rng(0), max(k, 1)
     while size < len(rows):
-        drawn = rows[rng.integers(len(rows), size=DRAWS * size)].astype(np.uint32)
-        of = np.repeat(np.arange(DRAWS), size)
-        if 4 * np.count_nonzero(judge.meets(of, DRAWS, judge.pick(drawn))) >= DRAWS:
+        draws = min(max(DRAWN // size, DRAWS[0]), DRAWS[1])
+        drawn = rows[rng.integers(len(rows), size=draws * size)].astype(np.uint32)
+        of = np.repeat(np.arange(draws), size)
+        if 4 * np.count_nonzero(judge.meets(of, draws, judge.pick(drawn))) >= draws:
             return size
         size *= 2
     return len(rows)
