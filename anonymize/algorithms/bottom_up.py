@@ -46,6 +46,7 @@ figure 4.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustered import clustered
@@ -82,7 +83,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The classes that rows are merged into. Raises UsageError where a table is to be searched whole that is too large
     for it."""
     within = is_within_parts(table, options.start)
-    method = bottom_up_of(context, within)
+    method = partial(bottom_up_of, within=within)
     made = clustered(table, requirements, ID, method, options if options.refine else None, context)
     return replace(made, merged_within=MONDRIAN if within else WHOLE)
 

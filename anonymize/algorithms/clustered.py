@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -20,17 +21,23 @@ def clustered(
     table: Table,
     requirements: tuple[Requirement, ...],
     name: str,
-    method: Method,
+    method: Callable[[Context], Method],
     refinement: Refinable | None,
     context: Context,
 ) -> Regions:
     """The groups that a method makes, the algorithm of a `name`; `refinement`: how they, or what another method begins
     with, are refined, None for not at all."""
-    regions = cluster(table, requirements, method, context)
-    if refinement is None or not regions.partition.count:
-        return regions
-    starts = starts_by_name(table, requirements, np.sort(regions.partition.order), regions.suppressed)
-    best = Trial(table, requirements, refinement, context).best(starts | {name: lambda context: regions})
-    story = {"ncp_weighted_before": weighted_ncp(table.attributes, regions.partition), "start": best.name}
-    regions = best.regions
-    return replace(regions, refinement={**regions.refinement, **story}) if regions.refinement else regions
+    groups = cluster(table, requirements, method(context), context)
+    if refinement is None or not groups.partition.count:
+        return groups
+
+    def own(other: Context) -> Regions:
+        """The groups where chance is that of another seed."""
+        alike = (other.seed or 0) == (context.seed or 0)
+        return groups if alike else cluster(table, requirements, method(other), other)
+
+    starts = starts_by_name(table, requirements, np.sort(groups.partition.order), groups.suppressed)
+    best = Trial(table, requirements, refinement, context).best(starts | {name: own})
+    story = {"ncp_weighted_before": weighted_ncp(table.attributes, groups.partition), "start": best.name}
+    account = best.regions.refinement
+    return replace(best.regions, refinement={**account, **story}) if account else best.regions

@@ -42,6 +42,7 @@ from anonymize.algorithms.clustered import clustered
 from anonymize.algorithms.clustering.bisect import JOINS
 from anonymize.algorithms.clustering.downward import RISE, ROUNDS
 from anonymize.algorithms.clustering.parts import STARTS
+from anonymize.algorithms.clustering.run import Method
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.starts import top_down_of
 from anonymize.privacy import Requirement
@@ -68,5 +69,8 @@ class Options(Refinable):
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The classes that the table is cut into."""
-    method = top_down_of(context, options.start == "mondrian", options.rounds, options.join)
+
+    def method(context: Context) -> Method:
+        return top_down_of(context, options.start == "mondrian", options.rounds, options.join)
+
     return clustered(table, requirements, ID, method, options if options.refine else None, context)

@@ -47,7 +47,7 @@ table and what is required of its release: k, and beside it a model that protect
 
 A summary has medians over the lines on which an algorithm made a release. *Made* is of the lines on which it was run;
 elsewhere its cell of a line is empty, and `-` says that it made no release. On tables of up to 10,000 rows `bottom-up`
-makes the search of `release`, and `top-down` the same with one other start: most lines there have `release` alone.
+and `top-down` make the search of `release`: most lines there have `release` alone.
 """
 
 Row = dict[str, dict[str, Any]]

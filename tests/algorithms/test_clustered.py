@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from types import ModuleType
+from functools import partial
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 
-from anonymize.algorithms import bottom_up, mondrian, top_down
+from anonymize.algorithms import bottom_up, clustered, mondrian, top_down
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
+from anonymize.algorithms.refining.options import Refinable
+from anonymize.algorithms.starts import Best, Start, Trial, starts_by_name
 from anonymize.recoding import Regions
 from anonymize.table import Table
 from tests.algorithms.tables import k_anonymity, numeric, requirement, sensitive, table_of
@@ -37,3 +41,21 @@ def test_no_more_is_lost_than_by_refining_what_mondrian_cuts(method: ModuleType)
     assert found.refinement is not None
     assert found.refinement["ncp_weighted_after"] == pytest.approx(lost(table, found))
     assert found.refinement["ncp_weighted_before"] >= found.refinement["ncp_weighted_after"]
+
+
+def test_chance_in_the_groups_of_a_method_is_that_of_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small tables are gone through several times: whichever method is asked for, the same is searched."""
+    table, wanted, given = wide(), (k_anonymity(5),), dict[str, Start]()
+
+    def noted(trial: Trial, starts: Mapping[str, Start]) -> Best:
+        given.update(starts)
+        return Trial.best(replace(trial, options=Refinable(passes=1, sweeps=1)), dict(list(starts.items())[:1]))
+
+    monkeypatch.setattr(clustered, "Trial", lambda *parts: SimpleNamespace(best=partial(noted, Trial(*parts))))
+    top_down.run(table, wanted, top_down.Options(), Context(seed=3))
+    all_rows, none = np.arange(table.rows, dtype=np.uint32), np.empty(0, np.uint32)
+    usual = starts_by_name(table, wanted, all_rows, none)[top_down.ID]
+    found = [[start(Context(seed=seed)) for seed in (3, 4)] for start in (given[top_down.ID], usual)]
+    orders = [[regions.partition.order.tolist() for regions in each] for each in found]
+    assert orders[0] == orders[1]
+    assert orders[0][0] != orders[0][1]
