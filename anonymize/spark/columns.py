@@ -67,7 +67,7 @@ class ReleasedTexts:
         for place in layout.generalized:
             (column,) = released.columns_of(layout.names[int(place[1:])])
             known = sum(map(len, self.texts[place]))
-            self.which[place][rows] = known + column.of_class[class_of]
+            self.which[place][rows] = column.of_class[class_of].astype(np.uint32) + np.uint32(known)
             self.texts[place].append(cells[column.name])
 
     def frames(self, rows: int = CHUNK) -> Iterator[pl.DataFrame]:

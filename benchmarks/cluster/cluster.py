@@ -1,13 +1,14 @@
 """A release on a small standalone cluster of Spark, on this machine, with a worker killed in the middle.
 
-    cluster.py WHERE [--spark HOME] [--rows N] [--algorithm NAME] [--stage read|write|check]
+    cluster.py WHERE [--spark HOME] [--rows N] [--algorithm NAME] [--stage read|cuts|write|check]
 
 Needs Java, and pyspark with its JVM part: SPARK_HOME, `--spark`, or the `pyspark` that is installed. Started are a
 master, two workers of one core each, and a Spark Connect server. The release is made by the command, three times: on
 one machine, on the cluster, and on the cluster while one of its workers is killed (SIGKILL for the worker and its
-executor) as soon as a stage has begun: values are counted (`read`), rows are made and written (`write`), or what was
-written is measured (`check`). Printed are the wall seconds of each, and whether the rows are the same. Those of
-`randomize` are drawn anew in every run: of them, the columns that pass through, and the parameters.
+executor) as soon as a stage has begun: values are counted (`read`), rows are counted for upper cuts (`cuts`; of
+Mondrian, in small parts), rows are made and written (`write`), or what was written is measured (`check`). Printed are
+the wall seconds of each, and whether the rows are the same. Those of `randomize` are drawn anew in every run: of them,
+the columns that pass through, and the parameters.
 """
 
 from __future__ import annotations
@@ -193,6 +194,7 @@ def release(folder: Path, algorithm: str, output: str, *engine: str) -> subproce
 
 STAGES = {
     "read": "work/*/*/stderr",
+    "cuts": "cuts-began",
     "write": "checkpoint-*/*/*-*/_temporary/0/*",
     "check": "checkpoint-*/*/release-*/_SUCCESS",
 }
@@ -212,7 +214,11 @@ def killed_in_the_middle(folder: Path, algorithm: str, output: str, running: Clu
     checkpoint = folder / f"checkpoint-{output}"
     checkpoint.mkdir()
     engine = ["--engine", "spark", "--master", running.address, "--checkpoint", str(checkpoint)]
-    process = release(folder, algorithm, output, *engine)
+    process = (
+        _in_parts(folder, output, running.address, checkpoint)
+        if stage == "cuts"
+        else release(folder, algorithm, output, *engine)
+    )
     while process.poll() is None and _signs(folder, stage) == before:
         time.sleep(0.05)
     if process.poll() is None:
@@ -220,6 +226,19 @@ def killed_in_the_middle(folder: Path, algorithm: str, output: str, running: Clu
     elif process.returncode == 0:
         raise RuntimeError("the release was over before a worker could be killed")
     return ended(process)
+
+
+def _in_parts(folder: Path, output: str, address: str, checkpoint: Path) -> subprocess.Popen[str]:
+    """A release by Mondrian that has upper cuts, started; see `in_parts.py`."""
+    here = Path(__file__).resolve()
+    words = ["spec.yaml", str(folder / "people.parquet"), output, address, str(checkpoint), STAGES["cuts"]]
+    return subprocess.Popen(
+        [sys.executable, str(here.with_name("in_parts.py")), *words],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(here.parents[2])},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def ended(process: subprocess.Popen[str]) -> str:

@@ -16,6 +16,7 @@ cluster = load_script(ROOT / "benchmarks" / "cluster" / "cluster.py")
     ("algorithm", "stage"),
     [
         ("mondrian", "read"),
+        ("mondrian", "cuts"),
         ("mondrian", "write"),
         ("mondrian", "check"),
         ("incognito", "write"),

@@ -111,6 +111,12 @@ def test_parts_that_are_one_class(frame_of: Any, tmp_path: Path, people: pl.Data
     check_same(frame_of, tmp_path, skewed, {**SPEC, "privacy": {"k": 25}}, part_rows=120)
 
 
+def test_a_worker_with_several_parts_of_many_texts(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
+    """Each part has fewer texts than a byte counts, and those of a worker together have more."""
+    apart = people.with_columns((pl.col("id") * 7 % 2000).alias("age"))
+    check_same(frame_of, tmp_path, apart, {**SPEC, "privacy": {"k": 2}}, part_rows=200)
+
+
 def test_empty_partitions_and_one_row(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
     check_same(frame_of, tmp_path, people.head(12), SPEC, partitions=8)
     check_same(frame_of, tmp_path, people.head(1), {**SPEC, "privacy": {"k": 1}}, partitions=2)
