@@ -69,13 +69,17 @@ def hash_of(columns: Sequence[str], salt: str = "") -> str:
     return f"xxhash64({', '.join(salts + texts)})"
 
 
-def in_order(df: DataFrame, row_order: str, groups: Sequence[Sequence[str]], rows: int) -> DataFrame:
+def in_order(
+    df: DataFrame, row_order: str, groups: Sequence[Sequence[str]], rows: int, together: bool = False
+) -> DataFrame:
     """The rows in an order that follows from what they show in some groups of columns, or from a secret. None is drawn
     for a row: a worker in the place of one that was lost would draw anew, and rows would come twice, or be lost.
 
     Those that show something come in as many pieces as so many `rows` make, by a hash of each group, the first before
-    the others: rows of a class stand together in every piece that has any. To compare the texts took an engine as long
-    as to make the rows; and for ranges of them, Spark would make all rows once more to look where the ranges are.
+    the others: rows of a class stand together in every piece that has any. `together`: rows that are alike in the first
+    group come into one piece, which has to be able to hold them; that is quicker to write and to read, as most cells
+    are like those above them. To compare the texts took an engine as long as to make the rows; and for ranges of them,
+    Spark would make all rows once more to look where the ranges are.
     """
     keys = {f"key{place}": hash_of(group) for place, group in enumerate(groups) if group}
     keyed = df.selectExpr("*", *(f"{key} as {name}" for name, key in keys.items()))
@@ -83,7 +87,8 @@ def in_order(df: DataFrame, row_order: str, groups: Sequence[Sequence[str]], row
     if row_order == "shuffle":
         keyed, by = _by_chance(keyed, by, df.columns), [CHANCE]
     pieces = max(-(-rows // PIECE_ROWS), 1)
-    return keyed.repartition(pieces, *by).sortWithinPartitions(*by).select(*df.columns)
+    pieces_by = by[:1] if together else by
+    return keyed.repartition(pieces, *pieces_by).sortWithinPartitions(*by).select(*df.columns)
 
 
 def _by_chance(keyed: DataFrame, keys: Sequence[str], columns: Sequence[str]) -> DataFrame:

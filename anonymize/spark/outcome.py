@@ -29,8 +29,9 @@ class EngineOutcome:
 
     `options`, `recoding`: what the report says of the search, and of what it found. `levels`: the pairs (level, height)
     of a generalization that is the same for all rows. `left_out`: rows of the input that are not among those of the
-    release. `labelled`: numbers are shown as labels of their hierarchy. `as_one_class`: the rows as one class, where
-    that is released instead once too many read as suppressed.
+    release. `labelled`: numbers are shown as labels of their hierarchy. `small`: no class has more rows than a worker
+    holds at once. `as_one_class`: the rows as one class, where that is released instead once too many read as
+    suppressed.
     """
 
     rows: DataFrame
@@ -39,4 +40,5 @@ class EngineOutcome:
     levels: Sequence[tuple[int, int]] | None = None
     left_out: int = 0
     labelled: bool = False
+    small: bool = False
     as_one_class: Callable[[], DataFrame] | None = None

@@ -76,6 +76,7 @@ class Parted:
             released_rows(rows, plan),
             {**options, "part_rows": self.rows},
             {"kind": Regions.KIND, "cut": demands.cut, **parts},
+            small=not plan.boxes,
             as_one_class=lambda: released_rows(rows, as_one_class(plan)),
         )
 

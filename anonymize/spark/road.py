@@ -79,9 +79,9 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
         known = EngineFrame(spec, learned, requirements, layout)
         outcome = request.search.outcome(rows, known)
     limit = suppression_limit(spec, learned.rows)
-    made = _made(outcome.rows, known, request, clock)
+    made = _made(outcome.rows, known, request, clock, together=outcome.small)
     if outcome.as_one_class is not None and made.suppressed_of(learned.rows) > limit:
-        made = _made(outcome.as_one_class(), known, request, clock)
+        made = _made(outcome.as_one_class(), known, request, clock, together=False)
     _check_all_there(rows, made, outcome, layout, learned.rows)
     _check(made, learned.rows, request, limit)
     facts = EngineFacts(known, df, request.search, outcome, made.verdict, made.sizes, made.reading)
@@ -109,9 +109,11 @@ class Made:
         return self.verdict.suppressed_rows + rows - self.verdict.rows
 
 
-def _made(released: DataFrame, known: EngineFrame, request: EngineRequest, clock: Clock) -> Made:
+def _made(released: DataFrame, known: EngineFrame, request: EngineRequest, clock: Clock, *, together: bool) -> Made:
+    """`together`: see `in_order`."""
     with clock("write"):
-        ordered = in_order(released, request.spec.output.row_order, known.layout.groups, known.learned.rows)
+        order = request.spec.output.row_order
+        ordered = in_order(released, order, known.layout.groups, known.learned.rows, together)
         written = held(ordered, request.checkpoint, f"release-{uuid4().hex}")
     with clock("verify"):
         return _measured(written, known, request.checkpoint)

@@ -117,3 +117,16 @@ def test_order_by_what_is_shown_keeps_classes_together(frame_of: Any) -> None:
     assert len(made.select(pl.col("a").rle_id()).unique()) == 2
     again = here(in_order(frame_of(rows.reverse(), 2), "sorted", (["a", "b"], ["c"]), 40))
     assert made.equals(again)
+
+
+def test_rows_of_a_class_in_one_piece_or_in_several(frame_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows are the same, and in the order of hashes in every piece."""
+    monkeypatch.setattr("anonymize.spark.engine.PIECE_ROWS", 10)
+    rows = pl.DataFrame({"a": [row % 5 for row in range(60)], "b": range(60)})
+    pieces: dict[bool, list[int]] = {}
+    for together in (True, False):
+        made = in_order(frame_of(rows), "sorted", (["a"], ["b"]), 60, together)
+        frame = here(made.selectExpr("*", "spark_partition_id() as piece"))
+        assert frame.select("a", "b").sort("b").equals(rows)
+        pieces[together] = frame.group_by("a").agg(pl.col("piece").n_unique())["piece"].to_list()
+    assert max(pieces[True]) == 1 < max(pieces[False])
