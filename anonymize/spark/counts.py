@@ -9,27 +9,33 @@ from uuid import uuid4
 
 import polars as pl
 
-from anonymize.spark.engine import DataFrame, collected, held
+from anonymize.spark.engine import DataFrame, collected, hash_of, held
+from anonymize.spark.identity import COUNT, HASH, OF_ONE_TEXT
 
-COUNT = "count"
 NAME, VALUE = "name", "value"
 """The columns of the values of several columns, one below the other."""
 MOST_TEXTS = 10_000
 """Different texts of a column that passes through which the driver takes."""
 
+MOST_APART = 1 << 16
+"""Different rows by what passes through which the driver takes; as many rows are looked at before they are counted."""
+
 
 @dataclass(frozen=True)
 class CountedRows:
     """A DataFrame, its columns by their places. `kept`: its different rows by some of them, with the `COUNT` of each,
-    where these have been written, as every question to them would group all rows anew."""
+    where these have been written, as every question to them would group all rows anew. `apart`: those by what passes
+    through, where they are few; see `few_rows`."""
 
     rows: DataFrame
     kept: DataFrame | None = None
+    apart: pl.DataFrame | None = None
 
     @classmethod
-    def held(cls, rows: DataFrame, names: Sequence[str], folder: str) -> CountedRows:
-        """A DataFrame whose different rows are kept in a folder."""
-        return cls(rows, held(rows.groupBy(*names).count(), folder, f"classes-{uuid4().hex}"))
+    def held(cls, rows: DataFrame, names: Sequence[str], folder: str, passing: Sequence[str] = ()) -> CountedRows:
+        """A DataFrame whose different rows are kept in a folder. `passing`: the columns that pass through."""
+        kept = held(rows.groupBy(*names).count(), folder, f"classes-{uuid4().hex}")
+        return cls(rows, kept, few_rows(rows, passing))
 
     def of(self, names: Sequence[str]) -> DataFrame:
         """How many rows (`COUNT`) have each combination of values in some columns."""
@@ -56,12 +62,41 @@ class CountedRows:
             return {}
         kept = {name: self.of([name]) for name, kind in self.kept.dtypes if kind == "string"}
         texts = [name for name, kind in self.rows.dtypes if kind == "string" and name not in self.kept.columns]
-        others = {name: self.of([name]).limit(MOST_TEXTS + 1) for name in texts}
-        if not kept | others:
+        apart = [name for name in texts if self.apart is not None and name in self.apart.columns]
+        others = {name: self.of([name]).limit(MOST_TEXTS + 1) for name in texts if name not in apart}
+        return self._collected(kept, others) | {name: _marginal(self.apart, name) for name in apart}
+
+    def _collected(self, kept: Mapping[str, DataFrame], others: Mapping[str, DataFrame]) -> dict[str, pl.DataFrame]:
+        """Counts of columns that the engine makes. `others`: those of which only so many are taken."""
+        if not (kept or others):
             return {}
-        together = collected(below(kept | others)).sort(VALUE, nulls_last=True)
-        each = {name: together.filter(pl.col(NAME) == name).select(VALUE, COUNT) for name in kept | others}
+        together = collected(below({**kept, **others})).sort(VALUE, nulls_last=True)
+        each = {name: together.filter(pl.col(NAME) == name).select(VALUE, COUNT) for name in (*kept, *others)}
         return {name: own for name, own in each.items() if name in kept or len(own) <= MOST_TEXTS}
+
+
+def few_rows(rows: DataFrame, names: Sequence[str]) -> pl.DataFrame | None:
+    """The different rows by some columns, with the `COUNT` and the `HASH` of each: on the driver, so that it answers
+    what is asked of these columns, which one job counts.
+
+    None without columns, where two values of any may read alike by their type, or where such rows are many: to group
+    rows of which nearly every one is another takes an engine longer than all that this saves, so that some are looked
+    at before.
+    """
+    kinds = dict(rows.dtypes)
+    if not names or any(kinds[name] not in {"string", *OF_ONE_TEXT} for name in names):
+        return None
+    if rows.select(*names).limit(MOST_APART).distinct().count() > MOST_APART // 2:
+        return None
+    counted = rows.groupBy(*names).count().selectExpr("*", f"{hash_of(names)} as {HASH}")
+    few = collected(counted.limit(MOST_APART + 1))
+    return few if len(few) <= MOST_APART else None
+
+
+def _marginal(apart: pl.DataFrame | None, name: str) -> pl.DataFrame:
+    """How many rows have each `VALUE` of a column, of rows that are apart."""
+    assert apart is not None
+    return apart.group_by(pl.col(name).alias(VALUE)).agg(pl.col(COUNT).sum()).sort(VALUE, nulls_last=True)
 
 
 def below(counted: Mapping[str, DataFrame]) -> DataFrame:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anonymize.spark.counts import COUNT, NAME, VALUE, CountedRows
+from anonymize.spark.counts import NAME, VALUE, CountedRows
 from anonymize.spark.engine import (
     DataFrame,
     Tables,
@@ -26,7 +26,7 @@ from anonymize.spark.engine import (
     of_schema,
     struct,
 )
-from anonymize.spark.identity import OF_ONE_TEXT
+from anonymize.spark.identity import COUNT, OF_ONE_TEXT
 from anonymize.verify.counted import ROWS, CountedValues, TextReading, measure_part, merged, verdict_of
 from anonymize.verify.measuring import absent_values
 from anonymize.verify.verdict import Check, Result, Subject, Uniqueness, Verdict
@@ -108,11 +108,21 @@ def passing(
     alone: list[int] = []
     for group in groups:
         keys += group
-        of_others = alone[-1:] if not group else [_alone(every, keys)]
-        alone += of_others
+        known = _alone_apart(counts, reading, keys)
+        alone += alone[-1:] if not group else [_alone(every, keys) if known is None else known]
     rows = counts.number
     first, second, third = (count / max(rows, 1) for count in alone)
     return Uniqueness(names, rows, first, second, third, most, sets)
+
+
+def _alone_apart(counts: CountedRows, reading: TextReading, keys: Sequence[str]) -> int | None:
+    """How many rows are like no other in some columns, by their texts, where the driver has the different ones; None
+    where it has not."""
+    apart = counts.apart
+    if apart is None or not {*keys} <= {*apart.columns}:
+        return None
+    made = reading.texts(apart, keys).with_columns(apart[COUNT].alias(ROWS))
+    return made.group_by(keys).agg(pl.col(ROWS).sum()).filter(pl.col(ROWS) == 1).height
 
 
 def _alone(df: DataFrame, keys: Sequence[str]) -> int:

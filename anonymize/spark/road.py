@@ -162,7 +162,7 @@ def _check_all_there(rows: DataFrame, made: Made, outcome: EngineOutcome, layout
     if made.verdict.rows != count - outcome.left_out:
         raise read_otherwise()
     if not outcome.left_out:
-        check_rows(rows, made.written, layout.groups[1])
+        check_rows(rows, made.written, layout.groups[1], made.counts.apart)
 
 
 def _check(made: Made, rows: int, request: EngineRequest, limit: int) -> None:
@@ -187,6 +187,6 @@ def _measured(written: DataFrame, known: EngineFrame, folder: str) -> Made:
     ]
     columns = {layout.names[place]: f"c{place}" for place in layout.released}
     reading = reading_of(spec, [columns[name] for name in spec.quasi_identifiers], columns)
-    counts = CountedRows.held(written, looked_at(reading, checks), folder)
+    counts = CountedRows.held(written, looked_at(reading, checks), folder, layout.groups[1])
     verdict, sizes = measured(counts, reading, checks, THRESHOLD)
     return Made(counts, reading, replace(verdict, passing=passing_of(counts, spec, reading, columns)), sizes)

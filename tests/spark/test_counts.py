@@ -1,5 +1,6 @@
 """Rows that are counted once, and kept, have the counts of all rows."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,9 @@ import polars as pl
 import pytest
 
 from anonymize.classes import summed_by_key
-from anonymize.spark.counts import COUNT, NAME, VALUE, CountedRows
+from anonymize.spark.counts import NAME, VALUE, CountedRows, few_rows
 from anonymize.spark.engine import collected
+from anonymize.spark.identity import COUNT, HASH
 
 ROWS = pl.DataFrame(
     {
@@ -56,6 +58,39 @@ def test_marginals_of_texts_that_are_kept_and_of_few_others(
     assert CountedRows(counts.rows).marginals == {}
     monkeypatch.setattr("anonymize.spark.counts.MOST_TEXTS", 2)
     assert CountedRows(counts.rows, counts.kept).marginals.keys() == {"c0", "c1"}
+
+
+def test_few_rows_apart(counts: CountedRows, frame_of: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They answer for the columns that pass through, as the engine would."""
+    apart = few_rows(counts.rows, ["c2", "c4"])
+    assert apart is not None and apart.columns == ["c2", "c4", COUNT, HASH]
+    assert apart.drop(HASH).sort("c2").rows() == [(*row, 1) for row in ROWS.select("c2", "c4").rows()]
+    asked: list[str] = []
+    monkeypatch.setattr(CountedRows, "of", _noted(asked))
+    known = replace(counts, apart=apart)
+    assert {name: own.rows() for name, own in known.marginals.items()} == MARGINALS
+    assert set(asked) == {"c0", "c1"}
+
+
+def _noted(asked: list[str]) -> Any:
+    """`CountedRows.of`, with a note of what it is asked for."""
+    of = CountedRows.of
+
+    def noting(self: CountedRows, names: list[str]) -> Any:
+        asked.extend(names)
+        return of(self, names)
+
+    return noting
+
+
+def test_many_rows_are_not_kept_apart(counts: CountedRows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where half of some rows differ, and where there are too many in the end; of fractions neither."""
+    assert few_rows(counts.rows, []) is None
+    assert few_rows(counts.rows.selectExpr("c0", "cast(c2 as double) as c2"), ["c0", "c2"]) is None
+    monkeypatch.setattr("anonymize.spark.counts.MOST_APART", 6)
+    assert few_rows(counts.rows, ["c2"]) is None
+    monkeypatch.setattr("anonymize.spark.counts.MOST_APART", 2)
+    assert few_rows(counts.rows.orderBy("c3").coalesce(1), ["c3", "c4"]) is None
 
 
 def test_rows_are_counted(counts: CountedRows) -> None:

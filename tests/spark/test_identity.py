@@ -9,6 +9,7 @@ import pytest
 
 from anonymize import spark
 from anonymize.errors import DataError
+from anonymize.spark.counts import few_rows
 from anonymize.spark.engine import in_order
 from anonymize.spark.identity import RowSum, check_rows
 
@@ -65,6 +66,24 @@ def test_other_rows(frame_of: Any, tmp_path: Path, name: str) -> None:
     check_rows(own, own, COLUMNS)
     with pytest.raises(DataError, match="others when they were read again"):
         check_rows(own, other, COLUMNS)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_rows_by_their_different_rows(frame_of: Any, name: str) -> None:
+    """Rows are told from others by counts of the different ones, too: those of the input are summed row by row."""
+    table = frame_of(TABLE)
+    before = RowSum.of(table, COLUMNS)
+    apart = few_rows(table, COLUMNS)
+    assert apart is not None and RowSum.counted(apart) == before
+    other = few_rows(frame_of(OTHERS[name]), COLUMNS)
+    assert other is not None and RowSum.counted(other) != before
+    with pytest.raises(DataError, match="others when they were read again"):
+        check_rows(frame_of(TABLE), table, COLUMNS, other)
+
+
+def test_different_rows_of_other_columns_are_not_compared(frame_of: Any) -> None:
+    table = frame_of(TABLE)
+    check_rows(table, table, COLUMNS, few_rows(table, COLUMNS[:1]))
 
 
 def test_without_columns_that_pass_rows_are_counted(frame_of: Any) -> None:
