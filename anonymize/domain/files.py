@@ -216,12 +216,18 @@ def _yaml_branches(text: str, faults: Faults, weights: dict[tuple[str, ...], flo
 
 
 def _too_deep(text: str) -> int | None:
-    """The line where the nesting gets deeper than a recursive reader may follow, if it does."""
+    """The line where the nesting gets deeper than a recursive reader may follow, if it does. Some versions of libyaml
+    look far ahead, and themselves refuse what is deeper still."""
     depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEPTH:
-            return _line(event)
+    try:
+        for event in yaml.parse(text, Loader=_Loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEPTH:
+                return _line(event)
+    except yaml.MarkedYAMLError as error:
+        if error.problem_mark is None or "nesting depth" not in (error.problem or ""):
+            raise
+        return int(error.problem_mark.line) + 1
     return None
 
 
