@@ -240,6 +240,10 @@ DENSE = 1 << 16
 """A table of counts with at most this many cells is always worth it,"""
 DENSE_PER_ROW = 4
 """and so is one with at most this many cells per row."""
+MANY = 1 << 14
+"""Classes of so many rows, on average, are counted one by one,"""
+PIECE_COUNTED = 1 << 16
+"""so many rows at once, as near the processor as their codes and their counts then are."""
 
 
 @dataclass(frozen=True)
@@ -274,6 +278,9 @@ class Runs:
     @classmethod
     def count_classes(cls, sizes: Ints, codes: Codes, size: int) -> Runs:
         """The same of rows that come class after class: `sizes` (classes,) rows of each class, `codes` (rows,)."""
+        if 0 < len(sizes) * MANY <= len(codes) and _is_dense(len(sizes), size, len(codes)):
+            table = np.concatenate([_counted(codes[a:b], size) for a, b in pairwise(starts_of(sizes).tolist())])
+            return cls._of_table(table, size)
         keys = np.repeat(np.arange(len(sizes)) * size, sizes)
         keys += codes
         return cls._of_keys(keys, len(sizes), size)
@@ -281,13 +288,17 @@ class Runs:
     @classmethod
     def _of_keys(cls, keys: Ints, classes: int, size: int) -> Runs:
         """Those of rows given by class * size + code (rows,), which are overwritten."""
-        if classes * size <= max(DENSE_PER_ROW * len(keys), DENSE):
-            table = np.bincount(keys, minlength=classes * size)
-            occupied = np.flatnonzero(table)
-            return cls._of_cells(occupied, table[occupied], size)
+        if _is_dense(classes, size, len(keys)):
+            return cls._of_table(np.bincount(keys, minlength=classes * size), size)
         keys.sort()
         edges = run_starts(keys)
         return cls._of_cells(keys[edges], np.diff(edges, append=len(keys)), size)
+
+    @classmethod
+    def _of_table(cls, table: Ints, size: int) -> Runs:
+        """Those of the rows counted in each class * size + code, (classes * size,)."""
+        occupied = np.flatnonzero(table)
+        return cls._of_cells(occupied, table[occupied], size)
 
     @classmethod
     def _of_cells(cls, cells: Ints, counts: Ints, size: int) -> Runs:
@@ -306,6 +317,20 @@ class Runs:
             return pieces[0]
         columns = ([each.classes, each.codes, each.counts] for each in pieces)
         return cls(*(np.concatenate(arrays) for arrays in zip(*columns, strict=True)))
+
+
+def _is_dense(classes: int, size: int, rows: int) -> bool:
+    """Whether so many rows are counted in a table with a cell for every code of every class."""
+    return classes * size <= max(DENSE_PER_ROW * rows, DENSE)
+
+
+def _counted(codes: Codes, size: int) -> Ints:
+    """(size,) how many rows (n,) have each code."""
+    counts = np.zeros(size, np.int64)
+    step = max(PIECE_COUNTED, size)
+    for first in range(0, len(codes), step):
+        counts += np.bincount(codes[first : first + step], minlength=size)
+    return counts
 
 
 def distinct_values(partition: Partition, codes: Codes, size: int) -> Ints:

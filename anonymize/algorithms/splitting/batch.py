@@ -5,9 +5,10 @@ Copying the codes class by class is what keeps every later pass over them sequen
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.splitting.ranks import Statistic, order_statistic
 from anonymize.classes import Bools, Codes, Ints, Runs, concatenated_ranges, starts_of
+
+Arranging = Callable[[Sequence[Codes]], list[Codes]]
+"""Some columns of a batch (n,) -> the same rows of each of them, in another order, or some of them."""
 
 
 @dataclass(frozen=True)
@@ -135,17 +139,20 @@ class Batch:
         """Positions in the batch of the rows of some classes (m,), class after class."""
         return concatenated_ranges(self.starts[:-1][classes], self.sizes[classes])
 
-    def take(self, order: Ints, sizes: Ints, parents: Ints, attempts: NDArray[np.uint8]) -> Batch:
-        """The batch of other classes of the same rows: `order` picks rows, `parents` says what class each came from."""
+    def take(self, arrange: Arranging, sizes: Ints, parents: Ints, attempts: NDArray[np.uint8]) -> Batch:
+        """The batch of other classes of the same rows: `arrange` picks and orders rows, `parents` says what class each
+        class came from."""
         varies = np.any(self.low < self.high, axis=0).tolist()
+        varied = [codes for codes, some in zip(self.columns, varies, strict=True) if some]
+        laid: Iterator[Any] = iter(arrange([self.rows, *varied, *self.sensitive, *self.targets]))
         return Batch(
-            self.rows.take(order),
-            tuple(codes.take(order) if some else codes[:0] for codes, some in zip(self.columns, varies, strict=True)),
-            tuple(codes.take(order) for codes in self.sensitive),
+            next(laid),
+            tuple(next(laid) if some else codes[:0] for codes, some in zip(self.columns, varies, strict=True)),
+            tuple(islice(laid, len(self.sensitive))),
             sizes,
             self.closed[parents],
             attempts,
-            tuple(codes.take(order) for codes in self.targets),
+            tuple(laid),
             self.low[parents],
         )
 

@@ -6,7 +6,7 @@ rows alone, so neither the size of a batch nor the number of threads shows in th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.cuts import FINISHED, Cuts
 from anonymize.algorithms.splitting.history import History
-from anonymize.classes import Bools, Ints, Partition, starts_of
+from anonymize.algorithms.splitting.sides import CutSides
+from anonymize.classes import Bools, Codes, Ints, Partition, starts_of
 from anonymize.table.memory import give_back
 from anonymize.threads import pool_of
 
@@ -57,7 +58,7 @@ def grow(
     blocks: list[Finished] = []
 
     def work(batch: Batch) -> tuple[list[Batch], list[Finished]]:
-        return _grow_batch(batch, rule, allowed, history)
+        return _grow_batch(batch, rule, allowed, history, threads)
 
     with pool_of(threads) as pool:
         running: set[Future[tuple[list[Batch], list[Finished]]]] = {pool.submit(work, whole)}
@@ -84,19 +85,20 @@ def grown(batch: Batch, rule: SplitRule) -> list[Finished]:
     """The finished classes of a batch, grown in this thread, where nothing refuses a cut."""
     waiting, finished = [batch], []
     while waiting:
-        batches, done = _grow_batch(waiting.pop(), rule, None, None)
+        batches, done = _grow_batch(waiting.pop(), rule, None, None, 1)
         waiting += batches
         finished += done
     return finished
 
 
 def _grow_batch(
-    batch: Batch, rule: SplitRule, allowed: Allowed | None, history: History | None
+    batch: Batch, rule: SplitRule, allowed: Allowed | None, history: History | None, threads: int
 ) -> tuple[list[Batch], list[Finished]]:
-    """Level by level until the batch is used up, or until it falls into several that are each worth a thread."""
+    """Level by level until the batch is used up, or until it falls into several that are each worth a thread; one that
+    is worth several is laid in so many."""
     finished: list[Finished] = []
     while True:
-        step, done = _step(batch, rule, allowed, history)
+        step, done = _step(batch, rule, allowed, history, threads)
         if done is not None:
             finished.append(done)
         if step is None:
@@ -108,7 +110,7 @@ def _grow_batch(
 
 
 def _step(
-    batch: Batch, rule: SplitRule, allowed: Allowed | None, history: History | None
+    batch: Batch, rule: SplitRule, allowed: Allowed | None, history: History | None, threads: int
 ) -> tuple[Batch | None, Finished | None]:
     """One cut of every class: the batch of what may be cut further, and the classes that are finished."""
     before = batch.attempts.copy()
@@ -118,40 +120,45 @@ def _step(
     attempts = batch.attempts
     if allowed is not None:
         first, attempts = _withdraw(batch, cuts, first, allowed)
-    first_sizes = np.add.reduceat(first, batch.starts[:-1], dtype=np.int64)
+    sides = CutSides(first, threads)
+    first_sizes = sides.first_sizes(batch.starts)
     second_sizes = batch.sizes - first_sizes
     parted = open_classes & (first_sizes > 0) & (second_sizes > 0)
     if (open_classes & ~parted & (attempts == before).all(axis=1)).any():
         raise RuntimeError("a cut that parts nothing would be tried for ever: this is probably a bug")
-    order = np.concatenate((np.flatnonzero(first), np.flatnonzero(~first)))
     sizes = np.concatenate((first_sizes, second_sizes[parted]))
     if history is not None:
-        history.add(batch, cuts, parted, batch.rows[order[starts_of(sizes)[:-1]]].astype(np.int64))
+        history.add(batch, cuts, parted, batch.rows[sides.order[starts_of(sizes)[:-1]]].astype(np.int64))
     parents = np.concatenate((np.arange(batch.count), np.flatnonzero(parted)))
     fresh = np.where(parted[parents, None], np.uint8(0), attempts[parents])
     goes_on = open_classes[parents] & (sizes >= rule.fewest_rows)
-    return _laid(batch, order, _Sides(sizes, parents, fresh), goes_on)
+    return _laid(batch, sides, _Classes(sizes, parents, fresh), goes_on)
 
 
 @dataclass(frozen=True)
-class _Sides:
-    """The sides of cut classes: rows of each, the class that it came from, and cuts of it that were refused."""
+class _Classes:
+    """The sides of cut classes as classes: rows of each, the class that it came from, and cuts of it that were
+    refused."""
 
     sizes: Ints
     parents: Ints
     attempts: NDArray[np.uint8]
 
 
-def _laid(batch: Batch, order: Ints, sides: _Sides, goes_on: Bools) -> tuple[Batch | None, Finished | None]:
-    """The batch of the sides that go on, and the others, of which nothing but their rows is asked for any more. `order`
-    (n,) has the rows side after side."""
+def _laid(batch: Batch, sides: CutSides, classes: _Classes, goes_on: Bools) -> tuple[Batch | None, Finished | None]:
+    """The batch of the classes that go on, and the others, of which nothing but their rows is asked for any more."""
     if goes_on.all():
-        return batch.take(order, sides.sizes, sides.parents, sides.attempts), None
-    kept = np.repeat(goes_on, sides.sizes)
-    done = (batch.rows.take(order[~kept]), sides.sizes[~goes_on])
+        return batch.take(sides.arranged, classes.sizes, classes.parents, classes.attempts), None
+    kept = np.repeat(goes_on, classes.sizes)
+    done = (batch.rows.take(sides.order[~kept]), classes.sizes[~goes_on])
     if not goes_on.any():
         return None, done
-    return batch.take(order[kept], sides.sizes[goes_on], sides.parents[goes_on], sides.attempts[goes_on]), done
+    rows = sides.order[kept]
+
+    def arranged(columns: Sequence[Codes]) -> list[Codes]:
+        return [codes.take(rows) for codes in columns]
+
+    return batch.take(arranged, classes.sizes[goes_on], classes.parents[goes_on], classes.attempts[goes_on]), done
 
 
 def _first_side(batch: Batch, cuts: Cuts) -> Bools:

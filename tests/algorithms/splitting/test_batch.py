@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.splitting.batch import Batch
+from anonymize.algorithms.splitting.batch import Arranging, Batch
 from anonymize.table import Table
 from tests.algorithms.tables import batch_of, tables, whole
 from tests.examples import some
@@ -70,10 +70,14 @@ def test_the_whole_of_some_rows(table: Table, data: st.DataObject) -> None:
     assert np.array_equal(some.sensitive[0], everyone.sensitive[0][rows])
 
 
+def in_order(places: list[int]) -> Arranging:
+    return lambda columns: [codes.take(places) for codes in columns]
+
+
 def test_other_classes_of_the_same_rows_know_what_their_parent_was_refused() -> None:
     batch = numbered([3, 2])
     batch.closed[0, 1] = True
-    taken = batch.take(np.array([1, 0, 2, 4, 3]), np.array([1, 2, 2]), np.array([0, 0, 1]), np.zeros((3, 2), np.uint8))
+    taken = batch.take(in_order([1, 0, 2, 4, 3]), np.array([1, 2, 2]), np.array([0, 0, 1]), np.zeros((3, 2), np.uint8))
     assert taken.rows.tolist() == [1, 0, 2, 4, 3] and taken.sizes.tolist() == [1, 2, 2]
     assert taken.closed.tolist() == [[False, True], [False, True], [False, False]]
     assert np.array_equal(taken.columns[0], batch.columns[0][[1, 0, 2, 4, 3]])
@@ -82,7 +86,7 @@ def test_other_classes_of_the_same_rows_know_what_their_parent_was_refused() -> 
 def test_a_settled_column_is_no_longer_carried_and_its_code_stays_known() -> None:
     batch = batch_of([0, 0, 0, 1, 1], np.array([4, 4, 4, 7, 7], np.uint8), np.array([1, 2, 3, 5, 6], np.uint16))
     none = np.zeros((4, 2), np.uint8)
-    order, sizes, parents = np.array([2, 0, 1, 4, 3]), np.array([1, 2, 1, 1]), np.array([0, 0, 1, 1])
+    order, sizes, parents = in_order([2, 0, 1, 4, 3]), np.array([1, 2, 1, 1]), np.array([0, 0, 1, 1])
     taken = batch.take(order, sizes, parents, none)
     assert [len(codes) for codes in taken.columns] == [0, 5]
     assert taken.low.tolist() == [[4, 3], [4, 1], [7, 6], [7, 5]]
@@ -94,8 +98,8 @@ def test_who_looks_at_rows_is_given_the_codes_of_settled_columns_too() -> None:
     rows = np.array([3, 2, 0, 1])
     batch = batch_of(np.array([0, 0, 1, 1]), np.array([5, 5, 6, 6], np.uint8), np.array([1, 2, 2, 3], np.uint16))
     assert batch.unsettled is batch
-    after = batch.take(rows, np.array([2, 2]), np.array([1, 0]), batch.attempts)
-    again = after.take(np.array([1, 0, 3, 2]), np.array([2, 2]), np.array([0, 1]), after.attempts)
+    after = batch.take(in_order(rows.tolist()), np.array([2, 2]), np.array([1, 0]), batch.attempts)
+    again = after.take(in_order([1, 0, 3, 2]), np.array([2, 2]), np.array([0, 1]), after.attempts)
     kept = [codes[rows][[1, 0, 3, 2]].tolist() for codes in batch.columns]
     assert [len(codes) for codes in again.columns] == [0, 4]
     assert [codes.tolist() for codes in again.unsettled.columns] == kept

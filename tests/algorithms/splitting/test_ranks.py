@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anonymize.algorithms.splitting.ranks import LARGE, counted_statistic, order_statistic
-from anonymize.classes import Runs
+from anonymize.classes import MANY, PIECE_COUNTED, Runs
 
 
 @pytest.mark.parametrize("sizes", [[3, 1, 40, 7], [3 * LARGE, LARGE, 2 * LARGE + 1]])  # sorted, and one by one
@@ -25,6 +25,19 @@ def test_the_code_of_a_rank_and_the_rows_around_it(sizes: list[int], size: int) 
         counted_statistic(runs, np.array(sizes), rank),
     ):
         assert [column.tolist() for column in found] == [expected, below, upto]
+
+
+@pytest.mark.parametrize("sizes", [[MANY, MANY + 3], [5 * PIECE_COUNTED + 1], [2, 2 * MANY]])
+@pytest.mark.parametrize("size", [7, 3 * PIECE_COUNTED])
+def test_classes_of_many_rows_are_counted_one_by_one_as_all_are(sizes: list[int], size: int) -> None:
+    codes = np.random.default_rng(size).integers(0, size, sum(sizes)).astype(np.uint32)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    runs, expected = (
+        Runs.count_classes(np.array(sizes), codes, size),
+        Runs.count_values(labels, codes, len(sizes), size),
+    )
+    for one, other in ((runs.classes, expected.classes), (runs.codes, expected.codes), (runs.counts, expected.counts)):
+        assert np.array_equal(one, other) and one.dtype == other.dtype
 
 
 def test_keys_that_need_more_than_32_bits() -> None:
