@@ -50,7 +50,7 @@ def check_rows(df: DataFrame, written: DataFrame, passing: Sequence[str], apart:
     the different rows that were written, by these columns, with `COUNT` and `HASH`, where they are known."""
     before, after = dict(df.dtypes), dict(written.dtypes)
     alike = [name for name in passing if before[name] == after[name] and before[name] in {"string", *OF_ONE_TEXT}]
-    known = apart is not None and [*apart.columns] == [*alike, COUNT, HASH]
-    own = RowSum.counted(apart) if apart is not None and known else RowSum.of(written, alike)
+    known = None if apart is None or apart.columns != [*alike, COUNT, HASH] else apart
+    own = RowSum.of(written, alike) if known is None else RowSum.counted(known)
     if RowSum.of(df, alike) != own:
         raise read_otherwise()

@@ -6,9 +6,10 @@ rows alone, so neither the size of a batch nor the number of threads shows in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -17,12 +18,12 @@ from numpy.typing import NDArray
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.cuts import FINISHED, Cuts
 from anonymize.algorithms.splitting.history import History
-from anonymize.algorithms.splitting.sides import CutSides
-from anonymize.classes import Bools, Codes, Ints, Partition, starts_of
+from anonymize.algorithms.splitting.sides import LARGE, CutSides
+from anonymize.classes import Bools, Ints, Partition, starts_of
 from anonymize.table.memory import give_back
 from anonymize.threads import pool_of
 
-BATCH_ROWS = 1 << 18
+BATCH_ROWS = LARGE
 
 
 class SplitRule(Protocol):
@@ -153,12 +154,8 @@ def _laid(batch: Batch, sides: CutSides, classes: _Classes, goes_on: Bools) -> t
     done = (batch.rows.take(sides.order[~kept]), classes.sizes[~goes_on])
     if not goes_on.any():
         return None, done
-    rows = sides.order[kept]
-
-    def arranged(columns: Sequence[Codes]) -> list[Codes]:
-        return [codes.take(rows) for codes in columns]
-
-    return batch.take(arranged, classes.sizes[goes_on], classes.parents[goes_on], classes.attempts[goes_on]), done
+    arrange = partial(sides.arranged, kept=kept)
+    return batch.take(arrange, classes.sizes[goes_on], classes.parents[goes_on], classes.attempts[goes_on]), done
 
 
 def _first_side(batch: Batch, cuts: Cuts) -> Bools:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from anonymize.classes import Bools, Codes, Ints
-from anonymize.threads import in_parts
+from anonymize.threads import mapped
 
 LARGE = 1 << 18
 """Batches of more rows are laid piece by piece,"""
@@ -44,23 +44,33 @@ class CutSides:
             return np.array([np.count_nonzero(self.first)])
         return np.diff(np.searchsorted(self._firsts, starts))
 
-    def arranged(self, columns: Sequence[Codes]) -> list[Codes]:
-        """Columns (n,) with their rows side after side."""
-        if len(self.first) <= LARGE:
-            return [codes.take(self.order) for codes in columns]
+    def arranged(self, columns: Sequence[Codes], kept: Bools | None = None) -> list[Codes]:
+        """Columns (n,) with their rows side after side; `kept` (n,): those of the rows in this order that are wanted,
+        None for all."""
+        if kept is not None:
+            rows = self.order[kept]
+            return [codes.take(rows) for codes in columns]
+        if len(self.first) > LARGE:
+            return self._by_pieces(columns)
+        return [codes.take(self.order) for codes in columns]
+
+    def _by_pieces(self, columns: Sequence[Codes]) -> list[Codes]:
         pieces = [slice(start, start + PIECE) for start in range(0, len(self.first), PIECE)]
-        firsts = np.cumsum([0, *(np.count_nonzero(self.first[piece]) for piece in pieces)])
+        firsts = np.cumsum([0, *(np.count_nonzero(self.first[piece]) for piece in pieces)]).tolist()
         laid = [np.empty_like(codes) for codes in columns]
 
-        def lay(some: Sequence[int]) -> None:
-            for number in some:
-                piece = pieces[number]
-                first = self.first[piece]
-                begins = int(firsts[number]), int(firsts[-1]) + piece.start - int(firsts[number])
-                for begin, places in zip(begins, (np.flatnonzero(first), np.flatnonzero(~first)), strict=True):
-                    for codes, target in zip(columns, laid, strict=True):
-                        # Any mode but "raise" writes where it is to without a copy; no place is out of bounds.
-                        codes[piece].take(places, out=target[begin : begin + len(places)], mode="clip")
+        def lay(number: int) -> None:
+            piece, before = pieces[number], firsts[number]
+            first = self.first[piece]
+            _put(columns, laid, piece, np.flatnonzero(first), before)
+            _put(columns, laid, piece, np.flatnonzero(~first), firsts[-1] + piece.start - before)
 
-        in_parts(lay, range(len(pieces)), self.threads)
+        mapped(lay, range(len(pieces)), self.threads)
         return laid
+
+
+def _put(columns: Sequence[Codes], laid: Sequence[Codes], piece: slice, places: Ints, begin: int) -> None:
+    """Puts some places (m,) of a piece of each column where they are laid, from `begin` on."""
+    for codes, target in zip(columns, laid, strict=True):
+        # Any mode but "raise" writes where it is to without a copy; no place is out of bounds.
+        codes[piece].take(places, out=target[begin : begin + len(places)], mode="clip")
