@@ -36,7 +36,7 @@ from anonymize.modelling.protocol import Protocol, evaluate_models
 from anonymize.publication import Paths, opened
 from anonymize.randomization.estimate import Method
 from anonymize.report import Clock
-from anonymize.report.data import required_k
+from anonymize.report.data import required_size
 from anonymize.report.head import head, spec_path, table_block
 from anonymize.request import Companions, Progress
 from anonymize.spec import Spec, resolve
@@ -242,7 +242,7 @@ def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any])
         left_out |= dict.fromkeys(("gcp", "ncp", "ncp_weighted", "loss"), reason)
     required = request.spec.privacy
     nothing = required.k is None and required.l is None and not required.models
-    view = released.view(required_k(() if nothing else privacy.requirements(request.spec)))
+    view = released.view(required_size(() if nothing else privacy.requirements(request.spec)))
     block = utility(view)
     block |= {name: None for name in left_out}
     if left_out:

@@ -266,3 +266,26 @@ def test_the_release_is_measured_from_what_was_written(ask: Callable[..., Reques
     with pytest.raises(UnsafeError, match="k=1"):
         release(ask(TABLE, progress=changing))
     assert {path.name for path in tmp_path.iterdir()} == {"t.csv", "s.yaml"}
+
+
+TAIL = "".join(f"{age},{pay}\n" for age in range(20, 30) for pay in (0, 10)) + "111,0\n112,90\n"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "{model: k-e-anonymity, k: 2, e: 5}",
+        "{model: squared-error-diversity, error: 20}",
+        "{model: p-sensitivity, p: 2}",
+    ],
+)
+def test_a_tail_has_five_rows_where_nothing_required_counts_people(tmp_path: Path, model: str) -> None:
+    """Two of a k that counts values are not two people: the last two rows would be alone at their end."""
+    (tmp_path / "t.csv").write_text("age,pay\n" + TAIL)
+    roles = "quasi_identifiers: {age: {type: numeric}}\nsensitive: {pay: {type: numeric}}\n"
+    rest = f"{roles}privacy: {{models: [{model}]}}\n"
+    (tmp_path / "s.yaml").write_text("version: 1\ninput: {path: t.csv}\n" + rest)
+    spec = load(tmp_path / "s.yaml", PARAMETERS)
+    release(Request(spec, "mondrian", mondrian.Options(), output=str(tmp_path / "o.csv")))
+    shown = [line.split(",")[0] for line in (tmp_path / "o.csv").read_text().split()[1:]]
+    assert shown.count("28+") == 4 and not {"29", "111+", "[111-112]"} & set(shown)

@@ -133,8 +133,7 @@ def together(
         verdict = _joined(now, before, checks, threshold, matching)
         joined_by: Literal["position", "link"] = "position" if matching.individuals is None else "link"
         return Together(before.source.name, rows, joined_by, verdict, None, verdict.judged)
-    required = [check.parameters["k"] for check in checks if "k" in check.parameters]
-    compared = _bounded(now, before, int(max(required)) if required else None)
+    compared = _bounded(now, before, now.spec.largest_k)
     results = [
         _result(check, result, compared, units=now.units is not None)
         for check, result in zip(checks, latest.judged, strict=True)

@@ -18,6 +18,7 @@ from anonymize.evaluation.opened import ReleasedSource
 from anonymize.formats import Finding
 from anonymize.request import Progress
 from anonymize.spec import Spec
+from anonymize.spec.base import Means
 from anonymize.table.columns import Attribute
 from anonymize.verify.cells import CellTemplates
 from anonymize.verify.order import is_sorted
@@ -89,7 +90,7 @@ def _required(spec: Spec) -> Required:
         for each in diversities.values():
             each.append(KnownDiversity(spec.privacy.l))
     for entry in spec.privacy.models:
-        if entry.model in (DISTINCT, FREQUENCY) and getattr(entry.parameters, "values", None) is None:
+        if entry.model in (DISTINCT, FREQUENCY) and entry.parameters.given(Means.PROTECTED) is None:
             for name in diversities if entry.attribute is None else [entry.attribute]:
                 diversities[name].append(KnownDiversity(entry.parameters.l, entry.model == FREQUENCY))  # type: ignore[attr-defined]
     others = [entry for entry in spec.privacy.models if entry.model != K_ANONYMITY]

@@ -25,6 +25,7 @@ from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Request
 from anonymize.risk import Text, sampled
 from anonymize.spec import Spec
+from anonymize.spec.base import Means
 from anonymize.table import Codes, OutputFile, Source, Table
 from anonymize.table.room import Room
 from anonymize.table.scratch import Scratch
@@ -124,7 +125,7 @@ def check_needs(request: Request) -> None:
         raise UsageError(_unable(request, ("unit",), "`unit`: {} counts rows, and not whom they are about", "units"))
     if not algorithm.NEEDS.populations:
         for index, entry in enumerate(spec.privacy.models):
-            if getattr(entry.parameters, "population", None) is not None:
+            if entry.parameters.given(Means.POPULATION) is not None:
                 message = f"{entry.model}: {{}} does not look anybody up in a population"
                 raise UsageError(_unable(request, ("privacy", "models", index), message, "populations"))
     if algorithm.NEEDS.family != "full-domain":

@@ -41,6 +41,7 @@ from anonymize.privacy.base import Achieved, ClassModel, Limit, Measured, Model,
 from anonymize.privacy.groups import Crowd, Groups, Histogram, Whole
 from anonymize.privacy.members import Members, Pairs
 from anonymize.privacy.requirement import Requirement
+from anonymize.spec.base import Means
 
 if TYPE_CHECKING:
     from anonymize.spec.columns import Sensitive
@@ -216,7 +217,7 @@ def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Param
     if MODELS[model].sensitive == "none":
         if attribute is not None:
             raise ValueError("is about the quasi-identifiers, it takes no attribute")
-        if getattr(parameters, "population", None) is not None:
+        if parameters.given(Means.POPULATION) is not None:
             _check_readable(spec)
         return [None]
     if attribute is not None and attribute not in spec.sensitive:

@@ -31,16 +31,19 @@ data publishing", KDD 2006; there alpha binds one sensitive value, as with `valu
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from pydantic import Field
 
 from anonymize.privacy import base, protected
 from anonymize.privacy.groups import Groups
+from anonymize.spec.base import Means
 
 
 class Parameters(base.Parameters):
     alpha: float = Field(gt=0, le=1, description="largest share of a class that one value may have")
-    k: int = Field(ge=1, description="rows that every class has at least")
+    k: Annotated[int, Means.PEOPLE] = Field(ge=1, description="rows that every class has at least")
     values: protected.Values = None
 
 

@@ -25,10 +25,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from anonymize.privacy.groups import Groups, Histogram
 from anonymize.privacy.protected import values_of
+from anonymize.spec.base import ModelParameters
 
 TOLERANCE = 1e-9
 NEGLIGIBLE = 1e-12
@@ -45,7 +46,7 @@ Needed = Literal["any", "numeric", "order", "hierarchy"]
 """What a model may need of a sensitive attribute."""
 
 
-class Parameters(BaseModel):
+class Parameters(ModelParameters):
     """Base of every model's parameters: frozen, no other key, no conversion from text, no infinity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)

@@ -28,18 +28,22 @@ Reference: M. Nergiz, M. Atzori, C. Clifton, "Hiding the presence of individuals
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from pydantic import Field, model_validator
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
-from anonymize.spec.base import SpecPath
+from anonymize.spec.base import Means, SpecPath
 
 
 class Parameters(base.Parameters):
     min: float = Field(ge=0, le=1, description="lowest probability that a person of the population is in the table")
     max: float = Field(ge=0, le=1, description="highest probability that a person of the population is in the table")
-    population: SpecPath = Field(description="a table of the population, with the same quasi-identifiers")
+    population: Annotated[SpecPath, Means.POPULATION] = Field(
+        description="a table of the population, with the same quasi-identifiers"
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> Parameters:

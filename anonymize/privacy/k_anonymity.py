@@ -25,15 +25,18 @@ Reference: P. Samarati, L. Sweeney, "Protecting privacy when disclosing informat
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from pydantic import Field
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
+from anonymize.spec.base import Means
 
 
 class Parameters(base.Parameters):
-    k: int = Field(ge=1, description="rows that every class has at least")
+    k: Annotated[int, Means.PEOPLE] = Field(ge=1, description="rows that every class has at least")
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:

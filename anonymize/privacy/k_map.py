@@ -42,7 +42,7 @@ K. El Emam, F. Dankar, "Protecting privacy using k-anonymity", JAMIA 15(5), 2008
 from __future__ import annotations
 
 import math
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,12 +50,14 @@ from pydantic import Field, model_validator
 
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
-from anonymize.spec.base import SpecPath
+from anonymize.spec.base import Means, SpecPath
 
 
 class Parameters(base.Parameters):
-    k: int = Field(ge=1, description="people of the population that every class has under it at least")
-    population: SpecPath | None = Field(
+    k: Annotated[int, Means.PEOPLE] = Field(
+        ge=1, description="people of the population that every class has under it at least"
+    )
+    population: Annotated[SpecPath | None, Means.POPULATION] = Field(
         default=None, description="a table of the population, with the same quasi-identifiers"
     )
     fraction: float | None = Field(

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from anonymize.spec.base import Means, ModelParameters
 from anonymize.spec.missing import normalized
 
 Names: TypeAlias = Sequence[str] | NDArray[np.float64]
@@ -30,6 +31,7 @@ Text = Annotated[str, BeforeValidator(_as_text), WithJsonSchema({"type": ["strin
 Values: TypeAlias = Annotated[
     tuple[Text, ...] | None,
     Field(min_length=1, description="the sensitive values that are protected; every value where it is left out"),
+    Means.PROTECTED,
 ]
 """The type of a model's parameter `values`."""
 
@@ -66,7 +68,6 @@ def absent(names: Names, values: Iterable[str]) -> list[str]:
     return [value for value in values if present.isdisjoint(readings(value))]
 
 
-def values_of(parameters: Any) -> tuple[str, ...] | None:
+def values_of(parameters: ModelParameters) -> tuple[str, ...] | None:
     """The values that parameters restrict a model to; None where all are protected, if some by other limits."""
-    values = getattr(parameters, "values", None)
-    return values if isinstance(values, tuple) else None
+    return cast("tuple[str, ...] | None", parameters.given(Means.PROTECTED))

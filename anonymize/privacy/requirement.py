@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from anonymize.privacy.base import Parameters
+from anonymize.spec.base import Means
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Requirement:
     @property
     def population(self) -> Path | None:
         """The table of the population that it is about."""
-        return getattr(self.parameters, "population", None)
+        return cast("Path | None", self.parameters.given(Means.POPULATION))
 
     def __str__(self) -> str:
         text = ", ".join(f"{name}={_parameter_text(value)}" for name, value in self.required().items())

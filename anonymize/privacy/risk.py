@@ -38,13 +38,15 @@ K. El Emam, "A method for evaluating marketer re-identification risk", PAIS 2010
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from pydantic import Field, model_validator
 
 from anonymize.classes import Bools, Ints
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
-from anonymize.spec.base import SpecPath
+from anonymize.spec.base import Means, SpecPath
 
 
 class Parameters(base.Parameters):
@@ -66,7 +68,7 @@ class Parameters(base.Parameters):
     threshold: float | None = Field(
         default=None, gt=0, le=1, description="risk above which a row counts in records_at_risk"
     )
-    population: SpecPath | None = Field(
+    population: Annotated[SpecPath | None, Means.POPULATION] = Field(
         default=None, description="for journalist_max, a table of the population, with the same quasi-identifiers"
     )
 

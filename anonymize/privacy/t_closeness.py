@@ -40,17 +40,20 @@ section 4.
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from anonymize.privacy import base, protected
 from anonymize.privacy.groups import Groups, Histogram
+from anonymize.spec.base import Means
 
 
 class Parameters(base.Parameters):
-    t: float = Field(ge=0, le=1, description="distance that every class has at most from the whole table")
+    t: Annotated[float, Means.DISTANCE] = Field(
+        ge=0, le=1, description="distance that every class has at most from the whole table"
+    )
     distance: Literal["equal", "ordered", "hierarchical"] = Field(
         default="equal", description="how far apart two sensitive values are"
     )

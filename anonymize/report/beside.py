@@ -12,7 +12,7 @@ from typing import Any
 from anonymize.fidelity import fidelity
 from anonymize.privacy import Requirement
 from anonymize.recoding import Released
-from anonymize.report.data import SMALLEST, required_k
+from anonymize.report.data import SMALLEST, required_size
 from anonymize.request import Request
 from anonymize.risk import Sizes, sizes_before
 from anonymize.table import Table
@@ -29,7 +29,7 @@ class Beside:
     @classmethod
     def of(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, released: Released) -> Beside:
         """Those of a release that nobody else may read the report of."""
-        smallest = max(required_k(requirements), SMALLEST)
+        smallest = max(required_size(requirements), SMALLEST)
         values = request.show_values
         distributions = fidelity(table, released, request.spec, smallest, values=values) if request.reports else {}
         return cls(distributions, sizes_before(table))

@@ -20,6 +20,7 @@ from anonymize.report.head import Clock, head, table_block
 from anonymize.request import Request
 from anonymize.risk import Sizes, merged, risk_before, sizes_before
 from anonymize.spec import Spec
+from anonymize.spec.base import Means
 from anonymize.table import Attribute, OutputFile, Table
 from anonymize.verify import THRESHOLD, Verdict, met
 from anonymize.verify.verdict import OrderVerdict
@@ -215,7 +216,7 @@ def spec_block(spec: Spec) -> dict[str, Any]:
 def settings(spec: Spec) -> dict[str, Any]:
     """The values that the command line can replace, and where each came from; t where all models have the same."""
     values: dict[str, float | None] = {name: getattr(spec.privacy, name) for name in ("k", "l", "suppression")}
-    thresholds = {model.parameters.t for model in spec.privacy.models if hasattr(model.parameters, "t")}
+    thresholds = {entry.parameters.given(Means.DISTANCE) for entry in spec.privacy.models} - {None}
     values["t"] = thresholds.pop() if len(thresholds) == 1 else None
     return {name: {"value": value, "from": _origin(spec, name)} for name, value in values.items() if value is not None}
 
@@ -234,7 +235,7 @@ def _view(facts: ReleaseFacts) -> View:
         loss=released.loss,
         sizes=released.sizes,
         suppressed_rows=released.suppressed_rows,
-        k=required_k(facts.requirements),
+        k=required_size(facts.requirements),
         levels=_levels(facts),
         weights=facts.table.weights,
         partition=facts.recoding.regions,
@@ -249,7 +250,7 @@ def _levels(facts: ReleaseFacts) -> list[tuple[int, int]] | None:
     return [(level, a.hierarchy.height) for level, a in zip(vector, facts.table.attributes, strict=True)]
 
 
-def required_k(requirements: tuple[Requirement, ...]) -> int:
+def required_size(requirements: tuple[Requirement, ...]) -> int:
     """The largest size of a class that is required as such; without one, the fewest rows that a class may have."""
     required = [
         int(getattr(each.parameters, limit.parameter))

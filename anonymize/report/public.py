@@ -24,7 +24,7 @@ from anonymize.randomization.parameters import Parameters
 from anonymize.report.data import (
     Blocks,
     order_warnings,
-    required_k,
+    required_size,
     settings,
     spec_block,
     unused_parts,
@@ -80,7 +80,7 @@ def _classed(published: Published) -> Blocks:
     return Blocks(
         output={"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": classes.hidden},
         measured=_with_unknown(published, verdict, requirements),
-        utility=classes.utility(required_k(requirements)),
+        utility=classes.utility(required_size(requirements)),
         recoding={"kind": kind, **({"levels": levels} if kind == "levels" and levels else {})},
         warnings=[*verdict.cautions, *verdict.remarks],
     )

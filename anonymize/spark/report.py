@@ -20,7 +20,7 @@ from anonymize.report import Clock
 from anonymize.report.codebook import codebook, generalized
 from anonymize.report.data import (
     peak_mb,
-    required_k,
+    required_size,
     settings,
     spec_block,
     unused_parts,
@@ -154,7 +154,7 @@ def _view(facts: EngineFacts, marginals: Sequence[pl.DataFrame]) -> View:
         loss=(),
         sizes=facts.sizes.to_numpy().astype(np.int64),
         suppressed_rows=facts.suppressed_rows,
-        k=required_k(facts.known.requirements),
+        k=required_size(facts.known.requirements),
         levels=facts.outcome.levels,
         weights=facts.known.spec.weights,
         sums=[_sums(facts, own, counted) for own, counted in zip(attributes, marginals, strict=True)],

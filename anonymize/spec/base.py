@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, WithJsonSchema
 
@@ -34,6 +35,36 @@ class Entry(BaseModel):
         for name, text in descriptions(cls, Entry).items():
             properties[cls.model_fields[name].alias or name]["description"] = text
         return made
+
+
+# --- parameters of privacy models -----------------------------------------------------------------------------------
+
+
+class Means(Enum):
+    """What a parameter of a privacy model says, whatever it is called; written in its type."""
+
+    PEOPLE = auto()
+    """The individuals that every class has at least, or has under it."""
+    DISTANCE = auto()
+    """How far the values of a class may be from those of the whole table: what `-t` sets."""
+    POPULATION = auto()
+    """The table of a population."""
+    PROTECTED = auto()
+    """The sensitive values that are protected, where it is not all of them."""
+
+
+class ModelParameters(BaseModel):
+    """The parameters of a privacy model, which are asked for by what they mean."""
+
+    @classmethod
+    def name_of(cls, meaning: Means) -> str | None:
+        """The parameter that means this; None where none does."""
+        return next((name for name, field in cls.model_fields.items() if meaning in field.metadata), None)
+
+    def given(self, meaning: Means) -> Any:
+        """The value of the parameter that means this; None where it is left out, or none does."""
+        name = self.name_of(meaning)
+        return None if name is None else getattr(self, name)
 
 
 # --- texts, numbers and paths ---------------------------------------------------------------------------------------

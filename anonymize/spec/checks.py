@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from anonymize.spec.base import Entry, KeyPath, Value
+from anonymize.spec.base import Entry, KeyPath, Means, Value
 from anonymize.spec.columns import WITHHELD, Definition
 from anonymize.spec.hierarchy import Intervals, Rare
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
@@ -207,15 +207,15 @@ def _privacy(spec: Spec) -> Iterator[Fault]:
             path = ("privacy", "models", position, "attribute")
             message = f"`{dotted(path)}`: `{entry.attribute}` is not a sensitive attribute"
             yield Fault(path, message, nearest_or_all(entry.attribute, spec.sensitive))
-        yield from _protected(
-            spec, ("privacy", "models", position, "values"), getattr(entry.parameters, "values", None)
-        )
+        if (name := entry.parameters.name_of(Means.PROTECTED)) is not None:
+            values = entry.parameters.given(Means.PROTECTED)
+            yield from _protected(spec, ("privacy", "models", position, name), values or ())
 
 
-def _protected(spec: Spec, path: KeyPath, values: object) -> Iterator[Fault]:
+def _protected(spec: Spec, path: KeyPath, values: tuple[str, ...]) -> Iterator[Fault]:
     """Values that are protected, and mean missing."""
     missing = spec.missing("csv")
-    for position, value in enumerate(values if isinstance(values, tuple) else ()):
+    for position, value in enumerate(values):
         if value in missing:
             message = f'`{dotted((*path, position))}`: "{value}" means missing (`input.missing`), and is not protected'
             yield Fault((*path, position), message, "take it out of `input.missing`, or out of `values`")

@@ -18,13 +18,13 @@ from pydantic import BaseModel, ValidationError
 
 from anonymize.errors import Problem, SpecError
 from anonymize.spec import checks, document, shape
-from anonymize.spec.base import KeyPath, Place
+from anonymize.spec.base import KeyPath, ModelParameters, Place
 from anonymize.spec.document import Document
 from anonymize.spec.messages import Fault, faults, misspelt, nearest, unknown_key
 from anonymize.spec.model import ModelEntry, NoParameters, Spec
 from anonymize.spec.patterns import entry_of
 
-Models = Mapping[str, type[BaseModel]]
+Models = Mapping[str, type[ModelParameters]]
 _ATTRIBUTES = ("quasi_identifiers", "sensitive")
 _HEAD = ("model", "attribute")  # of an entry of `privacy.models`; the other keys are the model's parameters
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -174,7 +174,7 @@ def _split_models(
     return values, tuple(entries), wrong
 
 
-def _entry(head: dict[str, Any], parameters: BaseModel, line: int | None) -> ModelEntry:
+def _entry(head: dict[str, Any], parameters: ModelParameters, line: int | None) -> ModelEntry:
     """An entry whose `model` and `attribute` are validated with the rest of the spec."""
     attribute = head.get("attribute")
     return ModelEntry.model_construct(
@@ -187,7 +187,7 @@ def _entry(head: dict[str, Any], parameters: BaseModel, line: int | None) -> Mod
 
 def _parameters(
     name: object, values: dict[str, Any], models: Models, path: KeyPath, folder: Path | None
-) -> tuple[BaseModel, list[Fault]]:
+) -> tuple[ModelParameters, list[Fault]]:
     if not isinstance(name, str):
         return NoParameters(), []  # reported with the rest of the spec
     if name not in models:
@@ -199,7 +199,7 @@ def _parameters(
         return NoParameters(), _of_model(name, faults(error, values, shape.of_parameters(models[name]), path), models)
 
 
-def parameters_of(name: str, values: dict[str, Any], models: Models) -> tuple[BaseModel, list[Fault]]:
+def parameters_of(name: str, values: dict[str, Any], models: Models) -> tuple[ModelParameters, list[Fault]]:
     """A privacy model's parameters from values as YAML has them, paths as they are; and what is wrong with them."""
     return _parameters(name, values, models, (), None)
 
@@ -210,7 +210,7 @@ def _of_model(name: str, wrong: list[Fault], models: Models) -> list[Fault]:
     return [replace(each, hint=each.hint or hint) if each.at_key else each for each in wrong]
 
 
-def _resolved(parameters: BaseModel, folder: Path | None) -> BaseModel:
+def _resolved(parameters: ModelParameters, folder: Path | None) -> ModelParameters:
     """Parameters with their paths relative to the folder of the spec file."""
     paths = {name: folder / value for name, value in parameters if folder and isinstance(value, Path)}
     return parameters.model_copy(update=paths) if paths else parameters

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, PrivateAttr, SerializeAsAny, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, SerializeAsAny, WithJsonSchema
 
 from anonymize.errors import Problem
-from anonymize.spec.base import TEXT, Entry, KeyPath, Place, TablePath, Text
+from anonymize.spec.base import TEXT, Entry, KeyPath, Means, ModelParameters, Place, TablePath, Text
 from anonymize.spec.columns import Kind, QuasiIdentifier, Role, Sensitive
 from anonymize.spec.missing import Missing, normalized
 from anonymize.spec.risk import RiskTrials
@@ -74,7 +74,7 @@ class Input(Entry):
 # --- privacy --------------------------------------------------------------------------------------------------------
 
 
-class NoParameters(Entry):
+class NoParameters(ModelParameters):
     """The parameters of a model that has none."""
 
 
@@ -85,7 +85,7 @@ class ModelEntry(Entry):
     """The privacy model's name."""
     attribute: Text | None = None
     """The sensitive attribute it is about. Left out: every one."""
-    parameters: SerializeAsAny[BaseModel] = Field(default_factory=NoParameters)
+    parameters: SerializeAsAny[ModelParameters] = Field(default_factory=NoParameters)
     line: int | None = None
 
 
@@ -268,8 +268,8 @@ class Spec(Entry):
 
     @property
     def largest_k(self) -> int | None:
-        """The largest `k` that is required; None where there is none."""
-        further = (getattr(entry.parameters, "k", None) for entry in self.privacy.models)
+        """The most individuals that every class has to have, or to have under it; None where none counts."""
+        further = (entry.parameters.given(Means.PEOPLE) for entry in self.privacy.models)
         return max((k for k in (self.privacy.k, *further) if k is not None), default=None)
 
     def missing(self, form: str) -> Missing:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from anonymize.errors import Problem, UsageError
 from anonymize.places import is_uri
 from anonymize.spec import checks
+from anonymize.spec.base import Means
 from anonymize.spec.load import strictly
 from anonymize.spec.messages import faults
 from anonymize.spec.model import ModelEntry, Privacy, Spec
@@ -31,9 +32,9 @@ class Overrides(TypedDict, total=False):
 def override(spec: Spec, **values: Unpack[Overrides]) -> Spec:
     """A new spec with the given values in place of its own.
 
-    `t` becomes the t of every entry of `privacy.models` whose parameters have one; `path` (the input's) is taken as it
-    is, relative to the working directory. Raises UsageError, with all problems, for a value out of bounds, a `t`
-    without such an entry, and an `l` without a sensitive attribute.
+    `t` becomes the bound of every entry of `privacy.models` that bounds a distance from the whole table; `path` (the
+    input's) is taken as it is, relative to the working directory. Raises UsageError, with all problems, for a value out
+    of bounds, a `t` without such an entry, and an `l` without a sensitive attribute.
     """
     given: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
     if unknown := given.keys() - OPTIONS.keys():
@@ -68,16 +69,17 @@ def _privacy(privacy: Privacy, given: dict[str, Any], problems: list[Problem]) -
 
 
 def _with_t(entries: tuple[ModelEntry, ...], t: float, problems: list[Problem]) -> tuple[ModelEntry, ...]:
-    """The entries, with `t` where their parameters have one."""
-    if not any("t" in type(entry.parameters).model_fields for entry in entries):
+    """The entries, with `t` as the distance that they bound, where they bound one."""
+    if not any(entry.parameters.name_of(Means.DISTANCE) for entry in entries):
         problems.append(Problem("-t: the spec has no t-closeness model", hint="add one under `privacy.models`"))
     return tuple(_entry_with_t(entry, t, problems) for entry in entries)
 
 
 def _entry_with_t(entry: ModelEntry, t: float, problems: list[Problem]) -> ModelEntry:
-    if "t" not in type(entry.parameters).model_fields:
+    name = entry.parameters.name_of(Means.DISTANCE)
+    if name is None:
         return entry
-    values = entry.parameters.model_dump(mode="json") | {"t": t}
+    values = entry.parameters.model_dump(mode="json") | {name: t}
     parameters = _validated(type(entry.parameters), values, problems)
     return entry if parameters is None else entry.model_copy(update={"parameters": parameters})
 

@@ -26,7 +26,7 @@ def json_schema(models: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
     """The schema (draft 2020-12) of a spec file, for the given privacy models and the classes of their parameters."""
     schema = Spec.model_json_schema(by_alias=True)
     definitions = schema["$defs"]
-    definitions.pop("BaseModel", None)
+    definitions.pop("ModelParameters", None)
     definitions["ModelEntry"] = _entries(models, definitions)
     schema = _tidied(schema)
     sections = {name: _section(name, section) for name, section in schema["properties"].items()}

@@ -21,6 +21,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.rare import frequent_in
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
+from anonymize.spec.base import Means
 from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.hierarchy import Rare
 from anonymize.spec.model import Spec
@@ -152,7 +153,7 @@ def population_trees(spec: Spec, frame: pl.LazyFrame) -> dict[str, Paths]:
 
 def populations_of(spec: Spec) -> list[Path]:
     """The tables of populations that models of the spec name."""
-    named = [getattr(entry.parameters, "population", None) for entry in spec.privacy.models]
+    named = [entry.parameters.given(Means.POPULATION) for entry in spec.privacy.models]
     return [path for path in named if path is not None]
 
 

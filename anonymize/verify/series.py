@@ -256,13 +256,19 @@ class Followed:
         )
 
     def _left(self, number: int) -> Left:
-        k = max((int(check.parameters["k"]) for check in self.checks if check.model == "k-anonymity"), default=None)
+        k = self._most_people
         if number == 0:
             return Left(0, None if k is None else 0)
         gone = self.row_of[number - 1].is_not_null() & self.row_of[number].is_null()
         history = self.histories[number - 1]
         company = Numbering(history.of_row.filter(gone), history.span).runs()["len"]
         return Left(whole(gone.sum()), None if k is None else whole(company.filter(company < k).sum()))
+
+    @property
+    def _most_people(self) -> int | None:
+        """The most individuals that a class is required to have; None where nothing counts them."""
+        bounds = ((check, bound) for check in self.checks for bound in TWINS[check.model] if bound.people)
+        return max((int(check.parameters[bound.parameter]) for check, bound in bounds), default=None)
 
     def _results(self, number: int, whom: pl.Series, *, gone: bool = False) -> tuple[ValuesResult, ...]:
         """Those of some people, by history up to a release; `gone`: they are not in it. Of nobody there are none."""

@@ -79,14 +79,15 @@ def outside(given: Given) -> pl.Expr:
 class TwinBound:
     """The figure that a parameter bounds.
 
-    `whole`: it is a count. `of_table`: it is one of the table, from the columns of classes; a class then fails, where
-    the bound is not met, for `fails`.
+    `whole`: it is a count. `people`: of individuals. `of_table`: it is one of the table, from the columns of classes; a
+    class then fails, where the bound is not met, for `fails`.
     """
 
     parameter: str
     figure: Callable[[Given], pl.Expr]
     compared: Compared = "at least"
     whole: bool = False
+    people: bool = False
     of_table: bool = False
     fails: Callable[[Given], pl.Expr] | None = None
 
@@ -200,10 +201,10 @@ def _at_risk(given: Given) -> pl.Expr:
 
 
 TWINS: dict[str, tuple[TwinBound, ...]] = {
-    "k-anonymity": (TwinBound("k", lambda given: SIZE, whole=True),),
+    "k-anonymity": (TwinBound("k", lambda given: SIZE, whole=True, people=True),),
     "alpha-k-anonymity": (
         TwinBound("alpha", lambda given: _most(given) / COUNT.sum(), "at most"),
-        TwinBound("k", lambda given: SIZE, whole=True),
+        TwinBound("k", lambda given: SIZE, whole=True, people=True),
     ),
     "distinct-l-diversity": (TwinBound("l", lambda given: pl.len(), whole=True),),
     "entropy-l-diversity": (TwinBound("l", _perplexity),),
@@ -219,7 +220,7 @@ TWINS: dict[str, tuple[TwinBound, ...]] = {
     "basic-beta-likeness": (TwinBound("beta", _gain, "at most"),),
     "enhanced-beta-likeness": (TwinBound("beta", _capped_gain, "at most"),),
     "delta-disclosure": (TwinBound("delta", _log_ratio, "below"),),
-    "k-map": (TwinBound("k", people_like, whole=True),),
+    "k-map": (TwinBound("k", people_like, whole=True, people=True),),
     "delta-presence": (
         TwinBound("min", lambda given: pl.when(outside(given) > 0).then(0.0).otherwise(SIZE / crowd(given))),
         TwinBound("max", lambda given: SIZE / crowd(given), "at most"),

@@ -26,6 +26,7 @@ from anonymize.privacy import (
     assess,
     check,
 )
+from anonymize.spec.base import Means
 from anonymize.verify import TWINS
 from tests.common.budgets import OF_EVERY_MODEL
 from tests.privacy.strategies import PEOPLE
@@ -161,8 +162,25 @@ def test_every_parameter_is_compared_or_given(model: str) -> None:
     """Or it is the population that it is about, or other limits for single values."""
     own = ALL[model]
     limits = [limit.parameter for limit in own.limits]
-    about = (set(own.parameters.model_fields) & {"population", "values"}) - set(own.given)
+    about = {own.parameters.name_of(Means.POPULATION), *({"values"} if model == "disclosure" else ())} - {None}
     assert sorted([*limits, *own.given, *about]) == sorted(own.parameters.model_fields)
+
+
+def test_what_a_parameter_means_is_said_by_its_type() -> None:
+    """The k of (k,e)-anonymity, and the p of p-sensitivity, count values."""
+    found = {meaning: {name for name, model in ALL.items() if model.parameters.name_of(meaning)} for meaning in Means}
+    assert found[Means.PEOPLE] == {"k-anonymity", "alpha-k-anonymity", "k-map"}
+    assert found[Means.DISTANCE] == {"t-closeness"}
+    assert found[Means.POPULATION] == {"k-map", "delta-presence", "risk"}
+    given = {name for name, model in MODELS.items() if "values" in model.parameters.model_fields}
+    assert found[Means.PROTECTED] == given
+
+
+@pytest.mark.parametrize("model", TWINS)
+def test_the_check_knows_by_itself_which_parameter_counts_people(model: str) -> None:
+    assert [bound.parameter for bound in TWINS[model] if bound.people] == [
+        name for name in [MODELS[model].parameters.name_of(Means.PEOPLE)] if name
+    ]
 
 
 @pytest.mark.parametrize("model", [name for name, model in MODELS.items() if model.diverse])
@@ -180,7 +198,7 @@ def test_the_least_values_of_a_diverse_model_meet_it(model: str, data: st.DataOb
         return bool(check(Groups(np.array([number]), {"s": histogram}), [wanted])[0])
 
     assert meets(least) and meets(least + 1)
-    assert getattr(wanted.parameters, "values", None) or not (least > 1 and meets(least - 1))
+    assert wanted.parameters.given(Means.PROTECTED) or not (least > 1 and meets(least - 1))
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -17,7 +17,7 @@ from anonymize.report.data import (
     Blocks,
     order_warnings,
     release_report,
-    required_k,
+    required_size,
     settings,
     unused,
     verdict_blocks,
@@ -203,7 +203,7 @@ def test_the_k_that_is_required_is_the_largest_or_the_fewest_rows_that_a_class_m
     privacy: dict[str, Any], k: int
 ) -> None:
     given = spec(sensitive={"ill": {}}, privacy=privacy or {"k": 1})
-    assert required_k(requirements(given) if privacy else ()) == k
+    assert required_size(requirements(given) if privacy else ()) == k
 
 
 def test_a_verdict_without_requirements_is_not_a_verdict() -> None:

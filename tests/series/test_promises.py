@@ -108,3 +108,12 @@ def test_a_public_report_of_a_series_shows_what_is_met(tmp_path: Path, capsys: p
         assert report["privacy"]["satisfied"] is True
         assert [each["achieved"] != {} for each in report["privacy"]["models"]] == [True, True]
     assert "NOT SHOWN" not in capsys.readouterr().err
+
+
+def test_a_k_that_counts_values_is_no_k_of_a_series(tmp_path: Path) -> None:
+    """Whoever is held back waits for people, and (k,e)-anonymity asks for none."""
+    spec = SPEC.replace("sensitive: {disease: {}}", "sensitive: {disease: {type: numeric}}")
+    nights = Nights(tmp_path, spec=spec.replace("k: 4, l: 2,", "models: [{model: k-e-anonymity, k: 2, e: 5}],"))
+    nights.people = [(f"p{each}", 20 + each, "f", "100", str(each)) for each in range(60)]
+    nights.release(refused=2)
+    assert not (tmp_path / "state").exists() and not (tmp_path / "night0.csv").exists()

@@ -5,23 +5,24 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from anonymize.errors import Problem, SpecError
 from anonymize.spec import Spec, load
+from anonymize.spec.base import Means, ModelParameters
 
-Models = dict[str, type[BaseModel]]
+Models = dict[str, type[ModelParameters]]
 Read = Callable[[str], Spec]
 Problems = Callable[[str], tuple[Problem, ...]]
 One = Callable[[str], Problem]
 
 
-class Parameters(BaseModel):
+class Parameters(ModelParameters):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class K(Parameters):
-    k: int = Field(ge=1, description="rows")
+    k: Annotated[int, Means.PEOPLE] = Field(ge=1, description="rows")
 
 
 class Entropy(Parameters):
@@ -29,13 +30,13 @@ class Entropy(Parameters):
 
 
 class Closeness(Parameters):
-    t: Annotated[float, Field(ge=0, le=1)]
+    t: Annotated[float, Field(ge=0, le=1), Means.DISTANCE]
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
 
 
 class KMap(Parameters):
-    k: int
-    population: Path
+    k: Annotated[int, Means.PEOPLE]
+    population: Annotated[Path, Means.POPULATION]
 
 
 MODELS: Models = {

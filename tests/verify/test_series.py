@@ -152,6 +152,16 @@ def test_on_the_word_of_a_state_nothing_is_shown_and_what_fails_does_fail() -> N
     assert four.satisfied is False
 
 
+def test_who_left_is_counted_by_the_most_people_that_are_required_and_not_by_values() -> None:
+    releases = nights("abcdefgh", "AAAAAAAA", "AAAAAA..", values=["12121212"] * 2)
+    two, alpha = Check("k-anonymity", None, {"k": 2}), Check("alpha-k-anonymity", "ill", {"alpha": 1, "k": 3})
+    values = Check("k-e-anonymity", "ill", {"k": 9, "e": 0}, numeric=True)
+    found = [
+        measure_series(releases, checks).releases[1].left for checks in ([two], [two, alpha], [two, values], [values])
+    ]
+    assert [each and (each.people, each.in_small_company) for each in found] == [(2, 0), (2, 2), (2, 0), (2, None)]
+
+
 def test_models_of_the_table_and_of_populations_are_listed_and_not_judged() -> None:
     checks = [K3, Check("risk", None, {"prosecutor_max": 0.1}), Check("k-map", None, {"k": 5, "fraction": 0.1})]
     verdict = measure_series(nights("abc", "AAA"), checks)

@@ -23,6 +23,7 @@ from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.classes import Floats, Ints, KeyGroups, mixed_radix
 from anonymize.domain.generalization import Generalization
 from anonymize.privacy import Requirement
+from anonymize.spec.base import Means
 from anonymize.table import Attribute, Table
 
 
@@ -111,7 +112,7 @@ class Faces:
 
 def _fewest(requirements: tuple[Requirement, ...]) -> int:
     """The rows that every class has to have at the least, by k-anonymity: a class of fewer rows has fewer units too."""
-    return max([1, *(int(getattr(each.parameters, "k", 1)) for each in requirements if _is_size(each))])
+    return max([1, *(int(each.parameters.given(Means.PEOPLE)) for each in requirements if _is_size(each))])
 
 
 def _is_size(requirement: Requirement) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from anonymize.classes import Floats, Integers, Ints
 from anonymize.judging import Judge
 from anonymize.privacy import MODELS, Requirement
+from anonymize.spec.base import Means
 from anonymize.table import SensitiveColumn, Table
 
 VALUES = 32
@@ -30,7 +31,7 @@ def coarse_table(table: Table, requirements: Sequence[Requirement], rows: Intege
     """The table with few values in each sensitive attribute that requirements are about, by the rows that are released;
     None where single values are protected, or nodes of a hierarchy are compared, which would be lost."""
     for each in requirements:
-        named = getattr(each.parameters, "values", None) is not None
+        named = each.parameters.given(Means.PROTECTED) is not None
         if named or MODELS[each.model].needs(each.parameters) == "hierarchy":
             return None
     names = {each.attribute for each in requirements}
