@@ -11,7 +11,7 @@ from anonymize.errors import DataError, Problem
 from anonymize.spec import Spec
 from anonymize.table import Source
 from anonymize.table.population import population_trees
-from anonymize.verify import Check, People, Shown
+from anonymize.verify import CellTemplates, Check, People, Shown
 
 
 def with_people(
@@ -43,15 +43,5 @@ def people(spec: Spec, path: str | Path, columns: Mapping[str, Sequence[str]], o
     ]
     missing = spec.missing(source.format)
     empty = None if missing.null else ""
-    output = spec.output
-    return People(
-        source.scan(),
-        quasi_identifiers,
-        missing.texts,
-        output.suppressed,
-        output.interval,
-        empty,
-        output.open_high,
-        output.open_low,
-        spec.input.normalize,
-    )
+    templates = replace(CellTemplates.of(spec), missing=missing.texts)
+    return People(source.scan(), quasi_identifiers, templates, empty, spec.input.normalize)

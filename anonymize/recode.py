@@ -20,6 +20,7 @@ import polars as pl
 from anonymize import rows
 from anonymize.calling import make_callable
 from anonymize.errors import DataError, Problem
+from anonymize.families.steps import check_interval
 from anonymize.names import OutputFormat
 from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.recoding.saved import FORMAT_VERSION, Counts, Recoded, Saved, load
@@ -113,7 +114,8 @@ def recode_frame(saved: Saved, frame: pl.DataFrame) -> tuple[pl.DataFrame, Count
 
 def spec_of(saved: Saved, columns: Sequence[str], name: str) -> Spec:
     """The roles of a table's columns. Raises DataError for quasi-identifiers that it lacks, and columns that it has
-    and the recoding does not know; other columns may be absent."""
+    and the recoding does not know; other columns may be absent. Raises UsageError for a template by which intervals
+    leave an end out."""
     quasi = {attribute.name: {"type": attribute.type} for attribute in saved.attributes}
     columns_of_recoding = {*quasi, *saved.table.identifiers, *saved.table.others}
     problems = [
@@ -131,7 +133,7 @@ def spec_of(saved: Saved, columns: Sequence[str], name: str) -> Spec:
         problems.append(Problem(f"columns without a role in the recoding: {', '.join(strange)}", name, hint=hint))
     if problems:
         raise DataError(problems)
-    return make(
+    spec = make(
         {
             "version": 1,
             "input": _input(saved),
@@ -142,6 +144,8 @@ def spec_of(saved: Saved, columns: Sequence[str], name: str) -> Spec:
         },
         {},
     )
+    check_interval(spec)
+    return spec
 
 
 def _reading(saved: Saved) -> Spec:

@@ -24,11 +24,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain import cells, files
-from anonymize.domain.cells import CellFormat, CellKind
+from anonymize.domain.cells import CellFormat
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import Grid
 from anonymize.domain.moments import Moments, Step
-from anonymize.domain.numeric import Numeric, template
+from anonymize.domain.numeric import Numeric, included, template
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Level, Tree
 from anonymize.domain.weights import NUMBERS
@@ -126,7 +126,7 @@ def _widths(taxonomy: Taxonomy, interval: str) -> NDArray[np.float64]:
     """(nodes,) the width of the interval that each label above the leaves reads as; nan where it is none."""
     labels = pl.Series(taxonomy.labels[taxonomy.size :], dtype=pl.String)
     reading = cells.read_cells(labels, labels, CellFormat(interval, None, frozenset()), numeric=True)
-    shows = reading.of_kind(CellKind.INTERVAL, CellKind.HALF_OPEN)
+    shows = reading.of_kind(*cells.INTERVALS.values())
     low, high = (cells.numbers(ends).fill_null(0.0).to_numpy() for ends in (reading.low, reading.high))
     with np.errstate(over="ignore"):
         width = np.where(shows, np.maximum(high - low, 0.0), np.nan)
@@ -178,19 +178,22 @@ def intervals(numeric: Numeric, widths: Sequence[float], interval: str, suppress
         suppressed: label of the root.
 
     Raises:
-        SpecError: a width so small that the intervals up to the largest value cannot be counted.
+        SpecError: a width so small that the intervals up to the largest value cannot be counted; what
+            `check_half_open` raises.
     """
     largest = float(np.abs(numeric.values.astype(np.float64)).max(initial=0.0))
     if largest / widths[0] >= _LIMIT:
         message = f"column {numeric.name!r}: its values are too large for intervals of the smallest width"
         raise SpecError(Problem(message, hint="use larger widths"))
+    whole = numeric.whole and Grid.of(widths[0]).whole
+    check_half_open(numeric.name, interval, whole=whole)
     leaves = numeric.leaf_text()[: len(numeric.values)]
     levels = [Level(np.arange(len(leaves)), leaves)]
     grid = Grid.of(widths[0])
     fine = grid.floor(numeric.values)
     for ratio in (round(width / widths[0]) for width in widths):
         number, group = np.unique(fine // ratio, return_inverse=True)
-        labels = _interval_labels(grid, number * ratio, ratio, interval, whole=numeric.whole and grid.whole)
+        labels = _interval_labels(grid, number * ratio, ratio, interval, whole=whole)
         _open_ends(numeric, labels, grid, number * ratio, ratio, suppressed)
         levels.append(Level(group, labels))
     tree = Tree((*levels, Level(np.zeros(len(leaves), dtype=np.intp), [suppressed])))
@@ -198,12 +201,24 @@ def intervals(numeric: Numeric, widths: Sequence[float], interval: str, suppress
     return Taxonomy(numeric.name, numbered.levels, numbered.labels, numeric.missing)
 
 
+def check_half_open(name: str, interval: str, *, whole: bool) -> None:
+    """Raises SpecError where intervals of numbers that are not whole leave out their upper end, and include the lower
+    one, and the template cannot say so."""
+    if whole or (interval.endswith("]") and included(interval) == (True, True)) or included(interval) == (True, False):
+        return
+    message = f"column {name!r}: intervals of numbers that are not whole leave out their upper end, and this template"
+    hint = 'write output.interval as "[{low}-{high}]", whose last ] becomes ), or as "[{low}, {high})"'
+    raise SpecError(Problem(f"{message} of output.interval cannot show that", hint=hint))
+
+
 def _interval_labels(grid: Grid, start: NDArray[np.int64], steps: int, interval: str, *, whole: bool) -> list[str]:
     """Labels of the intervals of so many steps from each start; one whole number alone reads as itself."""
+    with_low, with_high = included(interval) or (True, True)
     fill = template(interval, half_open=not whole)
-    lows = grid.texts(start, exact=whole)
-    highs = grid.texts(start + steps, exact=whole, less=int(whole))
-    return [low if low == high else fill(low, high) for low, high in zip(lows, highs, strict=True)]
+    firsts, lows = (grid.texts(start, exact=whole, less=int(less)) for less in (False, whole and not with_low))
+    lasts, highs = (grid.texts(start + steps, exact=whole, less=int(less)) for less in (whole, whole and with_high))
+    texts = zip(firsts, lasts, map(fill, lows, highs), strict=True)
+    return [first if first == last else text for first, last, text in texts]
 
 
 def _open_ends(

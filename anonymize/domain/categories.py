@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.base import Domain
+from anonymize.domain.build import check_half_open
 from anonymize.domain.cells import CellFormat, CellKind, numbers, read_cells
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import texts
@@ -91,6 +92,7 @@ def of_bins(domain: Numeric, edges: Sequence[float], interval: str) -> Categorie
     """
     whole = domain.whole and all(edge == int(edge) for edge in edges)
     names = texts(np.array(edges, np.int64) if whole else np.array(edges, np.float64))
+    check_half_open(domain.name, interval, whole=whole)
     fill = template(interval, half_open=not whole)
     labels = [f"<{names[0]}"]
     bounds: list[Bounds] = [(None, edges[0] - whole)]

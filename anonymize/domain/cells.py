@@ -1,8 +1,9 @@
 """How a released cell reads: the one reader outside the second opinion, which has its own.
 
-A cell is, in this order: suppressed; missing; a number; an interval as the spec's template writes it, of which a last
-`]` may be `)`; an interval with one end, the other being open (`77+`, and of two bounds an empty one); a set of escaped
-values, `{a|b}`; anything else is a label. Numbers and intervals may be followed by `or` and a text that means missing.
+A cell is, in this order: suppressed; missing; a number; an interval as the spec's template writes it, whose brackets
+say which of its ends it includes (a last `]` may be `)`); an interval with one end, the other being open (`77+`, and of
+two bounds an empty one); a set of escaped values, `{a|b}`; anything else is a label. Numbers and intervals may be
+followed by `or` and a text that means missing.
 Nothing is looked up here: whether there is such a label, and which values an interval covers, is for the caller to say.
 
 Cells are read column by column, and every distinct text should be passed once. A new way of showing numbers is a kind,
@@ -22,7 +23,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.domain.numeric import template
+from anonymize.domain.numeric import readings
 from anonymize.spec.model import Output
 
 NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -61,9 +62,19 @@ class CellKind(IntEnum):
     HALF_OPEN = 5
     SET = 6
     OPEN = 7
+    LOW_OPEN = 8
+    BOTH_OPEN = 9
 
 
-NUMERIC = (CellKind.NUMBER, CellKind.INTERVAL, CellKind.HALF_OPEN, CellKind.OPEN)
+INTERVALS = {
+    (True, True): CellKind.INTERVAL,
+    (True, False): CellKind.HALF_OPEN,
+    (False, True): CellKind.LOW_OPEN,
+    (False, False): CellKind.BOTH_OPEN,
+}
+"""Intervals between two numbers, by whether they include the lower and the upper one."""
+
+NUMERIC = (CellKind.NUMBER, CellKind.OPEN, *INTERVALS.values())
 """Those that show numbers."""
 
 
@@ -118,11 +129,18 @@ class ReadCells:
         low, high = (texts.cast(pl.Float64) for texts in (self.low, self.high))
         return low.fill_null(-np.inf), high.fill_null(np.inf)
 
+    @property
+    def excluded(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """(n,) whether each cell is an interval without its lower end, and without its upper one."""
+        without_low = self.of_kind(CellKind.LOW_OPEN, CellKind.BOTH_OPEN)
+        return without_low, self.of_kind(CellKind.HALF_OPEN, CellKind.BOTH_OPEN)
+
     def closed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(n,) the lowest and the highest number that each cell can stand for; from -inf to inf where it shows none."""
         low, high = (ends.to_numpy().copy() for ends in self.ends)
-        half = self.of_kind(CellKind.HALF_OPEN)
-        high[half] = np.nextafter(high[half], -np.inf)
+        without_low, without_high = self.excluded
+        low[without_low] = np.nextafter(low[without_low], np.inf)
+        high[without_high] = np.nextafter(high[without_high], -np.inf)
         return np.where(self.numeric, low, -np.inf), np.where(self.numeric, high, np.inf)
 
 
@@ -306,7 +324,6 @@ def _in_order(written: CellFormat, *, numeric: bool, alone: bool) -> list[_Shape
     number = _Shape(CellKind.NUMBER, lambda first, last: _finite(first), _pair(low, low))
     pairs = [_Shape.of_ends(CellKind.NUMBER, _pair(low, pl.when(low == high).then(high)))]
     pairs.append(_Shape.of_ends(CellKind.INTERVAL, _pair(low, high)))
-    closed, half_open = (_two_ends(written.interval, half_open=half_open) for half_open in (False, True))
     two_columns = [
         _Shape.of_one_end(low=pl.when(_empty("high", written)).then(low)),
         _Shape.of_one_end(high=pl.when(_empty("low", written)).then(high)),
@@ -314,8 +331,7 @@ def _in_order(written: CellFormat, *, numeric: bool, alone: bool) -> list[_Shape
     return [
         *empty,
         *([number] if alone else pairs),
-        _Shape.of_ends(CellKind.INTERVAL, closed),
-        _Shape.of_ends(CellKind.HALF_OPEN, half_open),
+        *(_Shape.of_ends(INTERVALS[low, high], _two_ends(text)) for text, low, high in readings(written.interval)),
         _Shape.of_one_end(low=_one_end(written.open_high, "{low}")),
         _Shape.of_one_end(high=_one_end(written.open_low, "{high}")),
         *([] if alone else two_columns),
@@ -329,10 +345,10 @@ def _number_text(side: str) -> pl.Expr:
     return pl.when(text.str.contains(f"^{NUMBER}$")).then(text)
 
 
-def _two_ends(interval: str, *, half_open: bool) -> pl.Expr:
+def _two_ends(interval: str) -> pl.Expr:
     """The texts of the ends of cells that read as a template; null for other cells."""
-    marked = re.escape(template(interval, half_open=half_open)("\1", "\2"))
-    pattern = marked.replace("\1", f"(?<first>{NUMBER})").replace("\2", f"(?<last>{NUMBER})")
+    escaped = re.escape(interval).replace(re.escape("{low}"), f"(?<first>{NUMBER})", 1)
+    pattern = escaped.replace(re.escape("{high}"), f"(?<last>{NUMBER})", 1)
     return pl.when(_ONE_TEXT).then(pl.col("low")).str.extract_groups(f"^{pattern}$")
 
 

@@ -7,6 +7,8 @@ nothing.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
@@ -182,6 +184,60 @@ def _offsets(values: Numbers) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):
         offsets = np.subtract(values, values[:1], dtype=np.float64)
     return offsets if offsets.max(initial=0.0) < _HUGE else np.asarray(values / 4 - values[:1] / 4)
+
+
+_LOW, _HIGH = {"[": True, "(": False, "]": False}, {"]": True, ")": False, "[": False}
+"""Whether a bracket before the lower end, and one behind the upper end, includes it."""
+_EXCLUSIVE = re.compile(
+    r"[<>≤≥=]|\b(?:excl\w*|under|below|less|before|until|over|above|more|after|unter|vor|ohne|moins|avant|sauf|menos|antes)\b",
+    re.IGNORECASE,
+)
+"""Signs and words by which an end may be left out."""
+
+
+def included(interval: str) -> tuple[bool, bool] | None:
+    """Whether intervals of a template include their lower and their upper end, by the brackets around them; without any
+    they include both. None: the template does not say, as by a bracket on one side, a sign (`<`) or a word (`under`).
+
+    >>> included("[{low}, {high}["), included("({low}, {high}]"), included("{low} to {high}"), included("{low}-<{high}")
+    ((True, False), (False, True), (True, True), None)
+    """
+    head, middle, tail = _parts(interval)
+    low, high = _LOW.get(head.rstrip()[-1:]), _HIGH.get(tail.lstrip()[:1])
+    bracketed = low is not None and high is not None
+    words = head.rstrip()[:-1] + middle + tail.lstrip()[1:] if bracketed else head + middle + tail
+    if _EXCLUSIVE.search(words) or any(unicodedata.category(each) in ("Ps", "Pe", "Pi", "Pf") for each in words):
+        return None
+    return (bool(low), bool(high)) if bracketed else (True, True)
+
+
+def readings(interval: str) -> list[tuple[str, bool, bool]]:
+    """The ways in which intervals of a template may read: itself, and with the other brackets, each with whether it
+    includes its lower and its upper end. Of one that includes both, a last `]` may be `)`; one that does not say is
+    read as if it included both.
+
+    >>> readings("({low}, {high}]")[1:]
+    [('({low}, {high})', False, False), ('[{low}, {high}]', True, True), ('[{low}, {high})', True, False)]
+    """
+    low, high = included(interval) or (True, True)
+    head, middle, tail = _parts(interval)
+    before, behind = head.rstrip(), tail.lstrip()
+    if low and high:
+        half_open = f"{interval[:-1]})"
+        return [(interval, True, True), *([(half_open, True, False)] if interval.endswith("]") else [])]
+    if before[-1:] not in _LOW or behind[:1] not in _HIGH:
+        return [(interval, low, high)]
+    heads = [(before[-1], low), *([] if low else [("[", True)])]
+    tails = [(behind[0], high), (")", False) if high else ("]", True)]
+    return [
+        (
+            f"{before[:-1]}{left}{head[len(before) :]}{{low}}{middle}{{high}}{tail[: -len(behind)]}{right}{behind[1:]}",
+            *ends,
+        )
+        for left, with_low in heads
+        for right, with_high in tails
+        for ends in [(with_low, with_high)]
+    ]
 
 
 def template(interval: str, *, half_open: bool = False) -> Callable[[str, str], str]:

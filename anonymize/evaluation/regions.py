@@ -219,6 +219,9 @@ class _Numbers(_TextReader[Numeric]):
         width[some] = np.minimum((stop[some] / 4 - start[some] / 4) / ((most / 4 - least / 4) or 0.25), 1.0)
         exact = some[exact_low & exact_high]
         width[exact] = self.domain.cost(first[exact], last[exact])
+        without_low, without_high = self.texts.cells.excluded
+        first[some] += without_low[some] & exact_low
+        last[some] -= without_high[some] & exact_high
         # An interval between two neighbouring values has its codes the wrong way round: it may be about either.
         empty = some[first[some] > last[some]]
         first[empty], last[empty] = last[empty], first[empty]

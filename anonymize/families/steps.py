@@ -15,6 +15,7 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_values
 from anonymize.algorithms.base import Found
+from anonymize.domain.numeric import included
 from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError
 from anonymize.judging.protected import check_protected
 from anonymize.privacy import MODELS, Requirement
@@ -121,6 +122,7 @@ def check_needs(request: Request) -> None:
         raise UsageError("--show-values: a public report has no value of the input")
     if wrong := wrong_values(request.options):
         raise UsageError(wrong)
+    check_interval(spec)
     if spec.unit is not None and not algorithm.NEEDS.units:
         raise UsageError(_unable(request, ("unit",), "`unit`: {} counts rows, and not whom they are about", "units"))
     if not algorithm.NEEDS.populations:
@@ -143,6 +145,17 @@ def check_needs(request: Request) -> None:
     reason = None if request.save_recoding is None else why_not_reusable(algorithm, request.options)
     if reason:
         raise UsageError(f"--save-recoding: {reason}, so that its recoding is not a function of the values")
+
+
+def check_interval(spec: Spec) -> None:
+    """Raises UsageError for a template by which intervals of numbers leave an end out: what is released has both."""
+    if all(attribute.type != "numeric" for attribute in spec.quasi_identifiers.values()):
+        return
+    if (ends := included(spec.output.interval)) != (True, True):
+        says = "does not say whether intervals include" if ends is None else "leaves out"
+        message = f"output.interval: this template {says} an end, and those of released intervals are included"
+        hint = 'write "[{low}-{high}]"; a last ] becomes ) by itself where an upper end is left out'
+        raise UsageError(spec.problem(("output", "interval"), message, hint))
 
 
 def _unable(request: Request, path: tuple[str | int, ...], message: str, need: str) -> Problem:

@@ -98,8 +98,10 @@ class ShownColumn:
     def _with_open_ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """The ends of cells, those of the column in place of an end that is open."""
         numeric = self.cells.numeric
-        half = self.cells.of_kind(CellKind.HALF_OPEN)
-        high[half] = numbers(self.cells.high).to_numpy()[half]  # as it is written
+        for ends, texts, excluded in zip(
+            (low, high), (self.cells.low, self.cells.high), self.cells.excluded, strict=True
+        ):
+            ends[excluded] = numbers(texts).to_numpy()[excluded]  # as it is written
         ends = np.concatenate((low[numeric], high[numeric]))
         ends = ends[np.isfinite(ends)]
         least, most = (ends.min(), ends.max()) if len(ends) else (np.nan, np.nan)

@@ -157,7 +157,8 @@ class Output(Entry):
     """How the release is written."""
 
     interval: Annotated[str, AfterValidator(_interval)] = "[{low}-{high}]"
-    """How an interval of numbers reads: text with {low} and {high}."""
+    """How an interval of numbers reads: text with {low} and {high}. Brackets on both sides say which ends belong to it
+    in a table that is read, `[20, 30[` or `(20, 30]`; a release writes intervals that have both."""
     numeric: Literal["interval", "bounds", "mean", "median"] = "interval"
     """Generalized numbers: interval; bounds (columns NAME_low and NAME_high); mean; median."""
     categorical: Literal["node", "set", "bounds"] = "node"

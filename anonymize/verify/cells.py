@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from anonymize.spec import Spec
 
 NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+
+LEFT_OUT = ("without_low", "without_high")
+"""Columns that say of an interval which of its ends it leaves out."""
 
 NULL, NUMBERS, TEXT = 0, 1, 2
 """Kinds of cells, in the order in which they are sorted."""
@@ -36,6 +40,45 @@ class CellTemplates:
         return cls(output.interval, suppressed=output.suppressed, missing=spec.input.missing, **ends)
 
 
+_BRACKETS = re.compile(r"(?P<low>[\[\](])\s*\{low\}[^\[\]()<>≤≥=]+\{high\}\s*(?P<high>[\[\])])")
+_WORDS = re.compile(
+    r"[<>≤≥=]|\b(?:excl\w*|under|below|less|before|until|over|above|more|after|unter|vor|ohne|moins|avant|sauf|menos|antes)\b",
+    re.IGNORECASE,
+)
+"""What may leave an end out, beside brackets."""
+_PAIRED = {"Ps", "Pe", "Pi", "Pf"}
+"""Unicode's categories of what opens and closes: brackets and quotation marks."""
+
+
+def is_clear(interval: str) -> bool:
+    """Whether a template says which ends its intervals include: by a bracket on either side, or by having nothing that
+    could leave one out."""
+    rest = _BRACKETS.sub("", interval, count=1).replace("{low}", "").replace("{high}", "")
+    return not _WORDS.search(rest) and _PAIRED.isdisjoint(map(unicodedata.category, rest))
+
+
+def _brackets(interval: str) -> list[tuple[str, bool, bool]]:
+    """The template with each pair of brackets that may stand in its place, and whether these leave out the lower and
+    the upper end. A bracket that includes its end stays, but for a `]` at the very end, which may be `)`."""
+    match = _BRACKETS.search(interval)
+    if match is None:
+        return [(interval, False, False), *_closing_round(interval)]
+    low, high = match["low"], match["high"]
+    if low + high == "[]":
+        return [(interval, False, False), *_closing_round(interval)]
+    lows = dict.fromkeys([low, "["]) if low != "[" else ["["]
+    start, stop = match.start("low"), match.start("high")
+    return [
+        (interval[:start] + left + interval[start + 1 : stop] + right + interval[stop + 1 :], left != "[", right != "]")
+        for left in lows
+        for right in dict.fromkeys([high, ")" if high == "]" else "]"])
+    ]
+
+
+def _closing_round(interval: str) -> list[tuple[str, bool, bool]]:
+    return [(f"{interval[:-1]})", False, True)] if interval.endswith("]") else []
+
+
 def number_of(text: pl.Expr) -> pl.Expr:
     """The number that a text is, without the white space around it; null for any other."""
     value = text.str.strip_chars().cast(pl.Float64, strict=False)
@@ -44,13 +87,15 @@ def number_of(text: pl.Expr) -> pl.Expr:
 
 def ends_of(texts: pl.Series, templates: CellTemplates | None) -> pl.DataFrame:
     """For each text its `kind`, the numbers `low` and `high` between which it lies (both null for what shows none, one
-    infinite where an end is open), `half_open` (high itself is left out), `or_missing`, and the `text`.
+    infinite where an end is open), `without_low`, `without_high` (that end itself is left out), `or_missing`, and the
+    `text`.
 
     Without templates only numbers are numbers, and no interval is one.
     """
     frame = texts.cast(pl.String).alias("text").to_frame()
     number = number_of(pl.col("text"))
-    frame = frame.with_columns(low=number, high=number, half_open=pl.lit(False), or_missing=pl.lit(False))
+    no = pl.lit(False)
+    frame = frame.with_columns(low=number, high=number, without_low=no, without_high=no, or_missing=no)
     if templates is not None:
         frame = _with_intervals(frame, templates)
     shows = pl.col("low").is_not_null() & pl.col("high").is_not_null()
@@ -66,19 +111,19 @@ def _with_intervals(frame: pl.DataFrame, templates: CellTemplates) -> pl.DataFra
     frame = frame.with_columns(bare=bare, maybe=maybe)
     bare = pl.col("bare")
     shapes = [
-        (_ends(bare, templates.interval), False),
-        (_ends(bare, re.sub(r"\]$", ")", templates.interval)), True),
-        (_ends(bare, templates.open_high), False),
-        (_ends(bare, templates.open_low), False),
-        ((number_of(bare), number_of(bare)), False),
+        *((_ends(bare, text), low, high) for text, low, high in _brackets(templates.interval)),
+        (_ends(bare, templates.open_high), False, False),
+        (_ends(bare, templates.open_low), False, False),
+        ((number_of(bare), number_of(bare)), False, False),
     ]
-    for (first, last), half_open in shapes:
+    for (first, last), without_low, without_high in shapes:
         frame = frame.with_columns(first=first, last=last)
         fits = pl.col("low").is_null() & pl.col("first").is_not_null() & pl.col("last").is_not_null()
         frame = frame.with_columns(
             low=pl.when(fits).then("first").otherwise("low"),
             high=pl.when(fits).then("last").otherwise("high"),
-            half_open=pl.when(fits).then(pl.lit(half_open)).otherwise("half_open"),
+            without_low=pl.when(fits).then(pl.lit(without_low)).otherwise("without_low"),
+            without_high=pl.when(fits).then(pl.lit(without_high)).otherwise("without_high"),
             or_missing=pl.when(fits).then("maybe").otherwise("or_missing"),
         )
     return frame.drop("bare", "maybe", "first", "last")

@@ -41,6 +41,7 @@ from anonymize.verify.wildcard import Matched
 
 IN_POPULATION = "the rows are narrower than what they show, and nobody is looked up in a population by that"
 AS_WILDCARD = "the rows are narrower than what they show, and that is not measured where missing matches anything"
+UNCLEAR = "output.interval does not say by brackets whether intervals include their ends: '[{low}, {high})'"
 
 _NONE = 2**32 - 1
 """No class has this number."""
@@ -271,6 +272,8 @@ def _results(
             pieces, overall = made(subject, next((check.tree for check in of_subject if check.tree is not None), None))
             measured = pl.concat([_measured(some, entries, of_subject, overall) for some, entries in pieces])
         results |= {index: _result(checks[index], measured, place) for place, index in enumerate(mine)}
+    unclear = [index for index, each in enumerate(checks) if each.people is not None and not each.people.is_clear]
+    results |= {index: _unknown(checks[index], UNCLEAR) for index in unclear}
     return tuple(results[index] for index in range(len(checks)))
 
 

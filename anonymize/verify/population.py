@@ -8,12 +8,12 @@ open; what reads `or` missing, missing values as well; any other text, itself.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from anonymize.verify.cells import LEFT_OUT, CellTemplates, ends_of, is_clear, number_of
 from anonymize.verify.table import by_position, plain
 from anonymize.verify.verdict import Tree
 
@@ -39,15 +39,16 @@ class People:
 
     frame: pl.LazyFrame
     columns: Sequence[Shown]
-    missing: Sequence[str]
-    suppressed: str
-    interval: str
+    templates: CellTemplates
     null: str | None = None
     """What a null of the population is read as; None: missing."""
-    open_high: str = "{low}+"
-    open_low: str = "{high}-"
     normalize: bool = False
     """Whether texts are compared as `table.plain` has them; those of the release are already."""
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether intervals of numbers say whether they include their ends, where there are any numbers."""
+        return is_clear(self.templates.interval) or not any(each.numeric for each in self.columns)
 
     def count(self) -> int:
         """How many people there are."""
@@ -56,10 +57,10 @@ class People:
     def under(self, classes: pl.DataFrame) -> tuple[pl.Series, int]:
         """(classes,) how many people lie under each, and how many under none. `classes`: the text of every column."""
         names = [f"q{number}" for number in range(len(self.columns))]
-        absent = self.missing[0] if self.missing else ""
+        absent = self.templates.missing[0] if self.templates.missing else ""
 
         def texts(column: pl.Expr, null: str) -> pl.Expr:
-            return column.cast(pl.String).fill_null(null).replace(list(self.missing), absent)
+            return column.cast(pl.String).fill_null(null).replace(list(self.templates.missing), absent)
 
         null, columns = absent if self.null is None else self.null, by_position(self.frame)
         own = [texts(columns[each.name], null).alias(name) for each, name in zip(self.columns, names, strict=True)]
@@ -89,7 +90,7 @@ class People:
         ).unique()
         columns = texts.columns
         parts = []
-        hidden = texts.filter(pl.all_horizontal(pl.col(name) == self.suppressed for name in columns))
+        hidden = texts.filter(pl.all_horizontal(pl.col(name) == self.templates.suppressed for name in columns))
         parts.append(values.alias("value").to_frame().join(hidden, how="cross"))
         parts.append(_labels(attribute, texts, values, absent))
         if attribute.numeric:
@@ -99,62 +100,37 @@ class People:
     def _numbers(self, texts: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
         """Numbers in intervals; a value that is missing under the text of missing values, and under intervals that may
         be missing instead."""
-        ends = texts.with_columns(self._ends(texts, absent))
+        ends = self._ends(texts, absent)
         numbers = pl.DataFrame({"value": values}).with_columns(
-            number=pl.when(pl.col("value") != absent).then(
-                pl.col("value").str.strip_chars().cast(pl.Float64, strict=False)
-            )
+            number=pl.when(pl.col("value") != absent).then(number_of(pl.col("value")))
         )
         inside = numbers.drop_nulls().join_where(
             ends.filter(pl.col("low").is_not_null() & pl.col("high").is_not_null()),
             pl.col("low") <= pl.col("number"),
             pl.col("number") <= pl.col("high"),
         )
-        inside = inside.filter(~pl.col("half") | (pl.col("number") < pl.col("high")))
+        for left_out, end in (("without_low", "low"), ("without_high", "high")):
+            inside = inside.filter(~pl.col(left_out) | (pl.col("number") != pl.col(end)))
         empty = pl.all_horizontal(pl.col(name) == absent for name in texts.columns[:2])
-        gone = ends.filter(empty | pl.col("maybe"))
+        gone = ends.filter(empty | pl.col("or_missing"))
         nobody = numbers.filter(pl.col("value") == absent).join(gone, how="cross")
         return pl.concat([part.select("value", *texts.columns) for part in (inside, nobody)])
 
-    def _ends(self, texts: pl.DataFrame, absent: str) -> list[pl.Expr]:
-        """The ends of the interval that each text is, infinite where it is open, and null where it is none; whether it
-        lacks its upper end; and whether it may be missing instead."""
-        if texts.width > 1:
-            low, high = (pl.col(name).str.strip_chars().cast(pl.Float64, strict=False) for name in ("t0", "t1"))
-            no_low, no_high = (pl.col(name).str.strip_chars().is_in(["", absent]) for name in ("t0", "t1"))
-            maybe = pl.col("t2") == "maybe" if texts.width == 3 else pl.lit(False)
-            return [
-                pl.when(no_low & high.is_not_null()).then(-math.inf).otherwise(low).alias("low"),
-                pl.when(no_high & low.is_not_null()).then(math.inf).otherwise(high).alias("high"),
-                pl.lit(False).alias("half"),
-                maybe.alias("maybe"),
-            ]
-        words = "|".join(re.escape(word) for word in {*self.missing, "missing"} if word)
-        bare = pl.col("t0").str.extract(f"(?s)^(.*) or (?:{words})$")
-        return [*self._one_column(pl.coalesce(bare, "t0")), bare.is_not_null().alias("maybe")]
-
-    def _one_column(self, text: pl.Expr) -> list[pl.Expr]:
-        """The first three, of cells that are one text."""
-        number = r"(-?[0-9.]+(?:[eE][+-]?[0-9]+)?)"
-        closed = re.escape(self.interval).replace(r"\{low\}", number).replace(r"\{high\}", number)
-        opened = closed[: -len(re.escape("]"))] + r"\)" if self.interval.endswith("]") else None
-        single = text.str.strip_chars().cast(pl.Float64, strict=False)
-        patterns = [pattern for pattern in (closed, opened) if pattern is not None]
-        low, high = (
-            pl.coalesce(
-                *(text.str.extract(f"^{pattern}$", group).cast(pl.Float64, strict=False) for pattern in patterns)
-            )
-            for group in (1, 2)
+    def _ends(self, texts: pl.DataFrame, absent: str) -> pl.DataFrame:
+        """The texts with the ends of the interval that each is, as `cells.ends_of` has them. Of a template that does
+        not say whether these are included, they are left out."""
+        if texts.width == 1:
+            ends = ends_of(texts["t0"], self.templates).drop("text")
+            unclear = pl.lit(not self.is_clear) & (pl.col("low") < pl.col("high")) & pl.col("low").is_finite()
+            return texts.hstack(ends.with_columns(pl.col(name) | unclear for name in LEFT_OUT))
+        low, high = (number_of(pl.col(name)) for name in ("t0", "t1"))
+        no_low, no_high = (pl.col(name).str.strip_chars().is_in(["", absent]) for name in ("t0", "t1"))
+        return texts.with_columns(
+            low=pl.when(no_low & high.is_not_null()).then(-math.inf).otherwise(low),
+            high=pl.when(no_high & low.is_not_null()).then(math.inf).otherwise(high),
+            or_missing=pl.col("t2") == "maybe" if texts.width == 3 else pl.lit(False),
+            **dict.fromkeys(LEFT_OUT, pl.lit(False)),
         )
-        above = re.escape(self.open_high).replace(r"\{low\}", number)
-        below = re.escape(self.open_low).replace(r"\{high\}", number)
-        least, most = (text.str.extract(f"^{each}$", 1).cast(pl.Float64, strict=False) for each in (above, below))
-        half = pl.lit(False) if opened is None else text.str.contains(f"^{opened}$")
-        return [
-            pl.coalesce(single, low, least, pl.when(most.is_not_null()).then(-math.inf)).alias("low"),
-            pl.coalesce(single, high, pl.when(least.is_not_null()).then(math.inf), most).alias("high"),
-            half.alias("half"),
-        ]
 
 
 def _labels(attribute: Shown, texts: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:

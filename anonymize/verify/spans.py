@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from anonymize.verify.cells import CellTemplates, ends_of
+from anonymize.verify.cells import LEFT_OUT, CellTemplates, ends_of
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.numbering import pair
 from anonymize.verify.table import TextRows, TextTable
@@ -63,13 +63,13 @@ def with_null(column: NumberedColumn) -> pl.Series:
 
 def stated_ends(texts: pl.DataFrame, templates: CellTemplates) -> pl.DataFrame:
     """What each number of a quasi-identifier says by its text: `suppressed`, `absent` (missing), and as a number
-    `low`, `high`, `half_open`, `or_missing`; as text `first` and `last`, between which it lies."""
+    `low`, `high`, `without_low`, `without_high`, `or_missing`; as text `first` and `last`, between which it lies."""
     missing, hidden = list(templates.missing), templates.suppressed
     differ = texts["low"].ne_missing(texts["high"]).any()
     pairs = differ or texts["missing"].null_count() < texts.height
     low = ends_of(texts["low"], templates)
     high = ends_of(texts["high"], templates) if differ else low
-    ends = low.select("low", "half_open", "or_missing").with_columns(high=high["high"])
+    ends = low.select("low", *LEFT_OUT, "or_missing").with_columns(high=high["high"])
     both = texts.with_columns(
         suppressed=((pl.col("low") == hidden) & (pl.col("high") == hidden)).fill_null(False),
         absent=(pl.col("low").is_null() | pl.col("low").is_in(missing))
@@ -95,7 +95,7 @@ def stated_ends(texts: pl.DataFrame, templates: CellTemplates) -> pl.DataFrame:
 def keys_of(stated: pl.DataFrame, low: str, high: str) -> tuple[pl.DataFrame, int]:
     """The ends (columns `low` and `high` of what is stated) as whole numbers in their order, from 0; and the highest.
 
-    Two for each end that occurs, so that there is one between: an interval that leaves out its upper end stops there.
+    Two for each end that occurs, so that there is one between: an interval that leaves out an end stops there.
     """
     ends = pl.concat([stated[low].alias("end"), stated[high].alias("end")]).drop_nulls().unique().sort()
     place = ends.to_frame().with_row_index("place").with_columns(pl.col("place").cast(pl.Int64) * 2 + 1)
@@ -105,9 +105,11 @@ def keys_of(stated: pl.DataFrame, low: str, high: str) -> tuple[pl.DataFrame, in
         frame = frame.join(place.rename({"place": into}), left_on=end, right_on="end", how="left", nulls_equal=False)
     anything = pl.col("suppressed") | (pl.col("low_key").is_null() | pl.col("high_key").is_null())
     keys = frame.sort("code").select(
-        low=pl.when(~pl.col("absent")).then(pl.when(anything).then(0).otherwise(pl.col("low_key"))),
+        low=pl.when(~pl.col("absent")).then(
+            pl.when(anything).then(0).otherwise(pl.col("low_key") + pl.col("without_low").cast(pl.Int64))
+        ),
         high=pl.when(~pl.col("absent")).then(
-            pl.when(anything).then(top).otherwise(pl.col("high_key") - pl.col("half_open").cast(pl.Int64))
+            pl.when(anything).then(top).otherwise(pl.col("high_key") - pl.col("without_high").cast(pl.Int64))
         ),
         or_missing=pl.col("or_missing"),
         derived=anything | pl.col("derived"),

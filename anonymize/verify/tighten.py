@@ -20,7 +20,7 @@ from typing import Literal
 
 import polars as pl
 
-from anonymize.verify.cells import CellTemplates, number_of
+from anonymize.verify.cells import LEFT_OUT, CellTemplates, number_of
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.numbering import Numbering, pair, whole
 from anonymize.verify.order import SAMPLE, is_sample, is_sorted, sample
@@ -30,6 +30,8 @@ from anonymize.verify.verdict import NarrowedAttribute
 
 EVIDENCE = 20
 """Steps in one direction, and none in the other, by which rows are taken to be in order within runs."""
+
+_BOTH_ENDS = dict.fromkeys(LEFT_OUT, pl.lit(False))
 
 Direction = Literal["ascending", "descending"]
 
@@ -208,7 +210,7 @@ def _cells_of_text(name: str, codes: pl.Series, texts: pl.DataFrame, templates: 
     says = stated.filter(~pl.col("suppressed") & ~pl.col("absent"))
     numeric = says.height > 0 and says["low"].null_count() == 0 and says["high"].null_count() == 0
     keys, top = (
-        keys_of(stated, "low", "high") if numeric else keys_of(stated.with_columns(half_open=False), "first", "last")
+        keys_of(stated, "low", "high") if numeric else keys_of(stated.with_columns(**_BOTH_ENDS), "first", "last")
     )
     return Cells(name, codes, keys, top)
 
@@ -320,7 +322,7 @@ def _cells_of_truth(
     numeric = ends.dtype == pl.Float64
     low, high = ("low", "high") if numeric else ("first", "last")
     if not numeric:
-        stated = stated.with_columns(half_open=pl.lit(False))
+        stated = stated.with_columns(**_BOTH_ENDS)
     # A cell that stands for a missing value somewhere does not bound other rows.
     by_code = pl.DataFrame([codes.alias("code"), ranks]).group_by("code")
     values = by_code.agg(least=pl.col("rank").min(), most=pl.col("rank").max(), lacking=pl.col("rank").has_nulls())
@@ -328,14 +330,14 @@ def _cells_of_truth(
         pl.col("code").cast(pl.UInt32), least=ends.gather(values["least"]), most=ends.gather(values["most"])
     )
     stated = stated.join(values, on="code", how="left").sort("code")
-    within = (pl.col(low) <= pl.col("least")) & (
-        pl.when("half_open").then(pl.col("most") < pl.col(high)).otherwise(pl.col("most") <= pl.col(high))
+    within = pl.when("without_low").then(pl.col(low) < pl.col("least")).otherwise(pl.col(low) <= pl.col("least")) & (
+        pl.when("without_high").then(pl.col("most") < pl.col(high)).otherwise(pl.col("most") <= pl.col(high))
     )
     derived = ~within.fill_null(False) & pl.col("least").is_not_null() & ~pl.col("suppressed")
     stated = stated.with_columns(derived=derived).with_columns(
         pl.when("derived").then("least").otherwise(low).alias(low),
         pl.when("derived").then("most").otherwise(high).alias(high),
-        half_open=pl.col("half_open") & ~pl.col("derived"),
+        **{name: pl.col(name) & ~pl.col("derived") for name in LEFT_OUT},
         absent=pl.col("absent") & ~pl.col("derived"),
         or_missing=pl.col("or_missing") | pl.col("lacking").fill_null(False),
     )

@@ -24,7 +24,7 @@ from tests.privacy.strategies import parameters
 SUPPRESSED = ("*", "(hidden)")
 NAMES = ("age", "zip code", "naïve", 'a "b"', "x,y;z", "two\nlines", "1", "x:y", "#", " lead", "yes", "漢字", "-")
 MISSING = ([""], ["", "?"], ["?"], ["NA", ""], ["?", "99"])
-TEMPLATES = ("[{low}-{high}]", "{low}..{high}", "{low} to {high}", "({low};{high}]")
+TEMPLATES = ("[{low}-{high}]", "[{low}..{high}]", "[{low} to {high}]", "span [{low};{high}]")
 Parameters = dict[str, st.SearchStrategy[dict[str, Any]]]
 MODELS: Parameters = {
     "entropy-l-diversity": st.fixed_dictionaries({"l": st.sampled_from([1, 1.5, 2, 2.5])}),

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.domain.cells import (
+    INTERVALS,
     NUMBER,
     CellFormat,
     CellKind,
@@ -21,7 +22,7 @@ from anonymize.domain.cells import (
     read_cells,
     unescaped,
 )
-from anonymize.domain.numeric import Numeric, template
+from anonymize.domain.numeric import Numeric, included, template
 from anonymize.recoding.categories import escaped
 from anonymize.recoding.spans import Spans
 from anonymize.spec import Output
@@ -150,16 +151,39 @@ def test_intervals_as_domains_write_them(values: list[float], interval: str) -> 
     low, high = (each.ravel() for each in np.triu_indices(domain.size))
     texts = pl.Series(Spans.of(domain, low, high).intervals(Output(interval=interval, edges="tight")))
     cells = read_cells(texts, texts, CellFormat(interval, "*", frozenset()), numeric=True)
-    assert cells.kind.tolist() == np.where(low == high, CellKind.NUMBER, CellKind.INTERVAL).tolist()
-    assert [end.tolist() for end in cells.closed()] == [domain.values[low].tolist(), domain.values[high].tolist()]
+    ends = included(interval) or (True, True)
+    assert cells.kind.tolist() == np.where(low == high, CellKind.NUMBER, INTERVALS[ends]).tolist()
+    assert cells.low.cast(pl.Float64).to_list() == domain.values[low].tolist()
+    assert cells.high.cast(pl.Float64).to_list() == domain.values[high].tolist()
 
 
 @given(low=FINITE, high=FINITE, interval=st.sampled_from(TEMPLATES))
 def test_half_open_intervals_as_they_are_written(low: float, high: float, interval: str) -> None:
     text = template(interval, half_open=True)(repr(low), repr(high))
     cells = read(text, written=CellFormat(interval, "*", frozenset()))
-    assert cells.kind[0] == (CellKind.HALF_OPEN if interval.endswith("]") else CellKind.INTERVAL)
+    with_low, with_high = included(interval) or (True, True)
+    assert cells.kind[0] == INTERVALS[with_low, with_high and not interval.endswith("]")]
     assert (float(cells.low[0]), float(cells.high[0])) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("interval", "text", "lowest", "highest"),
+    [
+        ("[{low}, {high}[", "[20, 30[", 20, np.nextafter(30, 0)),
+        ("[{low}, {high}[", "[20, 30]", 20, 30),
+        ("[{low}, {high})", "[20, 30)", 20, np.nextafter(30, 0)),
+        ("({low}, {high}]", "(20, 30]", np.nextafter(20, 30), 30),
+        ("({low}, {high}]", "[20, 30]", 20, 30),
+        ("]{low}, {high}]", "]20, 30]", np.nextafter(20, 30), 30),
+        ("]{low}; {high}[ years", "]20; 30[ years", np.nextafter(20, 30), np.nextafter(30, 0)),
+        ("[ {low}, {high} )", "[ 20, 30 )", 20, np.nextafter(30, 0)),
+        ("[{low}-{high}]", "(20-30]", -np.inf, np.inf),
+        ("{low} to under {high}", "20 to under 30", 20, 30),
+    ],
+)
+def test_brackets_say_which_ends_belong_to_an_interval(interval: str, text: str, lowest: float, highest: float) -> None:
+    low, high = read(text, written=CellFormat(interval, "*", frozenset())).closed()
+    assert (low[0], high[0]) == (lowest, highest)
 
 
 @given(st.text("0123456789.eE+-x ", max_size=8))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.domain.coding import Coding
-from anonymize.domain.numeric import Numeric, template
+from anonymize.domain.numeric import Numeric, included, template
 
 wholes = st.lists(st.integers(-(10**6), 10**6), unique=True, min_size=1, max_size=8).map(sorted)
 floats = st.lists(st.floats(allow_nan=False, allow_infinity=False), unique=True, min_size=1, max_size=8).map(sorted)
@@ -120,6 +120,27 @@ def test_half_open_templates() -> None:
     assert template("[{low}-{high}]", half_open=True)("5", "10") == "[5-10)"
     assert template("{low}..{high}", half_open=True)("5", "10") == "5..10"
     assert template("100% {low}-{high}")("5", "10") == "100% 5-10"
+
+
+@pytest.mark.parametrize(
+    ("interval", "ends"),
+    [
+        ("[{low}-{high}]", (True, True)),
+        ("{low} to {high}", (True, True)),
+        ("age [ {low}; {high} [ years", (True, False)),
+        ("]{low}, {high}[", (False, False)),
+        ("({low}, {high}]", (False, True)),
+        ("{low}-{high})", None),
+        ("[{low}-{high}", None),
+        ("<{low};{high}>", None),
+        ("\u2329{low}, {high}\u232a", None),
+        ("{low}-<{high}", None),
+        ("{low} to Under {high}", None),
+        ("[{low}-{high}] excl.", None),
+    ],
+)
+def test_a_template_says_which_ends_it_includes(interval: str, ends: tuple[bool, bool] | None) -> None:
+    assert included(interval) == ends
 
 
 def test_no_number_reads_as_what_means_missing() -> None:

@@ -92,6 +92,9 @@ def test_a_mean_does_not_tell_its_width() -> None:
 def test_half_open_intervals_of_another_tool() -> None:
     found = number("[5-10)")
     assert (found.start[0], found.stop[0]) == (5, 10)
+    assert (found.first[0], found.last[0], found.ncp[0]) == (0, 1, 0.25)
+    below = number("(9, 14]", interval="({low}, {high}]")
+    assert (below.first[0], below.last[0], below.ncp[0]) == (2, 3, 0.25)
 
 
 @pytest.mark.parametrize("text", ["old", "[5-", "[5-x]", "1e", "(5-10)", ""])

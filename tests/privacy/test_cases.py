@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from anonymize.privacy import MODELS, PARAMETERS, Crowd, Groups, Histogram, Requirement, Whole, assess, check
-from anonymize.verify import Check, People, Result, Shown, measure
+from anonymize.verify import CellTemplates, Check, People, Result, Shown, measure
 from tests.privacy.examples import Example, examples
 
 CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
@@ -133,7 +133,7 @@ def twin(case: dict[str, Any], model: dict[str, Any]) -> Result:
     frame = pl.DataFrame({"q": names, "s": values}, schema={"q": pl.String, "s": pl.String})
     wanted = required(case, model)
     everybody = [name for name, count in case.get("population", {}).items() for _ in range(count)]
-    people = People(pl.LazyFrame({"q": everybody}), [Shown("q", ["q"], False, None)], [""], "*", "[{low}-{high}]")
+    people = People(pl.LazyFrame({"q": everybody}), [Shown("q", ["q"], False, None)], CellTemplates())
     tree = {leaf: tuple(path) for leaf, path in case["tree"].items()} if "tree" in case else None
     checks = [Check(wanted.model, wanted.attribute, wanted.required(), case.get("numeric", False), tree)]
     if "population" in case:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from anonymize.risk import Journalist, Text
 from anonymize.risk import journalist as measured
 from anonymize.spec import Missing, QuasiIdentifier, Spec
-from anonymize.verify import People, Shown
+from anonymize.verify import CellTemplates, People, Shown
 
 SPEC = Spec(version=1, quasi_identifiers={"q": QuasiIdentifier()})
 CELL = st.sampled_from(["a", "b", "c", None])
@@ -24,7 +24,7 @@ def text(values: Sequence[str | None], units: list[str] | None = None) -> Text:
 
 
 def journalist(table: Text, population: Text, threshold: float) -> Journalist:
-    people = People(population.frame, [Shown("q", ["q"], False, None)], [""], "*", "[{low}-{high}]")
+    people = People(population.frame, [Shown("q", ["q"], False, None)], CellTemplates())
     return measured(table, people, threshold)
 
 
@@ -54,7 +54,7 @@ def test_persons_are_counted() -> None:
 def test_labels_have_people_under_them() -> None:
     tree = {"a": ("a", "vowel", "*"), "e": ("e", "vowel", "*"), "b": ("b", "other", "*")}
     everybody = pl.DataFrame({"q": ["a", "e", "e", "b"]}).lazy()
-    people = People(everybody, [Shown("q", ["q"], False, tree)], [""], "*", "[{low}-{high}]")
+    people = People(everybody, [Shown("q", ["q"], False, tree)], CellTemplates())
     found = measured(text(["vowel", "vowel", "*"]), people, 0.2)
     assert (found.journalist_max, found.absent) == (1 / 3, 0)
     assert found.marketer == pytest.approx((2 / 3 + 1 / 4) / 3)

@@ -70,7 +70,7 @@ def measured(
 def test_ends(text: str | None, low: float | None, high: float | None) -> None:
     row = ends_of(pl.Series([text], dtype=pl.String), TEMPLATES).row(0, named=True)
     assert (row["low"], row["high"]) == (low, high)
-    assert row["half_open"] is bool(text and ")" in text)
+    assert row["without_high"] is bool(text and ")" in text)
     assert row["or_missing"] is bool(low is not None and text and " or " in text)
 
 

@@ -21,7 +21,7 @@ from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load, make
 from anonymize.table.boxes import BoxTree
-from anonymize.verify import Check, People, Shown
+from anonymize.verify import CellTemplates, Check, People, Shown
 from tests.common.budgets import options_of
 from tests.examples import some
 
@@ -62,7 +62,7 @@ def test_the_same_as_reading_every_cell(everybody: list[tuple[str, ...]], classe
     zips = {value: (*[value[: 4 - cut] + "*" * cut for cut in range(4)], "*") for value in ("0211", "0212", "0299")}
     shown = [Shown("a", ["a"], True, None), Shown("j", ["j"], False, JOBS), Shown("z", ["z"], False, zips)]
     frame = pl.DataFrame(everybody, schema=dict.fromkeys("ajz", pl.String), orient="row").lazy()
-    people = People(frame, shown, ["", "?"], "*", "[{low}-{high}]")
+    people = People(frame, shown, CellTemplates(missing=["", "?"]))
     matched, outside = people.under(pl.DataFrame(classes, schema=dict.fromkeys("ajz", pl.String), orient="row"))
     under = [[all(map(lies_under, person, shows, "ajz")) for shows in classes] for person in everybody]
     assert matched.to_list() == np.sum(under, axis=0).tolist()
@@ -71,16 +71,31 @@ def test_the_same_as_reading_every_cell(everybody: list[tuple[str, ...]], classe
 
 def test_two_columns_are_the_ends_of_an_interval() -> None:
     shown = [Shown("a", ["a_low", "a_high"], True, None)]
-    people = People(pl.LazyFrame({"a": ["1", "2.5", "9", ""]}), shown, [""], "*", "[{low}-{high}]")
+    people = People(pl.LazyFrame({"a": ["1", "2.5", "9", ""]}), shown, CellTemplates())
     classes = pl.DataFrame({"a_low": ["1", "*", ""], "a_high": ["3", "*", ""]})
     assert people.under(classes)[0].to_list() == [2, 4, 1]
 
 
 def test_an_interval_may_lack_its_upper_end() -> None:
-    people = People(
-        pl.LazyFrame({"a": ["5", "9.5", "10"]}), [Shown("a", ["a"], True, None)], [""], "*", "[{low}-{high}]"
-    )
+    people = People(pl.LazyFrame({"a": ["5", "9.5", "10"]}), [Shown("a", ["a"], True, None)], CellTemplates())
     assert people.under(pl.DataFrame({"a": ["[5-10)", "[5-10]"]}))[0].to_list() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("interval", "counts"),
+    [
+        ("({low}, {high}]", {"(5, 10]": 3, "[5, 10]": 4, "(5, 10)": 2, "[5, 10)": 3, "5": 1}),
+        ("]{low}, {high}[", {"]5, 10[": 2, "[5, 10]": 4, "]5, 10]": 3}),
+        ("[{low}, {high}) y", {"[5, 10) y": 3, "[5, 10] y": 4, "[5, 10)": 0}),
+        ("{low}..{high}", {"5..10": 4}),
+        ("{low} to under {high}", {"5 to under 10": 2}),
+    ],
+)
+def test_brackets_say_which_ends_belong_to_an_interval(interval: str, counts: dict[str, int]) -> None:
+    everybody = pl.LazyFrame({"a": ["5", "6", "9.5", "10", "11"]})
+    people = People(everybody, [Shown("a", ["a"], True, None)], CellTemplates(interval))
+    assert people.under(pl.DataFrame({"a": list(counts)}))[0].to_list() == list(counts.values())
+    assert people.is_clear is ("under" not in interval)
 
 
 @settings(max_examples=some(60))
