@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from os.path import realpath
 from pathlib import Path
 from typing import Any, Literal
 
@@ -156,7 +157,18 @@ def _audited(request: Audit) -> AuditResult:
     if before is not None:
         changes = tuple(baseline.compare(before, facts.report()))
         facts = replace(facts, baseline=against.baseline, changes=changes, no_regress=against.no_regress)
+    facts = replace(facts, private=_is_private(request, facts))
     return AuditResult(facts.satisfied, Checked(facts.report(), facts.findings()), facts.verdict)
+
+
+def _is_private(request: Audit, facts: AuditFacts) -> bool:
+    """Whether the report tells more than the table and the spec do: of a spec's own input, and where it is measured
+    with what is not published (whom rows are about, a population, a link, the figures of an earlier report)."""
+    further = (request.unit_from, request.link, request.further.population, request.against.baseline)
+    populations = any(each.population is not None for each in facts.requirements)
+    original = facts.table.spec.input.path
+    is_input = original is not None and (request.path is None or realpath(request.path) == realpath(original))
+    return is_input or populations or any(each is not None for each in further)
 
 
 def _original(request: Audit, encoding: str) -> Original | None:
@@ -246,14 +258,24 @@ def _effective(request: Audit) -> Spec:
 def _required(request: Audit) -> Spec:
     """The spec with the options' thresholds and models; without one, a spec made of the options."""
     if request.spec is None:
-        return require(_spec_of(request), request.require, PARAMETERS)
+        made = require(_spec_of(request), request.require, PARAMETERS)
+        _refuse_stray_t(request, made)
+        return override(made, t=request.t)
     extra = sorted(name for name in APART if getattr(request, name))
     if extra:
         raise UsageError(
             [f"--{OPTION.get(name, name)}: comes from the spec, it cannot be given beside one" for name in extra]
         )
     changed = require(request.spec, request.require, PARAMETERS)
+    _refuse_stray_t(request, changed)
     return override(changed, k=request.k, l=request.l, t=request.t)
+
+
+def _refuse_stray_t(request: Audit, spec: Spec) -> None:
+    """Raises UsageError for a t where no t-closeness is required."""
+    if request.t is not None and not any("t" in type(each.parameters).model_fields for each in spec.privacy.models):
+        hint = f'add one: --require "t-closeness t={request.t:g}", or under `privacy.models` of a spec'
+        raise UsageError(Problem("-t: there is no t-closeness model whose t it could be", hint=hint))
 
 
 def _with_meaning(spec: Spec, missing_as: str | None) -> Spec:
@@ -302,7 +324,7 @@ def _spec_of(request: Audit) -> Spec:
         "sensitive": {
             name: {"type": "numeric" if name in request.numeric else "categorical"} for name in request.sensitive
         },
-        "privacy": request.thresholds,
+        "privacy": {name: value for name, value in request.thresholds.items() if name != "t"},
         "output": {"suppressed": request.suppressed or "*"},
     }
     return make(values, PARAMETERS)

@@ -1,8 +1,9 @@
-"""The names of the files that a release consists of, where it is more than one."""
+"""The names of the files that a release consists of, where it is more than one; and names in a list of an option."""
 
 from __future__ import annotations
 
 import os
+import re
 from typing import Literal, TypeAlias
 
 OutputFormat: TypeAlias = Literal["csv", "csv.gz", "parquet", "arrow", "xlsx", "sav", "dta"]
@@ -21,6 +22,24 @@ SUFFIXES: dict[str, OutputFormat] = {
 QIT, ST = ".qit", ".st"
 FRAME = "<frame>"
 """What a table is called that was no file."""
+_LISTED = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^,]*?))\s*(?:,|\Z)')
+
+
+def parted(*texts: str) -> list[str]:
+    """Names that are parted by commas, in one text or several. As in a CSV, a name may stand in quotes, and has to
+    where it has a comma, or space around it; a quote in it is doubled then.
+
+    >>> parted('age, "leaf, length (cm)"', 'stem = "x"')
+    ['age', 'leaf, length (cm)', 'stem = "x"']
+    """
+    matches = [match for text in texts for match in _LISTED.finditer(text)]
+    names = [each["plain"] if each["quoted"] is None else each["quoted"].replace('""', '"') for each in matches]
+    return [name for name in names if name]
+
+
+def as_listed(name: str) -> str:
+    """The name as `parted` reads it."""
+    return name if parted(name) == [name] else '"' + name.replace('"', '""') + '"'
 
 
 def split(path: str) -> tuple[str, str]:

@@ -128,10 +128,16 @@ class Files:
         The released table comes last: where it goes to standard output it cannot be taken back.
         """
         for output in self.reports:
-            output.write_text(RENDERERS[kind_of(output.name)](report))
+            _write_report(output, report)
         self.source.unchanged()
         release = () if dry_run else reversed(self.release)
         commit([*self.reports, *self.private.values(), *self.further.values(), *release])
+
+
+def _write_report(output: OutputFile, report: dict[str, Any]) -> None:
+    """Writes a report in the form of its suffix; one that does not say that it is not private is its owner's alone."""
+    output.private = report.get("private", True)
+    output.write_text(RENDERERS[kind_of(output.name)](report))
 
 
 @contextmanager
@@ -162,15 +168,16 @@ def report_files(
 
     Raises UsageError and WriteError for an output that cannot be.
     """
-    kinds = [kind_of(path) for path in paths]
+    for path in paths:
+        kind_of(path)
     _refuse_twice(paths)
     _refuse_overwriting(paths, [each for each in inputs if each not in (None, "-")], "is read by this run")
     with ExitStack() as stack:
         outputs = [stack.enter_context(OutputFile(path, force=force)) for path in paths]
 
         def publish(report: dict[str, Any]) -> None:
-            for output, kind in zip(outputs, kinds, strict=True):
-                output.write_text(RENDERERS[kind](report))
+            for output in outputs:
+                _write_report(output, report)
             commit([*outputs, *beside])
 
         yield publish

@@ -16,6 +16,11 @@ class Reported:
 
     report: dict[str, Any]
 
+    @property
+    def private(self) -> bool:
+        """Whether the report tells more than what is published does, and is as confidential as the input."""
+        return bool(self.report["private"])
+
     def __repr__(self) -> str:
         from anonymize.report.page import page
 

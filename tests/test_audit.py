@@ -276,7 +276,16 @@ def test_a_safe_release(tmp_path: Path) -> None:
     table = csv_file(tmp_path, SAFE)
     found = audit(spec_file(tmp_path), table)
     assert found.satisfied is True and found.problems == ()
-    assert list(found.report) == ["schema_version", "tool", "input", "privacy", "classes", "risk", "warnings"]
+    assert list(found.report) == [
+        "schema_version",
+        "tool",
+        "private",
+        "input",
+        "privacy",
+        "classes",
+        "risk",
+        "warnings",
+    ]
     assert found.report["input"] == {
         "path": str(table),
         "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),

@@ -54,6 +54,7 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.classes import Codes, Floats, Ints
 from anonymize.domain.categories import Categories
 from anonymize.errors import InfeasibleError, Problem, UsageError
+from anonymize.names import parted
 from anonymize.privacy import Requirement, amplification, disclosure, local_dp
 from anonymize.randomization.amplified import largest_p
 from anonymize.randomization.draw import Bits, distorted, representable, seeded_bits, system_bits
@@ -154,7 +155,7 @@ def _by_hand(text: str, columns: Sequence[Distorted]) -> dict[str, float]:
     sizes = {column.name: column.size for column in columns}
     parameters: dict[str, float] = {}
     problems = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
+    for part in parted(text):
         name, _, value = (piece.strip() for piece in part.rpartition("="))
         if name not in sizes:
             problems.append(f"--p: {name or part!r} is not an attribute of the spec, which has {', '.join(sizes)}")

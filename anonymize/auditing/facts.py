@@ -37,7 +37,8 @@ class AuditFacts:
     """A table, what was required of it and what was measured.
 
     `requirements`: one for each result of the verdict; none where nothing was judged. `together`: with an earlier
-    release. `changes`: against the report at `baseline`; if `no_regress`, nothing may be worse.
+    release. `changes`: against the report at `baseline`; if `no_regress`, nothing may be worse. `private`: the report
+    tells more than the table and the spec do.
     """
 
     table: AuditedTable
@@ -49,6 +50,7 @@ class AuditFacts:
     baseline: str | Path | None = None
     changes: tuple[Change, ...] = ()
     no_regress: bool = False
+    private: bool = True
 
     @property
     def satisfied(self) -> bool | None:
@@ -128,7 +130,7 @@ class AuditFacts:
         source, verdict = self.table.source, self.verdict
         blocks = verdict_blocks(verdict)
         report = {
-            **head(),
+            **head(private=self.private),
             "input": table_block(source, verdict.rows),
             **blocks,
             "privacy": self._privacy(blocks["privacy"]),

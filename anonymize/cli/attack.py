@@ -9,7 +9,7 @@ import click
 from anonymize.cli.checked import FORM, conclude
 from anonymize.cli.completing import attackers as known_attackers
 from anonymize.cli.completing import completing
-from anonymize.cli.kinds import PATH, count_option, file_option, parted, share_option
+from anonymize.cli.kinds import PATH, count_option, file_option, share_option
 from anonymize.cli.options import (
     BUCKETIZED,
     FORCE,
@@ -22,6 +22,7 @@ from anonymize.cli.options import (
     use_threads,
     with_options,
 )
+from anonymize.names import parted
 
 if TYPE_CHECKING:
     from anonymize.attack import Attack

@@ -10,9 +10,10 @@ from anonymize.cli.checked import FORM, conclude, is_text
 from anonymize.cli.completing import columns, completing, requirements
 from anonymize.cli.engine import ENGINE, audit_there, check_engine
 from anonymize.cli.following import beside, say_next
-from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option, parted
+from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
 from anonymize.cli.options import BUCKETIZED, FORCE, MEASURING, REPORTS, nearby_spec, use_threads, with_options
 from anonymize.cli.over_time import SERIES, audited
+from anonymize.names import parted
 
 if TYPE_CHECKING:
     from anonymize.spec import Spec
@@ -144,10 +145,11 @@ def audit(
     """Measure any table against privacy models, made by this tool or not.
 
     With SPEC, against the models of its `privacy`; without, against -k and -l on the columns that --qi and --sensitive
-    name; with --require, against further ones. Where nothing is required, what the table reaches is measured and
-    nothing is judged. The table is compared as text: 01234 is not 1234, but outer space and invisible characters make
-    no difference, and a blank cell is missing. A missing quasi-identifier is a value of its own unless --missing-as
-    says that it matches anything, a missing sensitive value is none, and suppressed rows are a class like any other.
+    name (a name with a comma in quotes, as in a CSV: --qi '"a,b",c'); with --require, against further ones. Where
+    nothing is required, what the table reaches is measured and nothing is judged. The table is compared as text: 01234
+    is not 1234, but outer space and invisible characters make no difference, and a blank cell is missing. A missing
+    quasi-identifier is a value of its own unless --missing-as says that it matches anything, a missing sensitive value
+    is none, and suppressed rows are a class like any other.
 
     With --subsets, the risk has what every subset of the quasi-identifiers gives away, and the smallest that single
     people out: of an original table it helps to choose them. With sampling weights it has the individual risks.

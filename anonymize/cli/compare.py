@@ -12,8 +12,9 @@ import click
 from anonymize.cli.completing import algorithms as release_commands
 from anonymize.cli.completing import completing, learners
 from anonymize.cli.following import beside, say_next
-from anonymize.cli.kinds import count_option, file_option, flag_option, parted
+from anonymize.cli.kinds import count_option, file_option, flag_option
 from anonymize.cli.options import COLOR, FORCE, INPUT, QUIET, REPORTS, SPEC, SpecCommand, with_options
+from anonymize.names import parted
 
 if TYPE_CHECKING:
     from anonymize.compare import Compare

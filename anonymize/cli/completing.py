@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from anonymize.names import as_listed, parted
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -28,12 +30,25 @@ def completing(names: Callable[[click.Context], Iterable[str]], *, listed: bool 
     is completed, and no name is offered twice."""
 
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        before, comma, last = incomplete.rpartition(",") if listed else ("", "", incomplete)
-        taken = {name.strip() for name in before.split(",")} if listed else set()
-        offered = [name for name in names(context) if name.startswith(last) and name not in taken]
-        return [CompletionItem(f"{before}{comma}{name}") for name in dict.fromkeys(offered)]
+        if not listed:
+            return [CompletionItem(name) for name in dict.fromkeys(names(context)) if name.startswith(incomplete)]
+        begins = _last_name(incomplete)
+        before, begun = incomplete[:begins], incomplete[begins:].lstrip().removeprefix('"')
+        taken = set(parted(before))
+        offered = [name for name in names(context) if name.startswith(begun) and name not in taken]
+        return [CompletionItem(before + as_listed(name)) for name in dict.fromkeys(offered)]
 
     return complete
+
+
+def _last_name(text: str) -> int:
+    """Where the last name of a list begins: behind the last comma that is not in quotes."""
+    begins, quoted = 0, False
+    for place, character in enumerate(text):
+        quoted ^= character == '"'
+        if character == "," and not quoted:
+            begins = place + 1
+    return begins
 
 
 def columns(context: click.Context) -> list[str]:

@@ -11,11 +11,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=str)
 
 
-def parted(*texts: str) -> list[str]:
-    """Names that are parted by commas, in one text or several."""
-    return [name.strip() for text in texts for name in text.split(",") if name.strip()]
-
-
 def file_option(*names: str, **more: Any) -> Callable[[Command], Command]:
     """An option that takes the path of a file or a folder."""
     return click.option(*names, type=PATH, **more)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.cli.completing import completing, quasi_identifiers
-from anonymize.cli.kinds import Command, count_option, file_option, flag_option, parted, share_option
+from anonymize.cli.kinds import Command, count_option, file_option, flag_option, share_option
 from anonymize.errors import UsageError
+from anonymize.names import parted
 
 if TYPE_CHECKING:
     from anonymize.metrics.queries import QueryPlan

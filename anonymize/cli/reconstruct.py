@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from anonymize.cli.completing import columns, completing
-from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option, parted, share_option
+from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option, share_option
 from anonymize.cli.options import METHODS, QUIET, THREADS, use_threads, with_options
+from anonymize.names import parted
 
 
 @click.command()

@@ -1,4 +1,9 @@
-"""For the test report of GitLab, Jenkins and others: JUnit XML, a test case for each finding."""
+"""For the test report of Jenkins, GitLab and others: JUnit XML, a test case for each finding.
+
+What is not met is a failure, what could not be shown an error, what was measured without being required a skipped case.
+There is no schema of JUnit; elements and attributes are those that both Jenkins' (junit-10.xsd of the xUnit plugin) and
+JUnit 5's (jenkins-junit.xsd) have, so that the line of a spec is in the text.
+"""
 
 from __future__ import annotations
 
@@ -11,31 +16,43 @@ from anonymize.formats.base import Checked, Finding
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold, not even escaped."""
 
+COUNTED = {"failure": "failures", "error": "errors"}
+"""What is wrong, and how the attribute is called that counts it."""
+
 
 def render(checked: Checked, out: IO[str], color: str) -> None:
-    failures = len(checked.of_levels("error"))
-    count = {"tests": str(len(checked.findings)), "failures": str(failures), "errors": "0", "skipped": "0"}
+    cases = [_case(finding, checked.table) for finding in checked.findings]
+    count = {"tests": str(len(cases))}
+    count |= {plural: str(sum(case[0].tag == tag for case in cases)) for tag, plural in COUNTED.items()}
     suites = XML.Element("testsuites", count)
-    suite = XML.SubElement(suites, "testsuite", {"name": f"anonymize {checked.command}", **count})
-    for finding in checked.findings:
-        suite.append(_case(finding, checked.table))
+    suite = XML.SubElement(suites, "testsuite", {"name": f"anonymize {checked.command}", **count, "time": "0"})
+    suite.set("skipped", str(sum(case[0].tag == "skipped" for case in cases)))
+    suite.extend(cases)
     XML.indent(suites)
     out.write('<?xml version="1.0" encoding="UTF-8"?>\n' + XML.tostring(suites, encoding="unicode") + "\n")
 
 
 def _case(finding: Finding, table: str) -> XML.Element:
-    named = {"classname": _text(table), "name": _text(finding.title)}
-    if finding.file is not None:
-        named["file"] = _text(finding.file)
-    if finding.line is not None:
-        named["line"] = str(finding.line)
-    case = XML.Element("testcase", named)
-    kind = "failure" if finding.level == "error" else "system-out"
-    entry = XML.SubElement(case, kind)
-    entry.text = _text(finding.message)
-    if kind == "failure":
+    case = XML.Element("testcase", {"classname": _text(table), "name": _text(finding.title), "time": "0"})
+    tag = _tag(finding)
+    entry = XML.SubElement(case, tag)
+    entry.text = _text(finding.message + _place(finding))
+    if tag in COUNTED:
         entry.attrib.update(message=_text(finding.message), type=_text(finding.rule))
     return case
+
+
+def _tag(finding: Finding) -> str:
+    """The element that says what a finding comes to."""
+    if finding.level == "error":
+        return "failure" if finding.known else "error"
+    return "skipped" if finding.level == "measured" else "system-out"
+
+
+def _place(finding: Finding) -> str:
+    if finding.file is None:
+        return ""
+    return f" ({finding.file}{'' if finding.line is None else f', line {finding.line}'})"
 
 
 def _text(text: str) -> str:

@@ -52,10 +52,12 @@ class Clock:
         return {f"{stage}_s": round(seconds, 4) for stage, seconds in (self._stages | {"total": total}).items()}
 
 
-def head(clock: Clock | None = None) -> dict[str, Any]:
-    """The first blocks of a report; with a clock, when it was started."""
+def head(clock: Clock | None = None, *, private: bool = True) -> dict[str, Any]:
+    """The first blocks of a report; with a clock, when it was started. `private`: it tells more than what is published
+    does, so that only its owner may read it."""
     block = {"schema_version": SCHEMA_VERSION, "tool": {"name": "anonymize", "version": __version__}}
-    return block if clock is None else block | {"started_at": clock.started_at.isoformat(timespec="seconds")}
+    started = {} if clock is None else {"started_at": clock.started_at.isoformat(timespec="seconds")}
+    return {**block, **started, "private": private}
 
 
 def spec_path(spec: Spec) -> dict[str, str | None]:

@@ -20,6 +20,11 @@ from anonymize.report.verdict import State, verdict_of
 
 Report = Mapping[str, Any]
 
+PRIVATE = (
+    "This report tells more than the published table does, such as counts and ranges of the input, and is as "
+    "confidential as the input. A report that may be published is written with --public-report."
+)
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -64,7 +69,8 @@ class FileFact:
 @dataclass(frozen=True)
 class Page:
     """`state` is for colours; `verdict` is the bare verdict, `summary` what it means. `problems`: what
-    is not met or could not be shown. `tool`: which made it, with its version;
+    is not met or could not be shown. `private`: what there is to say of a report that is not for the public, else
+    empty. `tool`: which made it, with its version;
     `algorithm`: its name and its options."""
 
     title: str
@@ -72,6 +78,7 @@ class Page:
     verdict: str
     summary: str
     problems: list[str]
+    private: str
     tool: str
     started: str | None
     algorithm: tuple[str, str] | None
@@ -89,6 +96,7 @@ def page(report: Report) -> Page:
         verdict=verdict.sentence,
         summary=_summary(report),
         problems=list(_problems(report)),
+        private=PRIVATE if report.get("private", True) else "",
         tool=_tool(report),
         started=report.get("started_at"),
         algorithm=_algorithm(report),

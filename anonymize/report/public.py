@@ -49,7 +49,7 @@ def public_report(published: Published) -> dict[str, Any]:
     blocks = makers.get(published.family, _classed)(published)
     spec, options = published.spec, published.options
     return {
-        **head(),
+        **head(private=False),
         "public": True,
         "spec": {"sha256": spec_block(spec)["sha256"]},
         "output": {"sha256": published.table.sha256, **blocks.output},

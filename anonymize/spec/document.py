@@ -91,6 +91,15 @@ def read(path: Path, shape: Shape) -> Document:
     return document
 
 
+def value_of(text: str, name: str, shape: Shape) -> Any:
+    """The value of a key of a spec file, written as there. Raises SpecError for what is none."""
+    document = Document("")
+    value = _Reader(document).value(compose(text, document.file), ("", name), shape)
+    if document.problems:
+        raise SpecError(document.problems)
+    return value
+
+
 def _refuse_table(path: Path, shape: Shape) -> None:
     """Raises SpecError for a table in place of a spec: one with the first bytes of Parquet, Arrow or gzip, or a text
     without any key of a spec that is named as a table or parted into fields."""

@@ -6,12 +6,14 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-import yaml
+from pydantic import BaseModel
 
-from anonymize.errors import Problem, UsageError
+from anonymize.errors import Problem, SpecError, UsageError
 from anonymize.spec import checks
+from anonymize.spec.document import value_of
 from anonymize.spec.load import Models, parameters_of
 from anonymize.spec.model import ModelEntry, Passing, Spec
+from anonymize.spec.shape import of_parameters
 
 PASSING = "passing"
 """In place of a model: what `privacy.passing` bounds."""
@@ -21,9 +23,9 @@ FORM = "MODEL [PARAMETER=VALUE ...] [attribute=NAME]"
 def require(spec: Spec, texts: Sequence[str], models: Models) -> Spec:
     """The spec with further entries of `privacy.models`, each written as a line of words: `t-closeness t=0.3`.
 
-    Words are parted as a shell parts them, so that a name with a space can be quoted; a value is read as YAML reads it,
-    and a list as one of texts: `frequency-l-diversity l=2 "values=[positive, not known]"`. `passing uniques=0.01` is
-    the `privacy.passing` of a spec; of two the stricter holds.
+    Words are parted as a shell parts them, so that a name with a space can be quoted; a value is read as a spec file
+    has it: `t=1e-3`, `frequency-l-diversity l=2 "values=[positive, not known]"`. `passing uniques=0.01` is the
+    `privacy.passing` of a spec; of two the stricter holds.
     `models` is as in `load`. Raises UsageError, with all problems.
     """
     problems: list[Problem] = []
@@ -45,8 +47,8 @@ def require(spec: Spec, texts: Sequence[str], models: Models) -> Spec:
 def _passing(text: str, problems: list[Problem]) -> Passing | None:
     """What columns that pass through may single out."""
     try:
-        return Passing.model_validate(dict(_pair(word) for word in shlex.split(text)[1:]))
-    except ValueError:  # of a word that is not a pair, and of pydantic
+        return Passing.model_validate(dict(_pair(word, Passing) for word in shlex.split(text)[1:]))
+    except (ValueError, SpecError):  # of a word that is not a pair, and of pydantic
         problems.append(Problem(f'--require "{text}": expected {PASSING} uniques=SHARE, a share from 0 to 1'))
         return None
 
@@ -54,8 +56,8 @@ def _passing(text: str, problems: list[Problem]) -> Passing | None:
 def _entry(text: str, models: Models, problems: list[Problem]) -> ModelEntry | None:
     try:
         name, *words = shlex.split(text)
-        pairs = [_pair(word) for word in words]
-    except ValueError:
+        pairs = [_pair(word, models.get(name, ModelEntry)) for word in words]
+    except (ValueError, SpecError):
         problems.append(Problem(f'--require "{text}": expected {FORM}'))
         return None
     values = dict(pairs)
@@ -68,17 +70,10 @@ def _entry(text: str, models: Models, problems: list[Problem]) -> ModelEntry | N
     return ModelEntry(model=name, attribute=None if attribute is None else str(attribute), parameters=parameters)
 
 
-def _pair(word: str) -> tuple[str, Any]:
-    """PARAMETER=VALUE. Raises ValueError for a word that is not such a pair."""
+def _pair(word: str, model: type[BaseModel]) -> tuple[str, Any]:
+    """PARAMETER=VALUE, of a model's parameters. Raises ValueError for a word that is not such a pair, SpecError for a
+    value that is none."""
     name, sign, value = word.partition("=")
     if not (name and sign and value):
         raise ValueError(word)
-    if name == "attribute":
-        return name, value
-    try:
-        loaded = yaml.safe_load(value)
-        if isinstance(loaded, list):
-            return name, yaml.load(value, Loader=yaml.BaseLoader)  # values are the texts that are written
-        return name, loaded
-    except yaml.YAMLError:
-        raise ValueError(word) from None
+    return name, value_of(value, name, of_parameters(model).below(name))

@@ -94,9 +94,10 @@ class OutputFile:
         force: replace a file that exists.
         form: how tables are written; by the target's suffix for None.
         separator: of a CSV.
-        private: only the owner may read the file, whatever the umask says.
+        private: only the owner may read the file, whatever the umask says and whoever may read the one it replaces.
 
     Attributes:
+        private: the same, until `commit`.
         part: the temporary file, which can be read back between writing and `commit`.
 
     Raises UsageError for a target that is a folder, lies in none, or exists; WriteError, naming target and reason, for
@@ -116,7 +117,7 @@ class OutputFile:
         self.name = "<stdout>" if standard else str(path)
         self.format: OutputFormat = form or format_of(path)
         self._force, self.separator = force, separator
-        self._mode = 0o600 if private else 0o666
+        self.private = private
         self._copied = standard or _is_special(Path(path))
         self._target = None if standard else Path(path) if self._copied else Path(os.path.realpath(path))
         self._published: bool | None = None  # whether there was a file before; None before commit
@@ -255,7 +256,11 @@ class OutputFile:
         """The rename that gives it its place; None where it is copied instead."""
         if self._copied or self._target is None:
             return None
-        return Pending(str(self.final), str(self._target), self._force, self._mode & ~_umask())
+        return Pending(str(self.final), str(self._target), self._force, self._mode)
+
+    @property
+    def _mode(self) -> int:
+        return 0o600 if self.private else 0o666 & ~_umask()
 
     def sync(self) -> None:
         """Waits until what was written is on disk; once, as nothing is written after that."""
@@ -271,7 +276,7 @@ class OutputFile:
             if self._copied or self._target is None:
                 self._copy()
                 return
-            os.chmod(self.final, self._mode & ~_umask())
+            os.chmod(self.final, self._mode)
             self._place(self._target)
             with suppress(OSError):  # some file systems cannot sync a folder
                 _sync(self._target.parent)

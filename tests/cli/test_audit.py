@@ -127,9 +127,10 @@ def test_junit_has_a_case_for_each_requirement(desk: Desk, released: Path, call:
     (suite,) = suites
     assert (suite.tag, suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("testsuite", "2", "1", "0")
     size, values = suite
-    assert (size.get("name"), size.get("file"), size.get("line")) == ("k-anonymity (k=5)", "gate.yaml", "12")
     failure = size.find("failure")
-    assert failure is not None and failure.get("type") == "k-anonymity" and "is not met" in str(failure.get("message"))
+    assert failure is not None and size.get("name") == "k-anonymity (k=5)"
+    assert str(failure.text).endswith(" (gate.yaml, line 12)")
+    assert failure.get("type") == "k-anonymity" and "is not met" in str(failure.get("message"))
     assert values.get("name") == "distinct-l-diversity (l=3) of diagnosis" and values.find("failure") is None
 
 
@@ -236,6 +237,35 @@ def test_a_name_with_a_space_can_be_quoted(desk: Desk, call: Call) -> None:
 def test_what_makes_no_sense_is_refused(released: Path, call: Call, text: str, told: str) -> None:
     ended = gate(call, "--require", text)
     assert ended.code == 2 and "--require" in ended.err and told in ended.err and not ended.out
+
+
+@pytest.mark.parametrize("number", ["1e-3", "1E-3", "1.0e-3", ".001", "0.1e-2"])
+def test_a_number_is_read_as_a_spec_reads_it(desk: Desk, call: Call, number: str) -> None:
+    """Also in a list of values, and where a value is a name: `no` and `007` are what is written."""
+    (desk.folder / "t.csv").write_text("q,no,s\na,x,007\na,x,8\nb,y,007\nb,y,8\n")
+    columns = ("audit", "-i", "t.csv", "--qi", "q", "--sensitive", "s", "--sensitive", "no", "--json")
+    texts = [f"t-closeness t={number} attribute=s", "distinct-l-diversity l=1 attribute=no"]
+    texts += ["frequency-l-diversity l=2 attribute=s 'values=[007]'", f"passing uniques={number}"]
+    ended = call(*columns, *(word for text in texts for word in ("--require", text)))
+    models = json.loads(ended.out)["privacy"]["models"]
+    assert ended.code == 0 and models[0]["required"]["t"] == 0.001
+    assert [model["attribute"] for model in models] == ["s", "no", "s"]
+
+
+def test_a_t_needs_a_model_that_has_one(desk: Desk, call: Call, released: Path) -> None:
+    (desk.folder / "t.csv").write_text("q,s\na,x\na,y\n")
+    columns = ("audit", "-i", "t.csv", "--qi", "q", "--sensitive", "s", "-t", 0.25)
+    for ended in (call(*columns), gate(call, "-t", 0.25)):
+        assert ended.code == 2 and '--require "t-closeness t=0.25"' in ended.err and "unknown key" not in ended.err
+    assert '"t": 0.25' in call(*columns, "--require", "t-closeness t=1", "--json").out.decode()
+
+
+def test_a_column_with_a_comma_is_named_in_quotes(desk: Desk, call: Call) -> None:
+    (desk.folder / "t.csv").write_text('"leaf, length (cm)",stem = "x",s\n1,2,x\n1,2,y\n')
+    ended = call("audit", "-i", "t.csv", "--qi", '"leaf, length (cm)",stem = "x"', "--sensitive", "s", "-k", 2)
+    assert ended.code == 0
+    ended = call("audit", "-i", "t.csv", "--qi", "leaf, length (cm)", "--sensitive", "s", "-k", 2)
+    assert ended.code == 3 and "has no column leaf" in ended.err
 
 
 @pytest.mark.parametrize("threshold", ["0", "1.5", "-1", "nan"])

@@ -83,6 +83,15 @@ def test_columns_are_completed_from_the_table(desk: Desk, completed: Completed) 
     assert completed("reconstruct t.csv --attributes age,w") == ["age,ward"]
 
 
+def test_a_column_with_a_comma_is_offered_in_quotes(desk: Desk, completed: Completed) -> None:
+    (desk.folder / "t.csv").write_text('"a,b",ward, pad\n')
+    assert completed("audit -i t.csv --qi ") == ['"a,b"', "ward", '" pad"']
+    assert completed('audit -i t.csv --qi "a') == ['"a,b"']
+    assert completed('audit -i t.csv --qi "a,b",w') == ['"a,b",ward']
+    assert completed('audit -i t.csv --qi ward,"a,') == ['ward,"a,b"']
+    assert completed("audit -i t.csv --unit a") == ["a,b"]
+
+
 @pytest.mark.parametrize("content", ["\ufeffage,sex\r\n1,2\r\n", 'age,"sex"'], ids=["of Excel", "a header alone"])
 def test_a_header_is_read_as_a_release_reads_it(desk: Desk, completed: Completed, content: str) -> None:
     (desk.folder / "t.csv").write_bytes(content.encode())
