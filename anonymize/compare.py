@@ -28,6 +28,7 @@ from anonymize import temporary
 from anonymize.algorithms import ALGORITHMS, parse_options
 from anonymize.errors import AnonymizeError, DataError, Problem, UsageError, WriteError
 from anonymize.measuring import Measuring, weighted
+from anonymize.places import masked
 from anonymize.processes import workers
 from anonymize.publication import named_by, report_files
 from anonymize.release import release
@@ -125,7 +126,9 @@ def _input(request: Compare) -> str:
     if path is None:
         raise UsageError("no input: give --input, or input.path in the spec")
     if path == "-" or not Path(path).is_file():
-        raise UsageError(Problem(f"{path}: compare reads a file, once for each release", hint="save the table first"))
+        raise UsageError(
+            Problem(f"{masked(path)}: compare reads a file, once for each release", hint="save the table first")
+        )
     return path
 
 

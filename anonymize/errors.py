@@ -26,8 +26,9 @@ class Problem:
 
     def __post_init__(self) -> None:
         # Wherever the URI of a database comes from, its password goes no further than here.
-        object.__setattr__(self, "message", masked(self.message))
-        object.__setattr__(self, "file", None if self.file is None else masked(self.file))
+        for part in ("message", "file", "hint"):
+            text = getattr(self, part)
+            object.__setattr__(self, part, None if text is None else masked(text))
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
@@ -88,3 +89,19 @@ class WriteError(AnonymizeError):
     """The output cannot be written (disk full, no permission): exit code 74."""
 
     exit_code = 74
+
+
+class ProgramError(AnonymizeError):
+    """A bug of the program: exit code 70."""
+
+    exit_code = 70
+
+    @classmethod
+    def of(cls, error: BaseException) -> ProgramError:
+        """What is said of an exception that nobody expected: its type and where it came from, and not its message,
+        which may hold a cell value."""
+        import traceback
+
+        frames = traceback.extract_tb(error.__traceback__)
+        where = [f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
+        return cls([f"{type(error).__name__}: this is a bug of anonymize; nothing was written", *where])

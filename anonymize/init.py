@@ -18,6 +18,7 @@ from typing import Any
 from anonymize.calling import make_callable
 from anonymize.domain.export import as_csv
 from anonymize.errors import UsageError
+from anonymize.places import is_uri, seen_from, without_secrets
 from anonymize.privacy import PARAMETERS
 from anonymize.profiling.capacity import proposed, tried
 from anonymize.profiling.document import Proposal, text_of
@@ -134,8 +135,11 @@ def _spec(proposal: Proposal) -> Spec:
 
 
 def _relative(path: str, output: str) -> str:
-    """The table's path as the spec says it: relative to the spec's folder, or to the present one."""
+    """The table's path as the spec says it: relative to the spec's folder, or to the present one; a URI without its
+    password, which whoever runs the spec has in the environment, or gives with the whole URI."""
     folder = "." if output in ("-", "/dev/stdout") else os.path.dirname(os.path.abspath(output))
+    if is_uri(path):
+        return without_secrets(seen_from(folder, path))
     return path if os.path.isabs(path) else os.path.relpath(path, folder)
 
 

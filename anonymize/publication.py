@@ -20,6 +20,7 @@ from anonymize.errors import UsageError
 from anonymize.link import SAVE_LINK
 from anonymize.link import SUFFIXES as LINK_SUFFIXES
 from anonymize.names import OutputFormat
+from anonymize.places import masked
 from anonymize.report import RENDERERS, kind_of
 from anonymize.spec import Spec
 from anonymize.table import OutputFile, Source, commit
@@ -218,7 +219,7 @@ def _refuse_twice(paths: Iterable[object]) -> None:
     files = [os.path.realpath(path) for path in given]
     twice = [path for index, path in enumerate(given) if files[index] in files[:index]]
     if twice:
-        raise UsageError([f"{path}: is given twice, as an input or an output" for path in twice])
+        raise UsageError([f"{masked(path)}: is given twice, as an input or an output" for path in twice])
 
 
 def _refuse_overwriting(

@@ -34,6 +34,7 @@ from anonymize.audit import Against, Audit
 from anonymize.audit import audit as audit_road
 from anonymize.auditing.sample import Deeper
 from anonymize.auditing.series import SeriesAudit, audit_series
+from anonymize.calling import guarded
 from anonymize.errors import Problem, UsageError
 from anonymize.evaluate import Evaluate
 from anonymize.evaluate import evaluate as evaluate_road
@@ -42,6 +43,7 @@ from anonymize.frames import Frame, kept_at, of_kind, path_of, saved_at, table_o
 from anonymize.init import Init
 from anonymize.init import init as init_road
 from anonymize.names import FRAME
+from anonymize.places import is_uri
 from anonymize.recode import Recode
 from anonymize.recode import recode as recode_road
 from anonymize.release import release as release_road
@@ -60,6 +62,7 @@ class Spec:
     Raises SpecError with everything that is wrong.
     """
 
+    @guarded
     def __init__(self, source: str | os.PathLike[str] | Mapping[str, Any] | None = None, /, **keys: Any) -> None:
         if isinstance(source, str | os.PathLike):
             if keys:
@@ -86,6 +89,7 @@ def model_of(spec: SpecLike) -> specs.Spec:
 # --- what is called --------------------------------------------------------------------------------------------------
 
 
+@guarded
 def release(
     data: Frame | str | os.PathLike[str],
     spec: SpecLike,
@@ -158,6 +162,7 @@ def release(
     return Release(report, first, recoding, further)
 
 
+@guarded
 def audit(
     data: Frame | str | os.PathLike[str] | None = None,
     spec: SpecLike | None = None,
@@ -213,6 +218,7 @@ def _series_audited(
     return AuditReport(result.report, result.satisfied, tuple(str(each) for each in result.problems))
 
 
+@guarded
 def evaluate(
     released: Frame | str | os.PathLike[str],
     spec: SpecLike,
@@ -237,6 +243,7 @@ def evaluate(
     return Evaluated(_without_paths(report, original))
 
 
+@guarded
 def attack(
     released: Frame | str | os.PathLike[str],
     spec: SpecLike,
@@ -276,6 +283,7 @@ def attack(
     return Attacked(report, result.satisfied, tuple(str(each) for each in result.problems))
 
 
+@guarded
 def recode(
     data: Frame | str | os.PathLike[str],
     recoding: Mapping[str, Any] | str | os.PathLike[str],
@@ -298,6 +306,7 @@ def recode(
     return RecodedTable(_without_paths(report, data), frame)
 
 
+@guarded
 def init(
     data: Frame | str | os.PathLike[str],
     output: str | os.PathLike[str] | None = None,
@@ -318,7 +327,7 @@ def init(
         assert path is not None
         is_file = isinstance(data, str | os.PathLike)
         place = path_of(output) or f"{folder}/spec.yaml"
-        table = os.path.abspath(path) if is_file and output is None else path
+        table = os.path.abspath(path) if is_file and output is None and not is_uri(path) else path
         return init_road(
             Init(table, place, show_values, None, force, separator, encoding, input_path=None if is_file else "-")
         )

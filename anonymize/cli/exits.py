@@ -16,7 +16,7 @@ import click
 
 from anonymize import temporary
 from anonymize.cli import early
-from anonymize.errors import AnonymizeError, OwnNote
+from anonymize.errors import AnonymizeError, OwnNote, ProgramError
 from anonymize.places import masked
 
 DONE = 0
@@ -142,7 +142,8 @@ def _described(error: BaseException) -> tuple[int, list[str]]:
         _silence_stdout()
         where = error.filename or "input or output"
         return CANNOT_WRITE, [f"error: {where}: {error.strerror or type(error).__name__}"]
-    return BUG, _bug(error)
+    first, *where = ProgramError.of(error).problems
+    return BUG, [f"error: {first}", *map(str, where)]
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> NoReturn:
@@ -182,14 +183,3 @@ def _is_broken_pipe(error: BaseException) -> bool:
 def _silence_stdout() -> None:
     """Keeps the interpreter from flushing once more what cannot be written."""
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-
-
-def _bug(error: BaseException) -> list[str]:
-    """Where it happened, without the message, which may hold a cell value."""
-    import traceback
-
-    where = traceback.extract_tb(error.__traceback__)
-    return [
-        f"error: {type(error).__name__}: this is a bug of anonymize; nothing was written",
-        *(f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in where),
-    ]

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import IO
 
 from anonymize import __version__
-from anonymize.errors import AnonymizeError, DataError, Problem, SpecError
+from anonymize.errors import AnonymizeError, DataError, Problem, SpecError, UsageError
 from anonymize.formats import FORMATS, Checked, Finding
+from anonymize.places import is_uri, masked
 
 PAUSE = 0.5
 """Seconds between two looks at the files."""
@@ -91,8 +92,10 @@ def _checked(result: Validated) -> Checked:
 
 def watch(check: Callable[[], None], paths: Iterable[str]) -> None:
     """Checks now, and whenever one of the files has changed, or a CSV or YAML file in the folder of a spec; until it is
-    interrupted."""
+    interrupted. Raises UsageError for a table of a database, which nobody can watch."""
     paths, before = list(paths), None
+    if watched := [masked(path) for path in paths if is_uri(path)]:
+        raise UsageError([f"{each}: --watch takes files, and this is none" for each in watched])
     while True:
         if (now := _changes(paths)) != before:
             check()

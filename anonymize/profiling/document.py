@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from anonymize.places import scheme_of
 from anonymize.profiling.capacity import LossAtK
 from anonymize.profiling.joint import Singled
 from anonymize.profiling.roles import SHARED, Guess, GuessedRole
 
 DECIDE = "decide:"
+NO_PASSWORD = "its password is not kept here: PGPASSWORD, ~/.pgpass, or the whole URI with -i"
 WIDTH = 118
 WIDE = 4
 """So many columns that are called alike are one line, if the spec is long enough to need it."""
@@ -187,8 +189,9 @@ def _input(proposal: Proposal) -> list[str]:
         return []
     lines = ["input:"]
     for key, value in proposal.input.items():
-        note = f"{DECIDE} texts that seem to mean missing; the first one is what a release shows"
-        lines.append(_line(f"  {key}: {flow(value)}", note if key == "missing" else ""))
+        missing = f"{DECIDE} texts that seem to mean missing; the first one is what a release shows"
+        note = missing if key == "missing" else NO_PASSWORD if scheme_of(str(value)).startswith("postgres") else ""
+        lines.append(_line(f"  {key}: {flow(value)}", note))
     return lines
 
 

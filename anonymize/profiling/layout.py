@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from anonymize.places import is_uri
+
 SEPARATORS = (",", ";", "\t", "|")
 SPACE = " "
 """A separator where there is no other, and the first rows have as many of it: R's write.table."""
@@ -18,7 +20,7 @@ def layout_of(path: str, separator: str | None, encoding: str | None) -> dict[st
     Standard input, and what is compressed, cannot be looked at in advance: a comma and UTF-8, unless given.
     """
     head = b""
-    if path != "-":
+    if path != "-" and not is_uri(path):
         try:
             with open(path, "rb") as file:
                 head = file.read(HEAD)

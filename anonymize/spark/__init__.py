@@ -18,6 +18,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from anonymize.calling import guarded
 from anonymize.errors import Problem, UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ SETTINGS = ("k", "l", "t", "suppression")
 """What is given over the spec."""
 
 
+@guarded
 def release(
     df: DataFrame,
     spec: SpecLike,
@@ -82,6 +84,7 @@ def release(
     return release_on_engine(df, request)
 
 
+@guarded
 def randomize(
     df: DataFrame,
     spec: SpecLike,
@@ -132,6 +135,7 @@ def _needed(name: str, checkpoint: str | None) -> str:
     return checkpoint
 
 
+@guarded
 def audit(df: DataFrame, spec: SpecLike, *, threshold: float = 0.2, **settings: Any) -> dict[str, Any]:
     """The report of a DataFrame that is measured against a spec, whoever made it: the figures of `anonymize.audit`, but
     for the smallest sets of columns that single rows out.
@@ -155,6 +159,7 @@ def audit(df: DataFrame, spec: SpecLike, *, threshold: float = 0.2, **settings: 
     return audit_on_engine(df, specs.override(model_of(spec), **settings), threshold).report
 
 
+@guarded
 def recode(df: DataFrame, recoding: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[DataFrame, dict[str, Any]]:
     """A saved recoding, a file or that of `anonymize.Release`, applied to rows that it has not seen, and the report.
     Nothing is measured. Generalized columns are texts.

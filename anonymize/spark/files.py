@@ -22,6 +22,7 @@ from anonymize import temporary
 from anonymize.errors import DataError, Problem, UsageError, WriteError
 from anonymize.formats.base import Checked
 from anonymize.names import parameters_beside
+from anonymize.places import masked
 from anonymize.publication import Paths, ReleasePaths, named_by, report_files
 from anonymize.recoding.saved import load
 from anonymize.request import Request
@@ -183,7 +184,9 @@ def audit_files(request: EngineCheck, engine: Engine) -> Checked:
         report_files(request.reports, force=request.force, inputs=[source]) as publish,
         session_of(engine.master) as session,
     ):
-        audited = awaited(lambda: audit_on_engine(session.read.parquet(source), request.spec, request.threshold, table))
+        audited = awaited(
+            lambda: audit_on_engine(session.read.parquet(source), request.spec, request.threshold, masked(table))
+        )
         publish(audited.report)
     return audited.checked
 
@@ -208,8 +211,8 @@ def recode_files(request: EngineRecode, engine: Engine) -> dict[str, Any]:
 def _named(report: dict[str, Any], table: str, output: str) -> dict[str, Any]:
     """The report with the paths that the command was given."""
     return report | {
-        "input": {**report["input"], "path": table},
-        "output": {**report["output"], "path": output},
+        "input": {**report["input"], "path": masked(table)},
+        "output": {**report["output"], "path": masked(output)},
     }
 
 

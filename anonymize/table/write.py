@@ -28,7 +28,7 @@ from polars.io.plugins import register_io_source
 from anonymize import temporary
 from anonymize.errors import UsageError, WriteError
 from anonymize.names import SUFFIXES, OutputFormat
-from anonymize.places import is_uri
+from anonymize.places import is_uri, masked
 from anonymize.table.files import chunks, reason, sha256_of, write_all
 from anonymize.table.foreign import databases
 from anonymize.table.foreign.kinds import KINDS
@@ -64,7 +64,8 @@ def check_table(path: str, form: OutputFormat | None, more: Sequence[str] = ()) 
 def refuse_uri(path: str, what: str) -> None:
     """Raises UsageError for a table of a database, where `what` is written is more than a table."""
     if is_uri(path):
-        raise UsageError(f"{path}: the release is {what}")
+        databases.check(path)
+        raise UsageError(f"{masked(path)}: the release is {what}")
 
 
 def check_suffix(path: str, what: str, suffixes: Sequence[str]) -> None:

@@ -133,6 +133,18 @@ def test_a_release_is_the_same_as_that_of_a_csv(people: Server, desk: Desk, call
     assert "ann:***@127.0.0.1" in (desk.folder / "o.json").read_text()
 
 
+def test_a_first_spec_keeps_no_password_and_runs_with_that_of_the_environment(
+    people: Server, desk: Desk, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert call("init", people.uri("raw.people", more="connect_timeout=5&"), "-o", "first.yaml").code == 0
+    text = (desk.folder / "first.yaml").read_text(encoding="utf-8")
+    assert SECRET not in text and "PGPASSWORD" in text
+    assert f"postgresql://ann@127.0.0.1:{people.port}/postgres?connect_timeout=5&table=raw.people" in text
+    assert call("validate", "first.yaml", "-i", people.uri("raw.people")).code == 0
+    monkeypatch.setenv("PGPASSWORD", SECRET)
+    assert call("mondrian", "first.yaml", "-o", "o.csv", "-k", "2", "-q").code == 0
+
+
 def test_a_table_is_replaced_only_by_force(people: Server, call: Call) -> None:
     place = people.uri("released")
     people.run("CREATE TABLE released AS SELECT 'old' AS note")

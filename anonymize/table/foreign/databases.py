@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from anonymize.table.foreign import kinds
 from anonymize.table.foreign.kinds import ForeignKind
-from anonymize.table.foreign.uris import TableUri
+from anonymize.table.foreign.uris import SCHEMES, TableUri
 
 PartFormat: TypeAlias = Literal["arrow", "parquet"]
 
@@ -20,7 +20,7 @@ DUCKDB = ForeignKind("a DuckDB database", "duck", "databases", ("duckdb",))
 POSTGRESQL = ForeignKind(
     "a PostgreSQL database", "postgres", "databases", ("adbc_driver_manager", "adbc_driver_postgresql")
 )
-KINDS = {"duckdb": DUCKDB, "postgresql": POSTGRESQL, "postgres": POSTGRESQL}
+KINDS = dict(zip(SCHEMES, (POSTGRESQL, POSTGRESQL, DUCKDB), strict=True))
 """By the scheme of a URI."""
 
 

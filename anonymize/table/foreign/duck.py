@@ -1,4 +1,8 @@
-"""Tables of DuckDB files. DuckDB itself reads and writes the Parquet files that go with them."""
+"""Tables of DuckDB files. DuckDB itself reads and writes the Parquet files that go with them.
+
+A file that somebody sent may hold views, and a view may read any file of the machine, or an address: so a connection
+reads and writes its database and the files that it is told of, and nothing can change that.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,13 @@ KEPT = frozenset(
 )
 """The types that are read as they are; all others, decimals among them, as their text."""
 
-_OFFLINE = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+_ALONE = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "python_enable_replacements": "false",
+}
+"""No extension comes by itself, no secret of the user is at hand, and no frame of this process is a table."""
 
 
 def read(uri: TableUri, path: Path) -> None:
@@ -38,8 +48,11 @@ def read(uri: TableUri, path: Path) -> None:
     if not os.path.isfile(uri.address):
         raise DataError(Problem("cannot be read: there is no such file", file=uri.name))
     try:
-        with _connected(uri, read_only=True) as connection:
+        with _connected(uri, path, read_only=True) as connection:
             _copy(connection, uri, path)
+    except duckdb.PermissionException:
+        hint = "export the rows to a table of its own"
+        raise DataError(Problem("is a view that reads other files, and may not", file=uri.name, hint=hint)) from None
     except duckdb.CatalogException:
         raise DataError(Problem("cannot be read: there is no such table", file=uri.name)) from None
     except duckdb.Error:
@@ -50,11 +63,15 @@ _REFUSED = "DuckDB refuses; the file may be in use by another process, or of ano
 
 
 @contextmanager
-def _connected(uri: TableUri, *, read_only: bool) -> Iterator[DuckDBPyConnection]:
+def _connected(uri: TableUri, *files: Path, read_only: bool) -> Iterator[DuckDBPyConnection]:
+    """The database, and of the machine nothing else but some `files`."""
     import duckdb
 
-    connection = duckdb.connect(os.path.abspath(uri.address), read_only=read_only, config=dict(_OFFLINE))
+    connection = duckdb.connect(os.path.abspath(uri.address), read_only=read_only, config=dict(_ALONE))
     try:
+        connection.execute(f"SET allowed_paths = [{', '.join(literal(str(file)) for file in files)}]")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
         yield connection
     finally:
         connection.close()
@@ -108,15 +125,18 @@ def write(uri: TableUri, path: Path, *, force: bool) -> bool:
     import duckdb
 
     fresh = not os.path.lexists(uri.address)
+    again = temporary.unnamed("anonymize-")
     try:
-        with _connected(uri, read_only=False) as connection:
-            return _written(connection, uri, path, force=force)
+        with _connected(uri, path, again, read_only=False) as connection:
+            return _written(connection, uri, path, again, force=force)
     except BaseException as error:
         if fresh:
             _remove(uri)
         if isinstance(error, duckdb.Error):
             raise WriteError(f"{uri.name}: cannot be written: {_REFUSED}") from None
         raise
+    finally:
+        temporary.remove(again)
 
 
 def _remove(uri: TableUri) -> None:
@@ -125,8 +145,8 @@ def _remove(uri: TableUri) -> None:
             os.unlink(file)
 
 
-def _written(connection: DuckDBPyConnection, uri: TableUri, path: Path, *, force: bool) -> bool:
-    """Makes the table and reads it again, in one transaction."""
+def _written(connection: DuckDBPyConnection, uri: TableUri, path: Path, again: Path, *, force: bool) -> bool:
+    """Makes the table and reads it `again`, into that file, in one transaction."""
     connection.execute("BEGIN TRANSACTION")
     replaced = _exists(connection, uri)
     if replaced and not force:
@@ -134,13 +154,8 @@ def _written(connection: DuckDBPyConnection, uri: TableUri, path: Path, *, force
     if replaced:
         connection.execute(f"DROP TABLE {uri.quoted}")
     connection.execute(f"CREATE TABLE {uri.quoted} AS SELECT * FROM read_parquet({literal(str(path))})")
-    again = temporary.unnamed("anonymize-")
-    try:
-        _copy(connection, uri, again)
-        stored = pl.read_parquet(again)
-        compare(pl.read_parquet(path), stored, "DuckDB table", uri.name, blank=False)
-    finally:
-        temporary.remove(again)
+    _copy(connection, uri, again)
+    compare(pl.read_parquet(path), pl.read_parquet(again), "DuckDB table", uri.name, blank=False)
     connection.execute("COMMIT")
     return replaced
 

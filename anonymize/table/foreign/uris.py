@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlencode
 
 from anonymize.errors import Problem, UsageError
-from anonymize.places import masked
+from anonymize.places import masked, scheme_of
+
+SCHEMES = ("postgresql", "postgres", "duckdb")
 
 
 @dataclass(frozen=True, repr=False)
@@ -26,7 +28,11 @@ class TableUri:
 
     @classmethod
     def parse(cls, uri: str) -> TableUri:
-        """Raises UsageError for a URI that names no table."""
+        """Raises UsageError for a URI of no known scheme, and for one that names no table."""
+        if scheme_of(uri) not in SCHEMES:
+            known = ", ".join(f"{each}://" for each in SCHEMES)
+            hint = f"a table is a file, or the URI of a table in a database: {known} with ?table=name"
+            raise UsageError(Problem(f"{masked(uri)}: is not a place that is known", hint=hint))
         scheme, _, rest = uri.partition("://")
         address, _, query = rest.partition("?")
         given = parse_qsl(query, keep_blank_values=True)
