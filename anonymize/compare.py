@@ -28,6 +28,7 @@ from anonymize import temporary
 from anonymize.algorithms import ALGORITHMS, parse_options
 from anonymize.errors import AnonymizeError, DataError, Problem, UsageError, WriteError
 from anonymize.measuring import Measuring, weighted
+from anonymize.metrics import METRICS
 from anonymize.places import masked
 from anonymize.processes import workers
 from anonymize.publication import named_by, report_files
@@ -39,7 +40,6 @@ from anonymize.request import Progress, Request
 from anonymize.spec import Spec, override
 from anonymize.table.files import sha256_of
 
-UTILITY = ("gcp", "ncp_weighted", "loss", "discernibility")
 RISK = ("prosecutor_max", "prosecutor_mean", "records_at_risk")
 
 
@@ -234,7 +234,7 @@ def figures(report: Mapping[str, Any]) -> dict[str, Any]:
     """What is compared, of a release's report; None for what it does not have."""
     utility, risk = report["utility"], report.get("risk", {})
     return {
-        **{name: utility.get(name) for name in UTILITY},
+        **{name: utility.get(name) for name in METRICS},
         "gcp_weighted": weighted(utility),
         **{name: risk.get(name) for name in RISK},
         "classes": report.get("classes", {}).get("count"),

@@ -11,6 +11,7 @@ Nothing is judged: whether a release is safe, `anonymize.audit` says.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,7 @@ from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.released import ReleasedTable, as_written, read_released
 from anonymize.evaluation.unclassed import UnclassedFiles, blocks
 from anonymize.link import load as load_link
-from anonymize.metrics import utility
+from anonymize.metrics import METRICS, utility
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
 from anonymize.modelling.protocol import Protocol, evaluate_models
@@ -235,18 +236,16 @@ def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any])
     sizes = released.partition.sizes[~released.suppressed]
     report["classes"] = classes_block(pl.Series(sizes))
     report["rows_correspond"] = released.why_apart is None
-    left_out: dict[str, str] = {}
-    if released.summaries and released.why_apart is not None:
-        names = [released.table.attributes[index].name for index in released.summaries]
-        reason = f"{', '.join(names)}: one number a class does not tell what was lost, and {released.why_apart}"
-        left_out |= dict.fromkeys(("gcp", "ncp", "ncp_weighted", "loss"), reason)
     required = request.spec.privacy
     nothing = required.k is None and required.l is None and not required.models
     view = released.view(required_size(() if nothing else privacy.requirements(request.spec)))
     block = utility(view)
-    block |= {name: None for name in left_out}
-    if left_out:
-        block["attributes"] = _known(block["attributes"], released)
+    names = [released.table.attributes[index].name for index in released.summaries]
+    reason = f"{', '.join(names)}: one number a class does not tell what was lost, and {released.why_apart}"
+    left_out = {name: reason for name in METRICS if _unknown(block[name])}
+    block |= dict.fromkeys(left_out)
+    for figures in block["attributes"].values():
+        figures |= {name: None for name, value in figures.items() if _unknown(value)}
     evidence = released.evidence(_queries(request, released.table))
     with pool_of(request.threads) as pool:
         measured = {name: pool.submit(measure.measure, evidence) for name, measure in MEASURES.items()}
@@ -257,12 +256,9 @@ def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any])
     report["warnings"] += _warnings(released)
 
 
-def _known(attributes: dict[str, Any], released: ReleasedTable) -> dict[str, Any]:
-    """The block of attributes, with None where a mean or a median leaves the loss open."""
-    unknown = {released.table.attributes[index].name for index in released.summaries}
-    return {
-        name: figures | ({"ncp": None, "loss": None} if name in unknown else {}) for name, figures in attributes.items()
-    }
+def _unknown(figure: float | None) -> bool:
+    """Whether a mean or a median leaves the loss open."""
+    return figure is not None and math.isnan(figure)
 
 
 def _unmeasured(released: ReleasedTable) -> dict[str, str]:

@@ -25,7 +25,7 @@ from anonymize.algorithms.cuts import RULES
 from anonymize.attacks import ATTACKERS
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
-from anonymize.metrics import METRICS
+from anonymize.metrics import METRICS, computed
 from anonymize.metrics.measures import MEASURES
 from anonymize.privacy import ALL, PARAMETERS
 from anonymize.spec.hierarchy import BUILDERS
@@ -437,9 +437,7 @@ def metrics() -> str:
         "What a release has lost: the block `utility` of the [report](report.md). A suppressed row is wholly lost.",
     ]
     for name, metric in METRICS.items():
-        low, high = metric.BOUNDS
-        bounds = f"From {low:g}{'' if high is None else f' to {high:g}'}; {metric.GOAL} is better."
-        lines += _section(name, _module_doc(metric), f"**Computed as:** {plain(metric.FORMULA)} {bounds}")
+        lines += _section(name, _module_doc(metric), f"**Computed as:** {plain(computed(metric))}")
     lines += ["", "# Measures", "", "What [`evaluate`](evaluate.md) adds, from the release and the original."]
     for name, measure in MEASURES.items():
         given = plain(" ".join((measure.measure.__doc__ or "").split()))

@@ -103,9 +103,9 @@ def _of_model(name: str) -> str:
 
 def _of_metric(metric: Any) -> str:
     """A metric's manual, how it is computed, its bounds and which end of them is better."""
-    low, high = metric.BOUNDS
-    bounds = f"From {low:g}{'' if high is None else f' to {high:g}'}; {metric.GOAL} is better."
-    return f"{_doc(metric)}\n\nComputed as: {metric.FORMULA} {bounds}"
+    from anonymize.metrics import computed
+
+    return f"{_doc(metric)}\n\nComputed as: {computed(metric)}"
 
 
 def _of_code(code: int) -> str:

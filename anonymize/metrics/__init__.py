@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from anonymize.metrics import formulas, research_value
-from anonymize.metrics.base import Metric, View
+from anonymize.metrics.base import Metric, View, computed
 
-__all__ = ["METRICS", "Metric", "View", "utility"]
+__all__ = ["METRICS", "Metric", "View", "computed", "utility"]
 
 METRICS: dict[str, Metric] = {
     metric.ID: metric

@@ -87,6 +87,17 @@ class Metric(Protocol):
     """Lowest and highest possible figure; None for no limit."""
     FORMULA: str
     """How it is computed, in a sentence."""
+    MEANING: str
+    """What it says, in the few words that stand beside the figure."""
+    SUM: bool
+    """It is a sum over rows: it grows with the table, and compares releases of one table alone."""
 
     def compute(self, view: View) -> float | None:
         """The figure; None where the metric is not defined for the release."""
+
+
+def computed(metric: Metric) -> str:
+    """How a metric is computed, between which bounds, and which end of them is better."""
+    low, high = metric.BOUNDS
+    bounds = f"From {low:g}{'' if high is None else f' to {high:g}'}; {metric.GOAL} is better."
+    return " ".join([metric.FORMULA, bounds, *(["It is a sum over rows."] if metric.SUM else [])])

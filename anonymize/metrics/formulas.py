@@ -21,18 +21,29 @@ class Formula:
     GOAL: Goal
     BOUNDS: Bounds
     FORMULA: str
+    MEANING: str
+    SUM: bool
     compute: Compute
 
     def __post_init__(self) -> None:
         self.__doc__ = self.compute.__doc__
 
 
-def formula(name: str, goal: Goal, bounds: Bounds, text: str) -> Callable[[Compute], Formula]:
-    """Makes a function the metric of this name. `text`: how it is computed, in a sentence."""
-    return lambda compute: Formula(name, goal, bounds, text, compute)
+def formula(
+    name: str, goal: Goal, bounds: Bounds, text: str, *, meaning: str, over_rows: bool = False
+) -> Callable[[Compute], Formula]:
+    """Makes a function the metric of this name. `text`: how it is computed, in a sentence. `meaning`: what stands
+    beside the figure. `over_rows`: whether it is a sum over rows."""
+    return lambda compute: Formula(name, goal, bounds, text, meaning, over_rows, compute)
 
 
-@formula("gcp", "lower", (0.0, 1.0), "`ncp` / (rows x quasi-identifiers).")
+@formula(
+    "gcp",
+    "lower",
+    (0.0, 1.0),
+    "`ncp` / (rows x quasi-identifiers).",
+    meaning="share of the quasi-identifiers' precision that is lost, 0 to 1",
+)
 def global_certainty_penalty(view: View) -> float:
     """Global certainty penalty: the mean of the normalized certainty penalty over all cells of the quasi-identifiers.
 
@@ -43,7 +54,14 @@ def global_certainty_penalty(view: View) -> float:
     return float(view.attribute_ncp.sum()) / (view.rows * len(view.attributes))
 
 
-@formula("ncp", "lower", (0.0, None), "The sum, between 0 and rows x quasi-identifiers.")
+@formula(
+    "ncp",
+    "lower",
+    (0.0, None),
+    "The sum, between 0 and rows x quasi-identifiers.",
+    meaning="the same, summed over cells",
+    over_rows=True,
+)
 def certainty_penalty(view: View) -> float:
     """Normalized certainty penalty: what the release leaves uncertain, summed over rows and quasi-identifiers,
     unweighted.
@@ -58,7 +76,14 @@ def certainty_penalty(view: View) -> float:
     return float(view.attribute_ncp.sum())
 
 
-@formula("ncp_weighted", "lower", (0.0, None), "The weighted sum.")
+@formula(
+    "ncp_weighted",
+    "lower",
+    (0.0, None),
+    "The weighted sum.",
+    meaning="the same, with the spec's weights",
+    over_rows=True,
+)
 def weighted_certainty_penalty(view: View) -> float:
     """Weighted normalized certainty penalty: as `ncp`, every attribute's share times its weight in the spec.
 
@@ -67,7 +92,13 @@ def weighted_certainty_penalty(view: View) -> float:
     return float(view.attribute_ncp @ np.array([attribute.weight for attribute in view.attributes]))
 
 
-@formula("gcp_set", "lower", (0.0, 1.0), "`ncp_set` / (rows x quasi-identifiers); None for another recoding model.")
+@formula(
+    "gcp_set",
+    "lower",
+    (0.0, 1.0),
+    "`ncp_set` / (rows x quasi-identifiers); None for another recoding model.",
+    meaning="as gcp, of the values present in place of nodes (categorical: set)",
+)
 def global_certainty_penalty_of_sets(view: View) -> float | None:
     """Global certainty penalty of sets: the mean of `ncp_set` over all cells of the quasi-identifiers.
 
@@ -80,7 +111,12 @@ def global_certainty_penalty_of_sets(view: View) -> float | None:
 
 
 @formula(
-    "ncp_set", "lower", (0.0, None), "The sum, between 0 and rows x quasi-identifiers; None for another recoding model."
+    "ncp_set",
+    "lower",
+    (0.0, None),
+    "The sum, between 0 and rows x quasi-identifiers; None for another recoding model.",
+    meaning="the same, summed over cells",
+    over_rows=True,
 )
 def certainty_penalty_of_sets(view: View) -> float | None:
     """Normalized certainty penalty of sets: as `ncp`, where a category shows the values that its class has.
@@ -99,7 +135,12 @@ def certainty_penalty_of_sets(view: View) -> float | None:
 
 
 @formula(
-    "discernibility", "lower", (0.0, None), "Sum of squared class sizes, plus rows x suppressed rows; a whole number."
+    "discernibility",
+    "lower",
+    (0.0, None),
+    "Sum of squared class sizes, plus rows x suppressed rows; a whole number.",
+    meaning="sum of squared class sizes",
+    over_rows=True,
 )
 def row_discernibility(view: View) -> int:
     """Discernibility: every row is charged the number of rows that it cannot be told apart from.
@@ -111,7 +152,13 @@ def row_discernibility(view: View) -> int:
     return int((view.sizes**2).sum()) + view.rows * view.suppressed_rows
 
 
-@formula("c_avg", "lower", (1.0, None), "Rows / (classes x k); None where there are no classes.")
+@formula(
+    "c_avg",
+    "lower",
+    (1.0, None),
+    "Rows / (classes x k); None where there are no classes.",
+    meaning="mean class size over the smallest allowed",
+)
 def normalized_class_size(view: View) -> float | None:
     """Normalized average class size: how many times larger than needed the classes are.
 
@@ -127,6 +174,7 @@ def normalized_class_size(view: View) -> float | None:
     "higher",
     (0.0, 1.0),
     "1 - mean of level / height over the attributes; None for another recoding model.",
+    meaning="1 - mean level / height of the hierarchies",
 )
 def precision(view: View) -> float | None:
     """Precision: how far up their hierarchies the attributes were left where they were.
@@ -140,7 +188,13 @@ def precision(view: View) -> float | None:
     return 1 - sum(level / height for level, height in view.levels) / len(view.levels)
 
 
-@formula("loss", "lower", (0.0, 1.0), "The mean over all cells of the quasi-identifiers.")
+@formula(
+    "loss",
+    "lower",
+    (0.0, 1.0),
+    "The mean over all cells of the quasi-identifiers.",
+    meaning="Iyengar's loss metric, 0 to 1",
+)
 def loss(view: View) -> float:
     """Loss metric: the share of its domain that a cell could have come from, averaged over all cells.
 
@@ -152,7 +206,7 @@ def loss(view: View) -> float:
     return float(view.attribute_loss.sum()) / (view.rows * len(view.attributes))
 
 
-@formula("suppression", "lower", (0.0, 1.0), "Suppressed rows / rows.")
+@formula("suppression", "lower", (0.0, 1.0), "Suppressed rows / rows.", meaning="share of rows suppressed")
 def suppressed_share(view: View) -> float:
     """Suppression: the share of rows that are published suppressed or left out."""
     return view.suppressed_rows / view.rows

@@ -56,6 +56,8 @@ ID = "research_value"
 GOAL: Goal = "higher"
 BOUNDS: Bounds = (0.0, None)
 FORMULA = "The sum over the attributes of the research value of the released level; None for another recoding model."
+MEANING = "worth of the levels by weights and rules, 0 to 1"
+SUM = False
 
 Weights = Literal["given", "correlation"]
 

@@ -16,6 +16,7 @@ INTROS = {
     "Associations": "Cramér's V of pairs of columns: 0 where they are independent, 1 where one tells the other. "
     "After, from what the classes show. The pairs with the strongest associations before.",
     "Settings": "What the command line can replace, and where each value came from.",
+    "Information loss compared": "The metrics beside gcp; the report in JSON has sums over rows as well.",
     "Algorithms compared": "Risk is the highest of any row, loss is gcp. Efficient: no other release here has less of "
     "one and no more of the other.",
     ATTACKS: "Success: how often the attacker is right. Excess: the share of what was left to learn that he learns "

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from anonymize.metrics import METRICS
+
 FIGURES = frozenset(
     {"level", "height", "k", "gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds"}
     | {"success", "baseline", "control", "excess", "from", "to"}
-    | {"figure", "missing as anything", "weight", "ncp", "loss", "distinct", "separation", "uniques", "minimal uniques"}
+    | {"figure", "missing as anything", "weight", "distinct", "separation", "uniques", "minimal uniques"}
+    | METRICS.keys()
 )
 """Columns whose texts stand on the right."""
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from anonymize.metrics import METRICS
 from anonymize.report import attacks, evaluation, series
 from anonymize.report.risk import risks
 from anonymize.report.section import Section, explained, figure
@@ -86,9 +87,20 @@ def _comparison(report: dict[str, Any]) -> list[Section]:
     for each in report["comparison"]:
         measured = [figure(each.get(name)) for name in names]
         measured += [figure(read(each)) for read in beside.values()]
-        state = f"exit {each['code']}: {each['error'][0]}" if each["code"] else "yes" if each["efficient"] else ""
+        failed = ": ".join([f"exit {each['code']}", *each.get("error", [])[:1]])
+        state = failed if each["code"] else "yes" if each["efficient"] else ""
         rows.append((each["label"], figure(each["k"]), *measured, state))
-    return [Section("Algorithms compared", ("algorithm", "k", *header, *beside, "efficient"), rows, names=2)]
+    compared = Section("Algorithms compared", ("algorithm", "k", *header, *beside, "efficient"), rows, names=2)
+    return [compared, _losses(report["comparison"])]
+
+
+def _losses(results: Sequence[Mapping[str, Any]]) -> Section:
+    """The metrics that any of the releases has, but gcp, which is told beside the risk, and sums over rows, of which
+    there are means."""
+    shown = [name for name, metric in METRICS.items() if name != "gcp" and not metric.SUM]
+    shown = [name for name in shown if any(each.get(name) is not None for each in results)]
+    rows = [(each["label"], figure(each["k"]), *(figure(each.get(name)) for name in shown)) for each in results]
+    return Section("Information loss compared", ("algorithm", "k", *shown), rows if shown else [], names=2)
 
 
 def _measured_beside(results: Sequence[Mapping[str, Any]]) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
@@ -122,19 +134,8 @@ def _outside(report: dict[str, Any]) -> list[Section]:
 
 
 def _utility(report: dict[str, Any]) -> Section:
-    meanings = {
-        "gcp": "share of the quasi-identifiers' precision that is lost, 0 to 1",
-        "bound": "no release with classes has a gcp below it",
-        "ncp": "the same, summed over cells",
-        "ncp_weighted": "the same, with the spec's weights",
-        "gcp_set": "as gcp, of the values present in place of nodes (categorical: set)",
-        "loss": "Iyengar's loss metric, 0 to 1",
-        "discernibility": "sum of squared class sizes",
-        "c_avg": "mean class size over the smallest allowed",
-        "precision": "1 - mean level / height of the hierarchies",
-        "research_value": "worth of the levels by weights and rules, 0 to 1",
-        "suppression": "share of rows suppressed",
-    }
+    meanings = {name: metric.MEANING for name, metric in METRICS.items()}
+    meanings["bound"] = "no release with classes has a gcp below it"
     least = report["utility"].get("bound", {}).get("gcp")
     block = {name: value for name, value in (report["utility"] | {"bound": least}).items() if value is not None}
     return explained("Information loss", block, meanings, header=("metric", "figure"))

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
+from anonymize import Spec, evaluate, release
 from anonymize.classes import Partition
+from anonymize.cli.explain import explain
+from anonymize.compare import figures, with_front
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.metrics import METRICS, View, utility
+from anonymize.metrics import METRICS, Metric, View, computed, utility
+from anonymize.report.html import html
+from anonymize.report.markdown import markdown
+from anonymize.report.tables import sections
+from anonymize.report.terminal import show
 from anonymize.table import Attribute, Table
 from tests.algorithms.tables import categorical, cost, numeric, seeds, table_of, tables, taxonomy
 
@@ -114,6 +126,18 @@ def test_registered_metrics_are_known_by_their_id_and_say_which_end_is_better() 
     assert {name for name, metric in METRICS.items() if metric.GOAL == "higher"} == {"precision", "research_value"}
 
 
+@given(cases())
+def test_a_sum_over_rows_doubles_where_everybody_is_there_twice(case: tuple[Table, Classes, list[int], int]) -> None:
+    """The same classes once more, beside the others; what is no sum stays as it is."""
+    table, classes, _, minimum = case
+    view = view_of(table, classes, 0, minimum, partition=None)
+    ncp, loss = ([np.tile(each, 2) for each in costs] for costs in (view.ncp, view.loss))
+    twice = replace(view, sizes=np.tile(view.sizes, 2), ncp=ncp, loss=loss)
+    for metric in METRICS.values() if classes else ():
+        one, two = metric.compute(view), metric.compute(twice)
+        assert two == (None if one is None else pytest.approx((1 + metric.SUM) * one))
+
+
 def example() -> tuple[Table, Classes]:
     """Four rows in two classes: ages 20 to 30 of 20 to 60, and under A; the others 60, and b and d."""
     age = numeric([20, 30, 60, 60], "age", weight=2.0)
@@ -155,3 +179,46 @@ def test_discernibility_of_many_rows_does_not_overflow() -> None:
 def test_precision_is_how_far_below_the_roots_the_levels_are() -> None:
     view = view_of(*example(), 0, 2, levels=[(1, 2), (0, 4), (3, 3)])
     assert METRICS["precision"].compute(view) == pytest.approx(1 - (1 / 2 + 0 + 1) / 3)
+
+
+# --- the registry is all ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Halves:
+    """Half: what a contributor adds, with the members of a metric and no more."""
+
+    ID: str = "half"
+    GOAL: Literal["lower", "higher"] = "lower"
+    BOUNDS: tuple[float, float | None] = (0.0, 1.0)
+    FORMULA: str = "Always a half."
+    MEANING: str = "a half, whatever the release"
+    SUM: bool = False
+
+    def compute(self, view: View) -> float:
+        return 0.5 * view.rows / view.rows
+
+
+def test_a_metric_that_is_registered_is_in_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METRICS, "half", Halves())
+    (tmp_path / "t.csv").write_text("age,job\n31,cook\n34,cook\n52,clerk\n58,clerk\n")
+    spec = {"quasi_identifiers": {"age": {"type": "numeric"}}, "insensitive": ["job"], "privacy": {"k": 2}}
+    released = release(tmp_path / "t.csv", Spec(**spec), "mondrian")
+    evaluated = evaluate(released.frame, Spec(**spec), tmp_path / "t.csv")
+    for report in (released.report, evaluated.report):
+        assert report["utility"]["half"] == 0.5
+        told = io.StringIO()
+        show(report, Console(file=told, width=200))
+        for form in (told.getvalue(), markdown(report), html(report)):
+            assert Halves.MEANING in form
+    compared = {"comparison": with_front([{"label": "mondrian", "k": 2, "code": 0, **figures(released.report)}])}
+    assert ("half", "0.5") in list(zip(sections(compared)[1].header, sections(compared)[1].rows[0], strict=True))
+    manual = CliRunner().invoke(explain, ["half"]).output
+    assert "what a contributor adds" in manual and "Always a half. From 0 to 1; lower is better." in manual
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_how_a_metric_is_computed_says_whether_it_is_a_sum(metric: Metric) -> None:
+    assert computed(metric).startswith(f"{metric.FORMULA} From ")
+    assert ("It is a sum over rows." in computed(metric)) == metric.SUM
+    assert (metric.ID in ("ncp", "ncp_weighted", "ncp_set", "discernibility")) == metric.SUM

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from anonymize.metrics import METRICS
 from anonymize.report.section import Section
 from anonymize.report.tables import parameters, sections
 
@@ -32,6 +33,30 @@ def test_releases_compared_have_their_figures_or_why_there_is_none() -> None:
         ("samarati", "10", "-", "-", "-", "-", "-", "-", "exit 4: no level is safe"),
     ]
     assert section.names == 2 and len(section.header) == len(section.rows[0])
+
+
+def test_a_release_that_failed_without_a_word_is_listed() -> None:
+    section = only({"comparison": [{"label": "mondrian", "k": 5, "code": 1, "error": [], "efficient": False}]})
+    assert section.rows[0][-1] == "exit 1"
+
+
+def test_what_else_was_lost_stands_in_a_table_of_its_own_without_sums_over_rows() -> None:
+    made = [
+        {
+            "label": "mondrian",
+            "k": 5,
+            "code": 0,
+            "efficient": True,
+            "gcp": 0.5,
+            "ncp": 90.0,
+            "loss": 0.25,
+            "c_avg": 2.0,
+        },
+        {"label": "samarati", "k": 5, "code": 4, "error": ["no level is safe"], "efficient": False},
+    ]
+    section = sections({"comparison": made})[1]
+    assert section.header == ("algorithm", "k", "c_avg", "loss")
+    assert section.rows == [("mondrian", "5", "2", "0.25"), ("samarati", "5", "-", "-")]
 
 
 def test_what_was_measured_beside_the_reports_has_columns_of_its_own() -> None:
@@ -81,6 +106,7 @@ def test_what_is_outside_a_recoding_is_counted_of_the_rows() -> None:
 def test_a_figure_of_loss_that_is_not_known_is_left_out() -> None:
     utility = {"gcp": 0.5, "precision": None, "bound": {"gcp": 0.25}, "attributes": {}}
     assert [row[:2] for row in only({"utility": utility}).rows] == [("gcp", "0.5"), ("bound", "0.25")]
+    assert only({"utility": utility}).rows[0][2] == METRICS["gcp"].MEANING
     assert [row[0] for row in only({"utility": utility | {"bound": {}}}).rows] == ["gcp"]
 
 
