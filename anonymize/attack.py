@@ -22,6 +22,7 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.attacks import ATTACKERS
 from anonymize.auditing.buckets import BucketLayout
 from anonymize.calling import make_callable
+from anonymize.claims import State, overall
 from anonymize.classes import Ints
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.evaluation.attacked import (
@@ -44,6 +45,7 @@ from anonymize.link import released_row_of
 from anonymize.names import parameters_of
 from anonymize.publication import Files, named_by, reported
 from anonymize.report.head import head, spec_path, table_block
+from anonymize.report.published import KINDS
 from anonymize.request import Companions, Progress, Request
 from anonymize.spec import Spec
 from anonymize.table import Table
@@ -137,10 +139,10 @@ def _attacked(request: Attack) -> Concluded:
         block = tried(request.plan, scene) | {"truth": truth}
         if request.attackers and block["left_out"]:
             raise UsageError([f"--attackers {name}: there is nothing for him to attack" for name in block["left_out"]])
-        findings, satisfied = judged(block, request.max_excess)
+        findings, state = judged(block, request.max_excess)
         report = _head(request, people, release, past.remarks) | {"attacks": block}
-        report["privacy"] = privacy_block(findings, satisfied)
-    return Concluded(satisfied, Checked(report, findings))
+        report["privacy"] = privacy_block(findings, state) | {"models": []}
+    return Concluded(state, Checked(report, findings))
 
 
 def _release(request: Attack, people: Known, stack: ExitStack) -> ReadRelease:
@@ -219,8 +221,8 @@ class ReleaseTrial:
         warnings = [*report["warnings"], *self.warnings]
         if self.block is None or "public" in report:
             return report | {"warnings": warnings}
-        satisfied = report["privacy"]["satisfied"] if not self.problems else False
-        privacy = report["privacy"] | {"satisfied": satisfied}
+        state = overall([State(report["privacy"]["state"]), State(self.block["state"])])
+        privacy = report["privacy"] | {"satisfied": state.satisfied, "state": str(state)}
         return report | {"privacy": privacy, "attacks": self.block, "warnings": warnings}
 
 
@@ -236,8 +238,8 @@ def try_release(request: Request, files: Files, table: Table, draft: Draft) -> R
         return ReleaseTrial(warnings=(UNREAD,))
     plan = AttackPlan(risk.attacks, risk.max_excess, risk.targets, progress=request.progress)
     block = _tried_on(plan, request.spec, files, table, draft)
-    findings, satisfied = judged(block, plan.max_excess)
-    block["satisfied"] = satisfied
+    findings, state = judged(block, plan.max_excess)
+    block |= {"satisfied": state.satisfied, "state": str(state)}
     place = request.spec.problem(("risk", "max_excess"), "")
     problems = tuple(replace(place, message=each.message) for each in findings if each.level == "error")
     if problems and not request.allow_unsafe:
@@ -260,12 +262,15 @@ def _tried_on(plan: AttackPlan, spec: Spec, files: Files, table: Table, draft: D
 
 
 def _written(people: Known, files: Files, draft: Draft, stack: ExitStack) -> ReadRelease:
-    """The release from its temporary files."""
+    """The release from its temporary files. Raises UsageError for one of which it is not known how it reads."""
     path, further = str(files.table.part), [str(each.part) for each in files.release[1:]]
-    if ALGORITHMS[draft.request.algorithm].NEEDS.family == "randomization":
+    family = ALGORITHMS[draft.request.algorithm].NEEDS.family
+    if family == "randomization":
         if not further:
             raise UsageError("risk.attacks: a randomized release is attacked by its parameters: name a file for them")
         return randomized(people, path, further[0], stack)
+    if draft.groups_in is None and family not in KINDS:
+        raise UsageError(f"risk.attacks: nobody can attack a release of the family {family}")
     layout = None if draft.groups_in is None else BucketLayout(draft.groups_in, next(iter(further), None))
     return released(people, path, stack, layout)
 

@@ -158,7 +158,7 @@ def _audited(request: Audit) -> AuditResult:
         changes = tuple(baseline.compare(before, facts.report()))
         facts = replace(facts, baseline=against.baseline, changes=changes, no_regress=against.no_regress)
     facts = replace(facts, private=_is_private(request, facts))
-    return AuditResult(facts.satisfied, Checked(facts.report(), facts.findings()), facts.verdict)
+    return AuditResult(facts.state, Checked(facts.report(), facts.findings()), facts.verdict)
 
 
 def _is_private(request: Audit, facts: AuditFacts) -> bool:

@@ -203,7 +203,7 @@ def audit(
         model = None if spec is None else model_of(spec)
         result = audit_road(Audit(model, path, against=against, further=further, **options))
     problems = tuple(str(each) for each in result.problems)
-    return AuditReport(_without_paths(result.report, data), result.satisfied, problems)
+    return AuditReport(_without_paths(result.report, data), result.state, problems)
 
 
 def _series_audited(
@@ -215,7 +215,7 @@ def _series_audited(
         raise UsageError("series: is measured by the spec of the releases, the state and its key, all three")
     thresholds = {name: options[name] for name in ("k", "l", "t") if name in options}
     result = audit_series(SeriesAudit(model_of(spec), series, key, thresholds, options.get("require", ())))
-    return AuditReport(result.report, result.satisfied, tuple(str(each) for each in result.problems))
+    return AuditReport(result.report, result.state, tuple(str(each) for each in result.problems))
 
 
 @guarded
@@ -280,7 +280,7 @@ def attack(
     report = result.report if remake is not None else _without_paths(result.report, released)
     if original is not None and not isinstance(original, str | os.PathLike):
         report["original"] = {**report["original"], "path": FRAME}
-    return Attacked(report, result.satisfied, tuple(str(each) for each in result.problems))
+    return Attacked(report, result.state, tuple(str(each) for each in result.problems))
 
 
 @guarded

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from anonymize.claims import State
 from anonymize.errors import UsageError
 from anonymize.frames import Frame
 
@@ -63,11 +64,15 @@ class RecodedTable(Reported):
 
 @dataclass(frozen=True, repr=False)
 class JudgedReport(Reported):
-    """What was held against something. `satisfied`: None where nothing was required or something could not be shown.
-    `problems`: what is not met or could not be shown."""
+    """What was held against something. `problems`: what is not met or could not be shown."""
 
-    satisfied: bool | None
+    state: State
     problems: tuple[str, ...]
+
+    @property
+    def satisfied(self) -> bool | None:
+        """See `State.satisfied`."""
+        return self.state.satisfied
 
 
 class AuditReport(JudgedReport):

@@ -5,23 +5,30 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+import polars as pl
 import pytest
 
 from anonymize import rows
 from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
+from anonymize.algorithms.base import Needs
 from anonymize.classes import Partition
 from anonymize.errors import SpecError, UnsafeError, UsageError
+from anonymize.families import FAMILIES, Draft, Family, Measured
 from anonymize.privacy import PARAMETERS
+from anonymize.publication import Files, ReleasePaths
 from anonymize.recoding import Regions
 from anonymize.release import release
+from anonymize.report.data import Blocks, verdict_blocks
 from anonymize.request import Request
 from anonymize.spec import load
+from anonymize.verify import Verdict
+from anonymize.verify.verdict import NOTHING_ASKED
 
 HEAD = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
 
@@ -54,7 +61,12 @@ def forced(monkeypatch: pytest.MonkeyPatch, labels: list[int]) -> str:
         sizes = np.bincount(numbers[rows]).astype(np.int64)
         return Regions(Partition.of_blocks([order], [sizes]), np.flatnonzero(numbers < 0).astype(np.uint32))
 
-    module = SimpleNamespace(ID="forced", Options=mondrian.Options, NEEDS=mondrian.NEEDS, run=run)
+    return registered(monkeypatch, mondrian.NEEDS, run)
+
+
+def registered(monkeypatch: pytest.MonkeyPatch, needs: Needs, run: Callable[..., Any]) -> str:
+    """The name of a further algorithm."""
+    module = SimpleNamespace(ID="forced", Options=mondrian.Options, NEEDS=needs, run=run)
     monkeypatch.setitem(ALGORITHMS, "forced", cast(Algorithm, module))
     return "forced"
 
@@ -289,3 +301,62 @@ def test_a_tail_has_five_rows_where_nothing_required_counts_people(tmp_path: Pat
     release(Request(spec, "mondrian", mondrian.Options(), output=str(tmp_path / "o.csv")))
     shown = [line.split(",")[0] for line in (tmp_path / "o.csv").read_text().split()[1:]]
     assert shown.count("28+") == 4 and not {"29", "111+", "[111-112]"} & set(shown)
+
+
+# --- what a verdict does to a release --------------------------------------------------------------------------------
+
+IN_ORDER = "".join(f"{20 + 10 * (each // 4) + each % 4},{'FM'[each % 2]}\n" for each in range(12))
+LOOKED_UP = "privacy: {models: [{model: k-map, k: 2, population: t.csv}]}\noutput: {row_order: keep, edges: tight}\n"
+
+
+def test_what_could_not_be_shown_is_not_published(ask: Callable[..., Request]) -> None:
+    """Rows that are in order are narrower than what they show, and nobody is looked up by that."""
+    request = ask(f"age,sex\n{IN_ORDER}", LOOKED_UP)
+    with pytest.raises(UnsafeError, match="could not be shown"):
+        release(request)
+    assert not Path(request.output).exists()
+    report = release(replace(request, allow_unsafe=True))
+    assert (report["privacy"]["state"], report["privacy"]["satisfied"]) == ("unknown", None)
+    assert [each["basis"] for each in report["privacy"]["order"]["models"]] == ["unknown"]
+
+
+@dataclass(frozen=True)
+class PlainDraft(Draft):
+    """A table as it is, of which nothing is required."""
+
+    def write(self, files: Files) -> None:
+        files.table.write(iter([pl.DataFrame({"age": ["1"]})]))
+
+    def measure(self, files: Files) -> Measured:
+        return Measured(Verdict(1, 0, (), {}, {}))
+
+    def blocks(self, files: Files, measured: Measured) -> Blocks:
+        blocks = verdict_blocks(measured.verdict)
+        return Blocks(output={}, measured=blocks, utility={}, recoding={}, warnings=measured.verdict.cautions)
+
+
+PLAIN = SimpleNamespace(
+    requirements=lambda spec: (),
+    paths=lambda request: ReleasePaths([request.output]),
+    draft=lambda request, requirements, table, result: PlainDraft(request, requirements, table),
+)
+
+
+def test_a_release_of_which_nothing_is_required_is_published_with_a_warning(
+    ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    algorithm = registered(monkeypatch, replace(mondrian.NEEDS, family="plain"), lambda *_: ())
+    monkeypatch.setitem(FAMILIES, "plain", cast(Family, PLAIN))
+    request = ask(TABLE, "privacy: {}\n", algorithm)
+    report = release(request)
+    assert rows_of(request) == [["age"], ["1"]] and report["privacy"]["state"] == "nothing required"
+    assert report["warnings"] == [NOTHING_ASKED]
+
+
+def test_a_family_that_is_not_known_is_not_taken_for_classes(
+    ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = ask(TABLE, algorithm=forced(monkeypatch, [0, 0, 1, 1, 2, 2]))
+    monkeypatch.setattr(ALGORITHMS["forced"], "NEEDS", replace(mondrian.NEEDS, family="odd"))
+    with pytest.raises(UsageError, match="forced: there are no releases of the family odd"):
+        release(request)

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from anonymize.auditing.baseline import Change
 from anonymize.auditing.previous import Together
-from anonymize.formats.base import Finding, Level
+from anonymize.claims import State
+from anonymize.formats.base import LEVELS, Finding, Level, privacy_block, state_of
 from anonymize.privacy import Requirement
 from anonymize.report.data import verdict_blocks
 from anonymize.report.head import TableSource, head, table_block
@@ -53,23 +54,14 @@ class AuditFacts:
     private: bool = True
 
     @property
-    def satisfied(self) -> bool | None:
-        """Whether the table is safe to release; None where nothing was required, or something could not be shown."""
-        errors = self.findings_at("error")
-        if any(finding.known for finding in errors):
-            return False
-        if errors or not (self._required or self.no_regress):
-            return None
-        return True
+    def state(self) -> State:
+        """What everything that is required of the table comes to."""
+        return state_of(self.findings_at("error"), required=self._required or self.no_regress)
 
     @property
     def _required(self) -> bool:
         """Whether something was required of the table."""
-        return any(each.satisfied is not None or each.unknown is not None for each in self._judged)
-
-    @property
-    def _judged(self) -> tuple[Result, ...]:
-        return (*self.verdict.judged, *self.verdict.by_passing)
+        return self.verdict.state is not State.NOTHING_REQUIRED
 
     def findings_at(self, level: Level) -> list[Finding]:
         """Those of one level."""
@@ -77,7 +69,7 @@ class AuditFacts:
 
     def findings(self) -> tuple[Finding, ...]:
         """Everything that was examined: models, direct identifiers, what is worse than before, warnings."""
-        findings = [*self._of_models(self.verdict.judged, ""), *self._of_models(self.verdict.by_order, BY_ORDER)]
+        findings = [*self._of_models(self.verdict.results, ""), *self._of_models(self.verdict.by_order, BY_ORDER)]
         findings += self._of_passing()
         findings += [
             Finding("direct-identifier", "direct identifier", text, self._gate, self._file) for text in self.exposed
@@ -111,19 +103,18 @@ class AuditFacts:
         # Without results there is nothing to find.
         for requirement, result in zip(requirements[: len(results)], results, strict=True):
             line = None if requirement is None else requirement.line
-            message = str(result) if result.unmet else _reached(result)
-            level: Level = "error" if result.unmet else "measured" if result.satisfied is None else "pass"
-            file, measured = (self._file if line is not None else None), result.unknown is None
-            yield Finding(result.model, _title(result) + where, message + where, level, file, line, measured)
+            message = (str(result) if result.state.fails else _reached(result)) + where
+            level, known = LEVELS[result.state], result.state is not State.UNKNOWN
+            file = self._file if line is not None else None
+            yield Finding(result.model, _title(result) + where, message, level, file, line, known)
 
     def _of_passing(self) -> Iterator[Finding]:
         """What is required of the columns that pass through."""
         place = self.table.spec.place("privacy", "passing")
         for result in self.verdict.by_passing:
-            message = self.verdict.passing.problem if self.verdict.passing and result.unmet else _reached(result)
-            level: Level = "error" if result.unmet else "pass"
+            message = self.verdict.passing.problem if self.verdict.passing and result.state.fails else _reached(result)
             line = None if place is None else place[0]
-            yield Finding(result.model, _title(result), message, level, self._file, line)
+            yield Finding(result.model, _title(result), message, LEVELS[result.state], self._file, line)
 
     def report(self) -> dict[str, Any]:
         """The blocks of a report that apply to a table of unknown origin."""
@@ -146,8 +137,7 @@ class AuditFacts:
 
     def _privacy(self, block: Mapping[str, Any]) -> dict[str, Any]:
         """The block of the table's own verdict, with what everything comes down to."""
-        unknown = [finding.message for finding in self.findings_at("error") if not finding.known]
-        return {**block, "satisfied": self.satisfied, **({"unknown": unknown} if unknown else {})}
+        return {**block, **privacy_block(self.findings(), self.state)}
 
     def _worse(self) -> list[str]:
         return [f"worse than in the baseline: {change}" for change in self.changes if change.worse]
@@ -164,4 +154,4 @@ def _title(result: Result) -> str:
 
 def _reached(result: Result) -> str:
     reached = ", ".join(f"{name}={said(value)}" for name, value in result.achieved.items())
-    return f"{_title(result)}{' is met' if result.satisfied else ''}: {reached}"
+    return f"{_title(result)}{' is met' if result.state is State.MET else ''}: {reached}"

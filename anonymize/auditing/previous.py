@@ -28,6 +28,7 @@ import numpy as np
 import polars as pl
 
 from anonymize.auditing.table import Audited
+from anonymize.claims import State
 from anonymize.classes import Bools, Floats
 from anonymize.domain import files
 from anonymize.domain.cells import CellFormat, read_cells
@@ -99,8 +100,8 @@ class Together:
         if self.verdict is None:
             block |= {"joined_by": self.joined_by, **(asdict(self.bounds) if self.bounds else {})}
             return block | {"models": [result.as_dict() for result in self.results]}
-        models = [result.as_dict() for result in self.verdict.judged]
-        judged = [result.failing_rows for result in self.verdict.judged if result.satisfied is not None]
+        models = [result.as_dict() for result in self.results]
+        judged = [result.failing_rows for result in self.results if result.satisfied is not None]
         smallest = round(1 / highest) if (highest := self.verdict.risk["prosecutor_max"]) else None
         matched = {
             "joined_by": self.joined_by,
@@ -132,12 +133,12 @@ def together(
             _check_positions(now, before)
         verdict = _joined(now, before, checks, threshold, matching)
         joined_by: Literal["position", "link"] = "position" if matching.individuals is None else "link"
-        return Together(before.source.name, rows, joined_by, verdict, None, verdict.judged)
+        return Together(before.source.name, rows, joined_by, verdict, None, verdict.results)
     compared = _bounded(now, before, now.spec.largest_k)
     results = [
         _result(check, result, compared, units=now.units is not None)
-        for check, result in zip(checks, latest.judged, strict=True)
-        if result.satisfied is not None or result.unknown is not None
+        for check, result in zip(checks, latest.results, strict=True)
+        if result.state is not State.NOTHING_REQUIRED
     ]
     return Together(before.source.name, rows, "classes", None, compared.bounds, tuple(results))
 
@@ -158,14 +159,14 @@ def _check_positions(now: Audited, before: Audited) -> None:
 def _result(check: Check, result: Result, compared: Compared, *, units: bool) -> Result:
     """What can be said of a requirement by what the classes show: that of the table alone, where classes share their
     rows one to one; else, of k-anonymity, that enough are in common for certain; else nothing."""
-    if result.satisfied is None or compared.one_to_one:
+    if result.state is State.UNKNOWN or compared.one_to_one:
         return result
     certain, k = compared.bounds.certain, check.parameters.get("k")
     if check.model == "k-anonymity" and not units and certain is not None and k is not None and certain >= k:
         reached = result.achieved["k"]
         assert isinstance(reached, int)
         return replace(result, achieved={"k": min(certain, reached)})
-    return replace(result, achieved={}, satisfied=None, failing_classes=0, failing_rows=0, unknown=NOT_MATCHED)
+    return replace(result.unshown(NOT_MATCHED), achieved={}, failing_classes=0, failing_rows=0)
 
 
 def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: float, matching: Matching) -> Verdict:

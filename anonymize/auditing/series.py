@@ -19,7 +19,8 @@ import polars as pl
 from anonymize.auditing.correspondence import correspondence
 from anonymize.auditing.nights import RetracedRelease, SeriesFiles, key_of, lacking, opened_state
 from anonymize.auditing.table import with_trees
-from anonymize.formats import Checked, Concluded, Finding, privacy_block
+from anonymize.claims import State
+from anonymize.formats import Checked, Concluded, Finding, privacy_block, state_of
 from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.publication import named_by, reported
 from anonymize.report.head import head, spec_path
@@ -81,7 +82,7 @@ def _audited(request: SeriesAudit, stack: ExitStack) -> SeriesResult:
     verdict = measure_series([each.people for each in releases], checks, deferred=deferred)
     facts = _Facts(request, spec, required, releases, verdict)
     checked = Checked(facts.report(), facts.findings, verdict=facts.sentence)
-    return SeriesResult(facts.satisfied, checked, verdict)
+    return SeriesResult(facts.state, checked, verdict)
 
 
 def _checks(spec: Spec, required: Sequence[Requirement], releases: Sequence[RetracedRelease]) -> list[Check]:
@@ -106,11 +107,9 @@ class _Facts:
     verdict: SeriesVerdict
 
     @property
-    def satisfied(self) -> bool | None:
+    def state(self) -> State:
         errors = [each for each in self.findings if each.level == "error"]
-        if any(each.known for each in errors):
-            return False
-        return None if errors or not self.verdict.results else True
+        return state_of(errors, required=bool(self.verdict.results))
 
     @property
     def sentence(self) -> str:
@@ -141,8 +140,8 @@ class _Facts:
     def _of_model(self, place: int) -> Iterator[Finding]:
         """What a model comes to: that of the release of which it is weakest, or each one of which it fails."""
         pairs = [(release, each) for release in self.verdict.releases for each in _of_place(release, place)]
-        unmet = [(release, each) for release, each in pairs if each.result.satisfied is False]
-        unshown = [(release, each) for release, each in pairs if each.result.unknown is not None]
+        unmet = [(release, each) for release, each in pairs if each.result.state is State.UNMET]
+        unshown = [(release, each) for release, each in pairs if each.result.state is State.UNKNOWN]
         result = pairs[0][1].result
         about = f" of {result.attribute}" if result.attribute else ""
         title = f"{result.model} ({_listed(result.required)}){about}, over time"
@@ -176,7 +175,7 @@ class _Facts:
             **head(),
             "spec": spec_path(self.spec),
             "input": state | {"columns": len(self.spec.quasi_identifiers) + len(self.spec.sensitive)},
-            "privacy": privacy_block(self.findings, self.satisfied),
+            "privacy": privacy_block(self.findings, self.state) | {"models": []},
             "series": {"verified": self._verified(), "beside": self._beside()},
             "warnings": [*problems, *self.warnings],
         }

@@ -75,7 +75,7 @@ _SIZE = _Size()
     choice_option(
         "--missing-as",
         choices=["own-category", "wildcard"],
-        help="Whether a missing or suppressed cell is a value of its own or matches any; over privacy.missing.",
+        help="wildcard: a second figure where a missing or suppressed cell matches any; over privacy.missing.",
     ),
     *BUCKETIZED,
     click.option(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize.claims import State
 from anonymize.cli.engine import CHECKPOINT, ENGINE, check_engine, release_there
 from anonymize.cli.exits import reporting
 from anonymize.cli.following import beside, say_next
@@ -172,7 +173,7 @@ def _release(
     if not quiet and sys.stderr is not None:
         with reporting():
             _summary(report, color, verbose)
-            if "public" in report and report["privacy"]["satisfied"] is None:
+            if "public" in report and report["privacy"]["state"] == State.UNKNOWN:
                 click.echo(ALLOWED if request.allow_unsafe else REQUIRED, err=True)
         if "classes" in report and engine == "local":
             _say_next(request, spec_path)

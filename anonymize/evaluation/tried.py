@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from anonymize.attacks import ATTACKERS, EarlierRows, KnownDiversity, Required, Scene, suited
+from anonymize.claims import State
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, people_of
 from anonymize.evaluation.opened import ReleasedSource
-from anonymize.formats import Finding
+from anonymize.formats import Finding, state_of
 from anonymize.request import Progress
 from anonymize.spec import Spec
 from anonymize.spec.base import Means
@@ -121,15 +122,14 @@ def tried(plan: AttackPlan, scene: Scene) -> dict[str, Any]:
     }
 
 
-def judged(block: dict[str, Any], limit: float | None) -> tuple[tuple[Finding, ...], bool | None]:
-    """A finding for each thing attacked, and whether all are within the limit: None where nothing was asked for, or
-    some could not be measured and none is above. Says in the block `attacks` which are."""
+def judged(block: dict[str, Any], limit: float | None) -> tuple[tuple[Finding, ...], State]:
+    """A finding for each thing attacked, and what they come to together. Says in the block `attacks` which are within
+    the limit."""
     findings = tuple(_finding(each, limit) for each in block["results"])
     for each, finding in zip(block["results"], findings, strict=True):
         each["satisfied"] = None if limit is None or not finding.known else finding.level == "pass"
-    exceeded = any(finding.level == "error" and finding.known for finding in findings)
-    unknown = any(not finding.known for finding in findings)
-    return findings, None if limit is None or (unknown and not exceeded) else not exceeded
+    errors = [finding for finding in findings if finding.level == "error"]
+    return findings, state_of(errors, required=limit is not None)
 
 
 def _finding(each: dict[str, Any], limit: float | None) -> Finding:

@@ -1,6 +1,6 @@
 """Families of releases: what differs between them on the road that `anonymize.release` tells. One family, one file.
 
-`UNCLASSED` names the families whose releases have no equivalence classes; all others share the road of `classes`.
+`FAMILIES` names them by what algorithms declare; those whose releases have equivalence classes share one road.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import UsageError
 from anonymize.families import bucketized, classes, randomized
 from anonymize.families.base import Draft, Family, Measured
+from anonymize.report.published import KINDS
 from anonymize.request import Request
 
-__all__ = ["UNCLASSED", "Draft", "Family", "Measured", "check_bound", "family_of"]
+__all__ = ["FAMILIES", "Draft", "Family", "Measured", "check_bound", "family_of"]
 
-UNCLASSED: dict[str, Family] = {
+FAMILIES: dict[str, Family] = {
+    **dict.fromkeys(KINDS, classes),
     "bucketization": bucketized,
     "randomization": randomized,
 }
@@ -28,5 +30,9 @@ def check_bound(request: Request) -> None:
 
 
 def family_of(algorithm: str) -> Family:
-    """The family of an algorithm's releases."""
-    return UNCLASSED.get(ALGORITHMS[algorithm].NEEDS.family, classes)
+    """The family of an algorithm's releases. Raises UsageError for one that is not known: what is not known to have
+    classes is not taken for having them."""
+    name = ALGORITHMS[algorithm].NEEDS.family
+    if name not in FAMILIES:
+        raise UsageError(f"{algorithm}: there are no releases of the family {name}")
+    return FAMILIES[name]

@@ -226,7 +226,7 @@ def published(request: Request, files: Files) -> Published:
 
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:
     """Raises UnsafeError, with what is not met or could not be shown, unless that is allowed."""
-    if not verdict.satisfied and not request.allow_unsafe:
+    if verdict.state.fails and not request.allow_unsafe:
         raise UnsafeError(_unmet(verdict))
 
 

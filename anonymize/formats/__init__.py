@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import IO
 
 from anonymize.formats import github, html, json, junit, markdown, sarif, text
-from anonymize.formats.base import Checked, Concluded, Finding, privacy_block
+from anonymize.formats.base import Checked, Concluded, Finding, privacy_block, state_of
 
-__all__ = ["AUTO", "FORMATS", "Checked", "Concluded", "Finding", "chosen", "privacy_block"]
+__all__ = ["AUTO", "FORMATS", "Checked", "Concluded", "Finding", "chosen", "privacy_block", "state_of"]
 
 AUTO = "auto"
 

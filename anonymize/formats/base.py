@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from anonymize.claims import State, overall
 from anonymize.errors import Problem
 
 Level = Literal["error", "warning", "pass", "measured"]
+LEVELS: Mapping[State, Level] = {
+    State.MET: "pass",
+    State.UNMET: "error",
+    State.UNKNOWN: "error",
+    State.NOTHING_REQUIRED: "measured",
+}
 
 
 @dataclass(frozen=True)
@@ -54,19 +61,29 @@ class Checked:
         return [finding for finding in self.findings if finding.level in levels]
 
 
-def privacy_block(findings: Sequence[Finding], satisfied: bool | None) -> dict[str, Any]:
-    """The block `privacy` of what is not a table with models of its own: the verdict, and what could not be shown."""
+def state_of(errors: Iterable[Finding], *, required: bool) -> State:
+    """What a check comes to whose findings of the level error are these. `required`: something was."""
+    found = [State.UNMET if each.known else State.UNKNOWN for each in errors]
+    return overall([*found, State.MET if required else State.NOTHING_REQUIRED])
+
+
+def privacy_block(findings: Sequence[Finding], state: State) -> dict[str, Any]:
+    """What everything comes to, as the block `privacy` of a report begins, and what could not be shown."""
     unknown = [finding.message for finding in findings if finding.level == "error" and not finding.known]
-    return {"satisfied": satisfied, "models": []} | ({"unknown": unknown} if unknown else {})
+    return {"satisfied": state.satisfied, "state": str(state)} | ({"unknown": unknown} if unknown else {})
 
 
 @dataclass(frozen=True)
 class Concluded:
-    """What a check came to. `satisfied`: None where nothing was asked for, or where something that was could not be
-    shown. `checked`: what is printed of it."""
+    """What a check came to. `checked`: what is printed of it."""
 
-    satisfied: bool | None
+    state: State
     checked: Checked
+
+    @property
+    def satisfied(self) -> bool | None:
+        """See `State.satisfied`."""
+        return self.state.satisfied
 
     @property
     def report(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from anonymize.algorithms import ALGORITHMS, draws, without_effect
 from anonymize.algorithms.bound import loss_bound
 from anonymize.algorithms.feasibility import minimum_size
+from anonymize.claims import State, overall
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
@@ -22,7 +23,7 @@ from anonymize.risk import Sizes, merged, risk_before, sizes_before
 from anonymize.spec import Spec
 from anonymize.spec.base import Means
 from anonymize.table import Attribute, OutputFile, Table
-from anonymize.verify import THRESHOLD, Verdict, met
+from anonymize.verify import THRESHOLD, Verdict
 from anonymize.verify.verdict import OrderVerdict
 
 SMALLEST = 5
@@ -160,24 +161,27 @@ def output_block(output: OutputFile, verdict: Verdict) -> dict[str, Any]:
 def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
     """The blocks `privacy`, `classes` and `risk`: what was measured from the text of a table.
 
-    Where missing is a wildcard, `privacy` and `risk` have the figures of that meaning too, as `wildcard`.
+    Where missing is a wildcard, `privacy` and `risk` have the figures of that meaning too, as `wildcard`; they do not
+    decide.
     """
     other, passing = verdict.wildcard, verdict.passing
     classes = {**verdict.classes, **({"sizes": list(verdict.sizes)} if verdict.sizes else {})}
     risk = verdict.risk if passing is None else {**verdict.risk, "passing": passing.block()}
     privacy: dict[str, Any] = {
         "satisfied": verdict.satisfied,
+        "state": str(verdict.state),
         "verified": True,
         "missing": "own-category" if other is None else "wildcard",
         "models": [result.as_dict() for result in verdict.results],
     }
-    if unknown := [result for result in (*verdict.judged, *verdict.by_order) if result.unknown is not None]:
+    if unknown := [result for result in (*verdict.results, *verdict.by_order) if result.state is State.UNKNOWN]:
         privacy["unknown"] = [str(result) for result in unknown]
     if verdict.order is not None:
         privacy["order"] = _order_block(verdict.order)
     if other is None:
         return {"privacy": privacy, "classes": classes, "risk": risk}
-    again = {"satisfied": met(other.results), "models": [result.as_dict() for result in other.results]}
+    state = overall(result.state for result in other.results)
+    again = {"satisfied": state.satisfied, "models": [result.as_dict() for result in other.results]}
     return {
         "privacy": privacy | {"wildcard": again},
         "classes": classes,

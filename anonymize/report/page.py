@@ -16,7 +16,7 @@ from anonymize.report.compared import by_k, least
 from anonymize.report.intros import INTROS
 from anonymize.report.section import Section, percent
 from anonymize.report.tables import parameters, sections
-from anonymize.report.verdict import State, verdict_of
+from anonymize.report.verdict import Tone, known_by, verdict_of
 
 Report = Mapping[str, Any]
 
@@ -68,14 +68,14 @@ class FileFact:
 
 @dataclass(frozen=True)
 class Page:
-    """`state` is for colours; `verdict` is the bare verdict, `summary` what it means. `problems`: what
-    is not met or could not be shown. `private`: what there is to say of a report that is not for the public, else
-    empty. `tool`: which made it, with its version;
-    `algorithm`: its name and its options."""
+    """`tone` is for colours; `verdict` is the bare verdict, `known_by` how it is known, `summary` what it means.
+    `problems`: what is not met or could not be shown. `private`: what there is to say of a report that is not for the
+    public, else empty. `tool`: which made it, with its version; `algorithm`: its name and its options."""
 
     title: str
-    state: State
+    tone: Tone
     verdict: str
+    known_by: str
     summary: str
     problems: list[str]
     private: str
@@ -89,11 +89,12 @@ class Page:
 
 def page(report: Report) -> Page:
     """The page of a report of any kind."""
-    verdict = verdict_of(report)
+    verdict, models = verdict_of(report), report.get("privacy", {}).get("models", [])
     return Page(
         title="Anonymization report",
-        state=verdict.state,
+        tone=verdict.tone,
         verdict=verdict.sentence,
+        known_by="" if verdict.tone == "neutral" else known_by(models),
         summary=_summary(report),
         problems=list(_problems(report)),
         private=PRIVATE if report.get("private", True) else "",
@@ -115,7 +116,7 @@ def _summary(report: Report) -> str:
     parts = []
     if models := privacy.get("models"):
         met = sum(each["satisfied"] is True for each in models)
-        parts.append(f"{met} of {_number(len(models), 'privacy requirement')} met, measured from the table as written.")
+        parts.append(f"{met} of {_number(len(models), 'privacy requirement')} met, {known_by(models)}.")
     smallest = report.get("classes", {}).get("min_size")
     if smallest and "risk" in report:
         parts.append(

@@ -16,7 +16,9 @@ import numpy as np
 import polars as pl
 
 from anonymize import privacy, verify
+from anonymize.claims import State, overall
 from anonymize.classes import Ints
+from anonymize.errors import UsageError
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import disclosures, diversities
 from anonymize.randomization import kronecker
@@ -45,8 +47,10 @@ from anonymize.verify.verdict import Uniqueness
 
 def public_report(published: Published) -> dict[str, Any]:
     """The report; what is not known from the arguments is not in it."""
-    makers = {"bucketization": _bucketized, "randomization": _randomized}
-    blocks = makers.get(published.family, _classed)(published)
+    makers = {"bucketization": _bucketized, "randomization": _randomized} | dict.fromkeys(KINDS, _classed)
+    if published.family not in makers:
+        raise UsageError(f"--public-report: not of a release whose family is {published.family}")
+    blocks = makers[published.family](published)
     spec, options = published.spec, published.options
     return {
         **head(private=False),
@@ -150,7 +154,7 @@ def _with_unknown(published: Published, verdict: Verdict, requirements: Sequence
     ]
     privacy_block, risk = blocks["privacy"] | {"models": models}, dict(blocks["risk"])
     if hidden := [each for each in models if each.get("unknown")]:
-        privacy_block["satisfied"] = None if verdict.satisfied is not False else False
+        privacy_block |= _stated(overall([verdict.state, State.UNKNOWN]))
         privacy_block["unknown"] = [*blocks["privacy"].get("unknown", []), *map(_sentence, hidden)]
         risk.pop("journalist_max")
     measured = {**blocks, "privacy": privacy_block}
@@ -168,7 +172,12 @@ def _unknown(requirement: Requirement, why: str) -> dict[str, Any]:
     """The entry of a requirement of which the release does not show whether it is met."""
     required = {name: value for name, value in requirement.required().items() if name != "population"}
     named = {"model": requirement.model, "attribute": requirement.attribute}
-    return {**named, "required": required, "achieved": {}, "satisfied": None, "unknown": why}
+    return {**named, "required": required, "achieved": {}, "satisfied": None, "basis": "unknown", "unknown": why}
+
+
+def _stated(state: State) -> dict[str, Any]:
+    """A verdict, as the block `privacy` has it."""
+    return {"satisfied": state.satisfied, "state": str(state)}
 
 
 def _sentence(entry: Mapping[str, Any]) -> str:
@@ -229,11 +238,10 @@ def _randomized(published: Published) -> Blocks:
     requirements = disclosures(spec)
     rows = int(published.table.text.select(pl.len()).collect(engine="streaming").item())
     models = [_unknown(each, "it depends on the original, which is not in the release") for each in requirements]
-    block: dict[str, Any] = {"satisfied": None, "verified": True, "missing": "own-category", "models": models}
-    block["unknown"] = [_sentence(each) for each in models]
     passing = _passing(published)
-    if passing.result is not None and not passing.result.satisfied:
-        block["satisfied"] = False
+    state = overall([State.UNKNOWN, *([] if passing.result is None else [passing.result.state])])
+    block = {**_stated(state), "verified": True, "missing": "own-category", "models": models}
+    block["unknown"] = [_sentence(each) for each in models]
     distortion = {name: figures for each in published.files[1:] for name, figures in _distortion(str(each.path))}
     return Blocks(
         output={"rows": rows},

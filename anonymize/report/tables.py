@@ -10,6 +10,7 @@ from anonymize.metrics import METRICS
 from anonymize.report import attacks, evaluation, series
 from anonymize.report.risk import risks
 from anonymize.report.section import Section, explained, figure
+from anonymize.report.verdict import known_by
 
 
 def sections(report: dict[str, Any]) -> list[Section]:
@@ -37,10 +38,11 @@ def parameters(values: dict[str, Any]) -> str:
 
 def _privacies(report: dict[str, Any]) -> list[Section]:
     block = report["privacy"]
-    measured = _privacy("Privacy, measured from the table as written", block["models"])
+    models = block["models"]
+    measured = _privacy(f"Privacy, {known_by(models)}" if models else "Privacy", models)
     if "wildcard" not in block:
         return [measured]
-    title = "The same where a missing or suppressed cell matches anything, by which the table is judged"
+    title = "The same where a missing or suppressed cell matches anything, which does not decide"
     return [measured, _privacy(title, block["wildcard"]["models"])]
 
 
@@ -51,11 +53,18 @@ def _privacy(title: str, models: list[dict[str, Any]]) -> Section:
             model["attribute"] or "",
             parameters(model["required"]),
             parameters(model["achieved"]),
-            "" if model["satisfied"] is None else figure(model["satisfied"]),
+            _met(model),
         )
         for model in models
     ]
     return Section(title, ("model", "attribute", "required", "achieved", "met"), rows, names=2)
+
+
+def _met(model: Mapping[str, Any]) -> str:
+    """Whether a requirement is met; nothing where it is none."""
+    if "unknown" in model:
+        return "not shown"
+    return "" if model["satisfied"] is None else figure(model["satisfied"])
 
 
 def _classes(report: dict[str, Any]) -> list[Section]:

@@ -26,7 +26,7 @@ def console(file: IO[str], color: str) -> Console:
 def show(report: dict[str, Any], to: Console) -> None:
     """Prints verdict, warnings and the sections."""
     verdict = verdict_of(report)
-    to.print(Text(f"{verdict.sentence[0].upper()}{verdict.sentence[1:]}.", STYLES[verdict.state]))
+    to.print(Text(f"{verdict.sentence[0].upper()}{verdict.sentence[1:]}.", STYLES[verdict.tone]))
     if recommended := report.get("algorithm", {}).get("recommended"):
         to.print(Text(f"Released by {called(recommended)}: {recommended['reason']}."))
     for warning in report["warnings"]:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from anonymize.claims import Basis, State
 from anonymize.report.section import percent
 
-State = Literal["met", "but", "unmet", "unknown", "neutral"]
+Tone = Literal["met", "but", "unmet", "unknown", "neutral"]
+
+KNOWN_BY = {
+    Basis.MEASURED: "measured from the table as written",
+    Basis.DERIVED: "derived from the declared mechanism, against which the table was tested",
+    Basis.UNKNOWN: "could not be shown",
+}
 
 UNSHOWN = "NOT SHOWN: a requirement could not be shown to be met"
 UNSHOWN_HERE = "NOT SHOWN by this public report: whether requirements are met does not follow from the release alone"
@@ -16,10 +23,10 @@ UNSHOWN_HERE = "NOT SHOWN by this public report: whether requirements are met do
 
 @dataclass(frozen=True)
 class ReportVerdict:
-    """`state`: how it is coloured; "but" is met, with something that no requirement speaks of. `sentence`: without a
+    """`tone`: how it is coloured; "but" is met, with something that no requirement speaks of. `sentence`: without a
     capital and a full stop."""
 
-    state: State
+    tone: Tone
     sentence: str
 
 
@@ -29,14 +36,23 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
         return ReportVerdict("neutral", "compared, and nothing published")
     if "privacy" not in report:
         return ReportVerdict("neutral", "evaluated, not judged" if "seed" in report else "recoded, not measured")
-    privacy = report["privacy"]
-    if privacy["satisfied"] is None and "unknown" in privacy:
-        return ReportVerdict("unknown", UNSHOWN_HERE if "public" in report else UNSHOWN)
-    if privacy["satisfied"] is None:
-        return ReportVerdict("neutral", "measured; nothing was required")
-    if not privacy["satisfied"]:
+    state = State(report["privacy"]["state"])
+    if state is State.MET:
+        return _met(report.get("risk", {}).get("passing", {}))
+    if state is State.UNMET:
         return ReportVerdict("unmet", "NOT SAFE: a requirement is not met")
-    return _met(report.get("risk", {}).get("passing", {}))
+    if state is State.UNKNOWN:
+        return ReportVerdict("unknown", UNSHOWN_HERE if "public" in report else UNSHOWN)
+    return ReportVerdict("neutral", "measured; nothing was required")
+
+
+def known_by(models: Sequence[Mapping[str, Any]]) -> str:
+    """How the figures of the requirements are known, whichever way most of them are first; nothing without any."""
+    bases = [Basis(each["basis"]) for each in models]
+    numbers = {basis: bases.count(basis) for basis in Basis if basis in bases}
+    if len(numbers) == 1:
+        return KNOWN_BY[bases[0]]
+    return ", ".join(f"{numbers[basis]} {KNOWN_BY[basis]}" for basis in sorted(numbers, key=lambda own: -numbers[own]))
 
 
 def _met(passing: Mapping[str, Any]) -> ReportVerdict:

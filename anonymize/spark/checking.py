@@ -91,7 +91,7 @@ def refuse(given: Mapping[str, object], hint: str) -> None:
 
 def refuse_unsafe(verdict: Verdict, *, allow_unsafe: bool) -> None:
     """Raises UnsafeError with what a release does not meet, unless that is allowed."""
-    if not verdict.satisfied and not allow_unsafe:
+    if verdict.state.fails and not allow_unsafe:
         raise UnsafeError([Problem(each, hint="allow_unsafe=True returns it all the same") for each in verdict.unmet])
 
 

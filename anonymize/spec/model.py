@@ -110,7 +110,8 @@ class Privacy(Entry):
     """The share of rows that may be suppressed, from 0 to 1."""
     missing: Literal["own-category", "wildcard"] = "own-category"
     """What a missing or suppressed cell of a quasi-identifier counts as when classes are measured. own-category: a
-    value like any other. wildcard: it matches anything, and the report has both figures."""
+    value like any other. wildcard: the report has a second figure, in which it matches anything, and which does not
+    decide."""
     passing: Passing | None = None
     """What the columns that pass through may give away: {uniques: 0.01}. Left out: it is measured, and not judged."""
 

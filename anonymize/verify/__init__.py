@@ -18,7 +18,7 @@ from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, SharedNumbers, text_of
 from anonymize.verify.tighten import Ordering, OriginalRows
 from anonymize.verify.twins import TWINS, TwinBound
-from anonymize.verify.verdict import BY_ORDER, THRESHOLD, Check, Result, Verdict, Wildcard, checks_of, met
+from anonymize.verify.verdict import BY_ORDER, THRESHOLD, Check, Result, Verdict, Wildcard, checks_of
 
 __all__ = [
     "BY_ORDER",
@@ -38,6 +38,5 @@ __all__ = [
     "Wildcard",
     "checks_of",
     "measure",
-    "met",
     "text_of",
 ]

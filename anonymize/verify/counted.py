@@ -13,6 +13,7 @@ from typing import Literal
 
 import polars as pl
 
+from anonymize.claims import overall
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
 from anonymize.verify.measuring import measure_counted, of_sizes
@@ -155,11 +156,10 @@ def merged(parts: Sequence[Result]) -> Result:
         else _worst(first.model, name, [p.achieved[name] for p in parts])
         for name, value in first.achieved.items()
     }
-    known = [each.satisfied for each in parts]
     return replace(
         first,
         achieved=achieved,
-        satisfied=None if None in known else all(known),
+        state=overall(each.state for each in parts),
         failing_classes=sum(each.failing_classes for each in parts),
         failing_rows=sum(each.failing_rows for each in parts),
     )

@@ -8,6 +8,7 @@ from typing import Literal
 
 import polars as pl
 
+from anonymize.claims import State
 from anonymize.verify.distances import Overall
 from anonymize.verify.numbering import whole
 from anonymize.verify.risk import class_sizes, risk, size_ranges, wildcard_risk
@@ -40,7 +41,6 @@ from anonymize.verify.verdict import (
 from anonymize.verify.wildcard import Matched
 
 IN_POPULATION = "the rows are narrower than what they show, and nobody is looked up in a population by that"
-AS_WILDCARD = "the rows are narrower than what they show, and that is not measured where missing matches anything"
 UNCLEAR = "output.interval does not say by brackets whether intervals include their ends: '[{low}, {high})'"
 
 _NONE = 2**32 - 1
@@ -108,9 +108,7 @@ def measure(
         risk=risk(classes["size"], threshold) | _journalist(classes),
         wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
         blank=rows.blank,
-        order=None
-        if reading is None or ordering is None
-        else _of_order(reading, ordering, checks, missing, classes, wild=wild),
+        order=None if reading is None or ordering is None else _of_order(reading, ordering, checks, missing, classes),
         remarks=tuple(rows.remarks),
     )
 
@@ -148,8 +146,6 @@ def _of_order(
     checks: Sequence[Check],
     missing: Sequence[str],
     released: pl.DataFrame,
-    *,
-    wild: bool,
 ) -> OrderVerdict:
     """The table measured once more, by what its rows read once their order has narrowed them. `released`: its
     classes."""
@@ -168,7 +164,7 @@ def _of_order(
     results = [next(measured) if check.people is None else _unknown(check, IN_POPULATION) for check in checks]
     return replace(
         verdict,
-        results=tuple(_as_wildcard(result) if wild else result for result in results),
+        results=tuple(results),
         rows=rows.count,
         singled_out=whole(risk(classes["size"], THRESHOLD)["uniques"]),
         singled_out_as_shown=whole(risk(released["size"], THRESHOLD)["uniques"]),
@@ -177,16 +173,8 @@ def _of_order(
 
 def _unknown(check: Check, why: str) -> Result:
     """That of a check which could not be made."""
-    required = dict(check.parameters)
-    return Result(check.model, check.attribute, required, {}, None, 0, 0, why if _requires(check) else None)
-
-
-def _as_wildcard(result: Result) -> Result:
-    """A result of rows in which missing is a value of its own, where it was to match anything, which was not measured:
-    only what sizes alone decide and is met so is met then, for a row's compatible rows are no fewer than its class."""
-    if result.satisfied is None or (result.satisfied and result.attribute is None):
-        return result
-    return replace(result, satisfied=None, unknown=AS_WILDCARD)
+    unmeasured = Result(check.model, check.attribute, dict(check.parameters), {}, State.NOTHING_REQUIRED, 0, 0)
+    return unmeasured.unshown(why) if _requires(check) else unmeasured
 
 
 def absent_values(
@@ -367,7 +355,7 @@ def _result(check: Check, classes: pl.DataFrame, place: int) -> Result:
         attribute=check.attribute,
         required=dict(check.parameters),
         achieved=achieved,
-        satisfied=failing.is_empty() if _requires(check) else None,
+        state=State.of(failing.is_empty()) if _requires(check) else State.NOTHING_REQUIRED,
         failing_classes=int(failing["alike"].sum()),
         failing_rows=int((failing["rows"] * failing["alike"]).sum()),
     )

@@ -19,6 +19,7 @@ from typing import Any
 
 import polars as pl
 
+from anonymize.claims import Basis, State
 from anonymize.errors import DataError
 from anonymize.verify.risk import GIVEN, WORSE
 from anonymize.verify.sums import summed
@@ -185,17 +186,18 @@ def _ratio_result(bound: RatioBound, attributes: Sequence[Mapping[str, Any]], or
         odds = ratio * prior / (1 - prior)
         achieved = {"rho1": prior, "rho2": odds / (1 + odds) if math.isfinite(ratio) else 1.0}
         allowed = bound.required["rho2"] / (1 - bound.required["rho2"])
-        satisfied = odds < allowed * (1 - 1e-9)
+        state = State.of(odds < allowed * (1 - 1e-9))
     else:
-        satisfied = ratio <= math.exp(bound.required["epsilon"]) * (1 + _TOLERANCE)
+        state = State.of(ratio <= math.exp(bound.required["epsilon"]) * (1 + _TOLERANCE))
     return Result(
         model=bound.model,
         attribute=bound.attribute,
         required=dict(bound.required),
         achieved=achieved,
-        satisfied=satisfied,
-        failing_classes=0 if satisfied else size,
-        failing_rows=0 if satisfied else int(original[ROWS].sum()),
+        state=state,
+        failing_classes=size if state.fails else 0,
+        failing_rows=int(original[ROWS].sum()) if state.fails else 0,
+        basis=Basis.DERIVED,
     )
 
 
@@ -229,9 +231,10 @@ def _result(bound: Bound, attributes: Sequence[Mapping[str, Any]], original: pl.
         attribute=bound.attribute,
         required={"l": bound.l},
         achieved={"l": bound.l / worst if worst else None},
-        satisfied=broken.is_empty(),
+        state=State.of(broken.is_empty()),
         failing_classes=len(broken),
         failing_rows=int(broken.sum()),
+        basis=Basis.DERIVED,
     )
 
 

@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from anonymize.claims import State, overall
 from anonymize.errors import DataError
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
@@ -27,7 +28,7 @@ from anonymize.verify.measuring import measure_within
 from anonymize.verify.numbering import Numbering, pair, whole
 from anonymize.verify.table import TextRows, TextTable, entries_of, plain, read, texts_of
 from anonymize.verify.twins import TWINS
-from anonymize.verify.verdict import Check, Result, Subject, Tree, met
+from anonymize.verify.verdict import Check, Result, Subject, Tree
 
 ON_ITS_WORD = "whom the rows are about is known from the state alone, and not from the originals"
 
@@ -162,9 +163,14 @@ class SeriesVerdict:
         return tuple(each.result for each in values)
 
     @property
+    def state(self) -> State:
+        """What everything that is required comes to."""
+        return overall(each.state for each in self.results)
+
+    @property
     def satisfied(self) -> bool | None:
-        """Whether everything required is met; None where nothing is required, or something could not be shown."""
-        return met(self.results)
+        """See `State.satisfied`."""
+        return self.state.satisfied
 
     def block(self) -> dict[str, Any]:
         """As it stands in a report."""
@@ -327,16 +333,15 @@ def results_of(
 def _measured(history: Numbering, past: Past, checks: Sequence[Check]) -> Sequence[Result]:
     """The checks of those who were in a release, by history; of nobody each one holds."""
     if not checks or not past.there.any():
-        return [Result(each.model, each.attribute, dict(each.parameters), {}, True, 0, 0) for each in checks]
+        return [Result(each.model, each.attribute, dict(each.parameters), {}, State.MET, 0, 0) for each in checks]
     classes = history if past.there.all() else replace(history, of_row=history.of_row.filter(past.there))
     return measure_within(TextRows(classes, None, past.values, None), checks, past.missing, past.overall)
 
 
 def _on_its_word(each: ValuesResult) -> ValuesResult:
     """What is known on the word of a state is not shown; what fails even so does fail."""
-    if not each.result.satisfied:
-        return each
-    return replace(each, result=replace(each.result, satisfied=None, unknown=ON_ITS_WORD))
+    met = each.result.state is State.MET
+    return replace(each, result=each.result.unshown(ON_ITS_WORD)) if met else each
 
 
 def _strength(check: Check, each: ValuesResult) -> tuple[bool, int, float]:
@@ -346,4 +351,4 @@ def _strength(check: Check, each: ValuesResult) -> tuple[bool, int, float]:
     figure = result.achieved.get(bound.parameter)
     reached = float(figure) if isinstance(figure, int | float) else float("inf")
     better = reached if bound.compared == "at least" or reached == float("inf") else -reached
-    return result.satisfied is not False, -result.failing_rows, better
+    return result.state is not State.UNMET, -result.failing_rows, better

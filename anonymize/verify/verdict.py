@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from anonymize.claims import Basis, State, overall
 from anonymize.spec import Spec
 
 THRESHOLD = 0.2
+
+NOTHING_ASKED = "nothing is required of the table: its figures are measured, and no promise is made"
+BLANK = "every row is suppressed in every quasi-identifier: the table tells nothing about anybody"
 
 BY_ORDER = ", by what the order of the rows tells"
 """Behind a result that is measured on the rows as their order narrows them."""
@@ -71,26 +75,33 @@ def checks_of(spec: Spec, requirements: Iterable[Any]) -> list[Check]:
 
 @dataclass(frozen=True)
 class Result:
-    """What a check found, over all rows. `satisfied` is None where nothing was required, and where something was that
-    could not be shown: then `unknown` says why."""
+    """A claim about a table: what is required, what is achieved over all rows, and how that is known. `unknown`: why
+    it could not be shown, where its `state` is unknown."""
 
     model: str
     attribute: str | None
     required: Parameters
     achieved: Parameters
-    satisfied: bool | None
+    state: State
     failing_classes: int
     failing_rows: int
+    basis: Basis = Basis.MEASURED
     unknown: str | None = None
+
+    def unshown(self, why: str) -> Result:
+        """The same requirement, where it could not be shown whether it is met."""
+        return replace(self, state=State.UNKNOWN, basis=Basis.UNKNOWN, unknown=why)
+
+    @property
+    def satisfied(self) -> bool | None:
+        """See `State.satisfied`."""
+        return self.state.satisfied
 
     def as_dict(self) -> dict[str, Any]:
         """As it stands in a report; without `unknown` where nothing is."""
-        return {name: value for name, value in asdict(self).items() if name != "unknown" or value is not None}
-
-    @property
-    def unmet(self) -> bool:
-        """Whether it was required and is not met, or not shown to be."""
-        return self.satisfied is False or self.unknown is not None
+        entry = {("satisfied" if name == "state" else name): value for name, value in asdict(self).items()}
+        entry |= {"satisfied": self.satisfied, "basis": str(self.basis)}
+        return {name: value for name, value in entry.items() if name != "unknown" or value is not None}
 
     def __str__(self) -> str:
         about = f" of {self.attribute}" if self.attribute else ""
@@ -110,7 +121,8 @@ def _failing(rows: int, classes: int) -> str:
 @dataclass(frozen=True)
 class Wildcard:
     """The same once more, where a cell that is missing or suppressed matches anything: of each row, among the rows that
-    are compatible with it. `failing_classes` of a result counts what reads the same as one."""
+    are compatible with it. A second figure, which does not decide: a row that matches everybody can hide one person
+    alone. `failing_classes` of a result counts what reads the same as one."""
 
     results: tuple[Result, ...]
     risk: Figures
@@ -182,9 +194,9 @@ class Uniqueness:
         if self.most is None:
             return None
         figure = self.with_quasi_identifiers
-        met = figure <= self.most + 1e-12
-        failing = 0 if met else round(figure * self.rows)
-        return Result("passing", None, {"uniques": self.most}, {"uniques": figure}, met, failing, failing)
+        state = State.of(figure <= self.most + 1e-12)
+        failing = round(figure * self.rows) if state.fails else 0
+        return Result("passing", None, {"uniques": self.most}, {"uniques": figure}, state, failing, failing)
 
     @property
     def problem(self) -> str:
@@ -231,8 +243,8 @@ class Verdict:
 
     `classes` is about the classes that are not suppressed: count, min_size, mean_size, max_size (None of no classes);
     `suppressed_rows` are counted apart. `results` and `risk` are about all rows: to be suppressed is not to be safe.
-    There a missing or suppressed cell is a value of its own; `wildcard` has the other figures, where they were asked
-    for, and then they are what is judged. `order`: what the order of rows tells, where that was asked for. `blank`:
+    There a missing or suppressed cell is a value of its own; `wildcard` has the figures where it matches anything, if
+    they were asked for. `order`: what the order of rows tells, where that was asked for. `blank`:
     every row reads as a suppressed one does; then none of them counts as suppressed. `sizes`: the classes by ranges of
     sizes, as `risk.size_ranges` counts them.
     """
@@ -254,14 +266,14 @@ class Verdict:
     """What the columns that pass through give away, where it was measured."""
 
     @property
-    def judged(self) -> tuple[Result, ...]:
-        """The results by which the table is judged, in the meaning of missing that was declared."""
-        return self.results if self.wildcard is None else self.wildcard.results
+    def state(self) -> State:
+        """What everything that is required comes to."""
+        return overall(each.state for each in (*self.results, *self.by_order, *self.by_passing))
 
     @property
     def satisfied(self) -> bool | None:
-        """Whether everything required is met; None where nothing is required, or something could not be shown."""
-        return met([*self.judged, *self.by_order, *self.by_passing])
+        """See `State.satisfied`."""
+        return self.state.satisfied
 
     @property
     def by_order(self) -> tuple[Result, ...]:
@@ -277,33 +289,16 @@ class Verdict:
     @property
     def unmet(self) -> list[str]:
         """What is required and is not met, or could not be shown."""
-        ordered = [f"{each}{BY_ORDER}" for each in self.by_order if each.unmet]
-        passing = [self.passing.problem for each in self.by_passing if self.passing is not None and each.unmet]
-        return [*(str(each) for each in self.judged if each.unmet), *ordered, *passing]
-
-    @property
-    def only_as_wildcard(self) -> tuple[Result, ...]:
-        """What is met only if a missing or suppressed cell matches anything, as it is when such a cell is a value."""
-        if self.wildcard is None:
-            return ()
-        pairs = zip(self.results, self.wildcard.results, strict=True)
-        return tuple(own for own, other in pairs if own.satisfied is False and other.satisfied)
+        ordered = [f"{each}{BY_ORDER}" for each in self.by_order if each.state.fails]
+        passing = [self.passing.problem for each in self.by_passing if self.passing is not None and each.state.fails]
+        return [*(str(each) for each in self.results if each.state.fails), *ordered, *passing]
 
     @property
     def cautions(self) -> list[str]:
-        """What the reader of a verdict has to know: that the rows say nothing, or what is met as a wildcard alone."""
-        blank = ["every row is suppressed in every quasi-identifier: the table tells nothing about anybody"]
-        hint = "only if a missing or suppressed cell matches anything, and an attacker may know better"
-        met_so = [f"met {hint}: as a value of its own, {result}" for result in self.only_as_wildcard]
+        """What the reader of a verdict has to know: that nothing is required, or that the rows say nothing; what the
+        order of rows tells, and what passes through."""
+        unasked = [NOTHING_ASKED] if self.state is State.NOTHING_REQUIRED else []
+        blank = [BLANK] if self.blank else []
         order = self.order.cautions if self.order is not None else []
         passing = self.passing.cautions if self.passing is not None else []
-        return [*(blank if self.blank else []), *met_so, *order, *passing]
-
-
-def met(results: Iterable[Result]) -> bool | None:
-    """Whether all results are met: False where one is not; else None where one could not be shown, or nothing is
-    required; True only where every one is known to be met."""
-    required = [result.satisfied for result in results if result.satisfied is not None or result.unknown is not None]
-    if not required or (None in required and False not in required):
-        return None
-    return False not in required
+        return [*unasked, *blank, *order, *passing]

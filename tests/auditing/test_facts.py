@@ -10,12 +10,13 @@ import pytest
 
 from anonymize.auditing.baseline import Change
 from anonymize.auditing.facts import AuditFacts
+from anonymize.claims import State
 from anonymize.formats import Finding
 from anonymize.formats.base import Level
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.spec import Spec, load, make
 from anonymize.verify import Result, Verdict
-from anonymize.verify.verdict import Uniqueness
+from anonymize.verify.verdict import NOTHING_ASKED, Uniqueness
 
 SPEC = """\
 version: 1
@@ -43,8 +44,9 @@ class Table:
     warnings: tuple[str, ...] = ()
 
 
-def of_k(satisfied: bool | None, unknown: str | None = None) -> Result:
-    return Result("k-anonymity", None, {"k": 2}, {"k": 3}, satisfied, 0, 0, unknown)
+def of_k(state: State) -> Result:
+    result = Result("k-anonymity", None, {"k": 2}, {"k": 3}, state, 0, 0)
+    return result.unshown("a reason") if state is State.UNKNOWN else result
 
 
 def facts_of(
@@ -62,32 +64,33 @@ def facts_of(
 
 
 @pytest.mark.parametrize(
-    ("results", "satisfied", "levels"),
+    ("states", "state", "levels"),
     [
-        ([of_k(True)], True, ["pass"]),
-        ([of_k(True), of_k(False)], False, ["pass", "error"]),
-        ([of_k(True), of_k(None, "a reason")], None, ["pass", "error"]),
-        ([of_k(False), of_k(None, "a reason")], False, ["error", "error"]),
-        ([of_k(None)], None, ["measured"]),
-        ([of_k(None), of_k(True)], True, ["measured", "pass"]),
-        ([], None, []),
+        ([State.MET], State.MET, ["pass"]),
+        ([State.MET, State.UNMET], State.UNMET, ["pass", "error"]),
+        ([State.MET, State.UNKNOWN], State.UNKNOWN, ["pass", "error"]),
+        ([State.UNMET, State.UNKNOWN], State.UNMET, ["error", "error"]),
+        ([State.NOTHING_REQUIRED], State.NOTHING_REQUIRED, ["measured", "warning"]),
+        ([State.NOTHING_REQUIRED, State.MET], State.MET, ["measured", "pass"]),
+        ([], State.NOTHING_REQUIRED, ["warning"]),
     ],
 )
 def test_a_table_is_safe_where_all_that_is_required_is_known_to_be_met(
-    results: list[Result], satisfied: bool | None, levels: list[str]
+    states: list[State], state: State, levels: list[str]
 ) -> None:
+    results = [of_k(each) for each in states]
     facts = facts_of(*results)
-    assert facts.satisfied is satisfied and [each.level for each in facts.findings()] == levels
+    assert facts.state is state and [each.level for each in facts.findings()] == levels
     privacy = facts.report()["privacy"]
-    assert privacy["satisfied"] is satisfied
+    assert (privacy["state"], privacy["satisfied"]) == (state.value, state.satisfied)
     unknown = [str(each) for each in results if each.unknown]
     assert privacy.get("unknown") == (unknown or None)
 
 
 def test_a_finding_names_the_model_with_what_it_requires_and_reached() -> None:
     numbers: dict[str, Any] = {"c": 12345678.5, "values": ["a", "b"], "x": None}
-    of_s = Result("recursive-cl-diversity", "s", numbers, {"c": 1.5}, True, 0, 0)
-    measured = Result("k-anonymity", None, {}, {"k": 3}, None, 0, 0)
+    of_s = Result("recursive-cl-diversity", "s", numbers, {"c": 1.5}, State.MET, 0, 0)
+    measured = Result("k-anonymity", None, {}, {"k": 3}, State.NOTHING_REQUIRED, 0, 0)
     first, second = facts_of(of_s, measured).findings()
     title = "recursive-cl-diversity (c=12345678.5, values=[a, b], x=none) of s"
     assert (first.title, first.message) == (title, f"{title} is met: c=1.5")
@@ -95,10 +98,14 @@ def test_a_finding_names_the_model_with_what_it_requires_and_reached() -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "level"), [(of_k(True), "error"), (of_k(None, "x"), "error"), (of_k(None), "warning")]
+    ("state", "level"),
+    [(State.MET, "error"), (State.UNKNOWN, "error"), (State.NOTHING_REQUIRED, "warning")],
 )
-def test_a_direct_identifier_is_an_error_where_something_is_required(result: Result, level: Level) -> None:
-    *_, identifier = facts_of(of_k(None), result, exposed=("name",)).findings()
+def test_a_direct_identifier_is_an_error_where_something_is_required(state: State, level: Level) -> None:
+    results = [of_k(State.NOTHING_REQUIRED), of_k(state)]
+    [identifier] = [
+        each for each in facts_of(*results, exposed=("name",)).findings() if each.rule == "direct-identifier"
+    ]
     assert identifier == Finding(
         "direct-identifier", "direct identifier", "column name is a direct identifier, and it is in the table", level
     )
@@ -108,14 +115,14 @@ def test_a_direct_identifier_is_an_error_where_something_is_required(result: Res
 def test_what_is_worse_is_an_error_where_nothing_may_be(no_regress: bool) -> None:
     changes = (Change("risk marketer", 0.5, 0.25, worse=False), Change("risk uniques", 0, 1, worse=True))
     facts = facts_of(baseline="old.json", changes=changes, no_regress=no_regress)
-    [finding] = facts.findings()
+    finding = facts.findings()[0]
     assert (finding.title, finding.message) == ("risk uniques", "risk uniques is 1, and was 0")
     assert finding.level == ("error" if no_regress else "warning")
     report = facts.report()
-    assert report["warnings"] == ["worse than in the baseline: risk uniques is 1, and was 0"]
+    assert report["warnings"] == [NOTHING_ASKED, "worse than in the baseline: risk uniques is 1, and was 0"]
     assert report["baseline"]["path"] == "old.json" and len(report["baseline"]["changes"]) == 2
-    assert facts.satisfied is (False if no_regress else None)
-    assert "baseline" not in facts_of().report() and facts_of(no_regress=True).satisfied is True
+    assert facts.state is (State.UNMET if no_regress else State.NOTHING_REQUIRED)
+    assert "baseline" not in facts_of().report() and facts_of(no_regress=True).state is State.MET
 
 
 @pytest.mark.parametrize("alone", [0.0, 0.5])
@@ -123,7 +130,9 @@ def test_what_a_file_asks_for_is_found_in_its_lines(tmp_path: Path, alone: float
     (tmp_path / "spec.yaml").write_text(SPEC)
     spec = load(tmp_path / "spec.yaml", PARAMETERS)
     passing = Uniqueness(("w",), 9, alone, alone, alone, 0.1)
-    anonymous, passed, *_ = facts_of(of_k(True), spec=spec, passing=passing, requirements=requirements(spec)).findings()
+    anonymous, passed, *_ = facts_of(
+        of_k(State.MET), spec=spec, passing=passing, requirements=requirements(spec)
+    ).findings()
     assert [(each.file, each.line) for each in (anonymous, passed)] == [(str(spec.path), 5), (str(spec.path), 6)]
     reached = "passing (uniques=0.1) is met: uniques=0"
     assert passed.message == (passing.problem if alone else reached) and passed.level == ("error" if alone else "pass")
@@ -134,5 +143,5 @@ def test_options_that_ask_for_something_have_no_lines() -> None:
         {"version": 1, "quasi_identifiers": ["q"], "privacy": {"k": 2, "passing": {"uniques": 0.1}}}, PARAMETERS
     )
     passing = Uniqueness(("w",), 9, 0.0, 0.0, 0.0, 0.1)
-    findings = facts_of(of_k(True), spec=spec, passing=passing, requirements=requirements(spec)).findings()
+    findings = facts_of(of_k(State.MET), spec=spec, passing=passing, requirements=requirements(spec)).findings()
     assert [(each.file, each.line) for each in findings] == [(None, None)] * 2

@@ -73,9 +73,9 @@ def test_github_says_that_all_is_well(released: Path, call: Call) -> None:
     assert out == b"::notice title=anonymize audit::released.csv: every requirement is met\n"
 
 
-def checked(*findings: Finding, satisfied: bool | None = False) -> Checked:
+def checked(*findings: Finding, state: str = "unmet") -> Checked:
     tool = {"name": "anonymize", "version": "1"}
-    return Checked({"tool": tool, "input": {"path": "a table.csv"}, "privacy": {"satisfied": satisfied}}, findings)
+    return Checked({"tool": tool, "input": {"path": "a table.csv"}, "privacy": {"state": state}}, findings)
 
 
 def rendered(form: str, *findings: Finding) -> str:

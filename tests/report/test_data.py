@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from anonymize.algorithms import ALGORITHMS
+from anonymize.claims import State
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.release import release
 from anonymize.report.data import (
@@ -210,24 +211,26 @@ def test_a_verdict_without_requirements_is_not_a_verdict() -> None:
     verdict = Verdict(rows=3, results=(), classes={"count": 1}, risk={"uniques": 0}, suppressed_rows=0)
     blocks = verdict_blocks(verdict)
     assert blocks["privacy"]["verified"] is True
-    assert blocks["privacy"]["satisfied"] is None and blocks["privacy"]["missing"] == "own-category"
+    assert (blocks["privacy"]["satisfied"], blocks["privacy"]["state"]) == (None, "nothing required")
+    assert blocks["privacy"]["missing"] == "own-category"
     assert blocks["classes"] == {"count": 1} and blocks["risk"] == {"uniques": 0}
 
 
 def test_what_is_measured_where_missing_is_anything_stands_beside_what_is_shown() -> None:
-    shown = Result("k-anonymity", None, {"k": 2}, {"k": 3}, True, 0, 0)
-    wild = replace(shown, achieved={"k": 1}, satisfied=False)
+    shown = Result("k-anonymity", None, {"k": 2}, {"k": 3}, State.MET, 0, 0)
+    wild = replace(shown, achieved={"k": 1}, state=State.UNMET)
     other = Wildcard((wild,), {"uniques": 1})
     blocks = verdict_blocks(Verdict(3, 0, (shown,), {"count": 1}, {"uniques": 0}, wildcard=other))
     privacy = blocks["privacy"]
     assert privacy["missing"] == "wildcard" and privacy["models"][0]["achieved"] == {"k": 3}
+    assert (privacy["satisfied"], privacy["state"], privacy["models"][0]["basis"]) == (True, "met", "measured")
     assert privacy["wildcard"] == {"satisfied": False, "models": [wild.as_dict()]}
     assert blocks["risk"] == {"uniques": 0, "wildcard": {"uniques": 1}} and blocks["classes"] == {"count": 1}
 
 
 def test_what_could_not_be_shown_is_said_beside_the_verdict() -> None:
-    shown = Result("k-anonymity", None, {"k": 2}, {"k": 3}, True, 0, 0)
-    unshown = replace(shown, satisfied=None, unknown="a reason")
+    shown = Result("k-anonymity", None, {"k": 2}, {"k": 3}, State.MET, 0, 0)
+    unshown = shown.unshown("a reason")
     sizes = [{"from": 3, "to": 3, "rows": 3}]
     verdict = Verdict(3, 0, (shown, unshown), {"count": 1}, {"uniques": 0}, sizes=sizes)
     blocks = verdict_blocks(verdict)

@@ -113,15 +113,20 @@ def test_the_same_report_is_the_same_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("satisfied", "unknown", "state"),
-    [(True, None, "met"), (False, None, "unmet"), (None, ["a reason"], "unknown"), (None, None, "neutral")],
+    ("state", "unknown", "tone"),
+    [
+        ("met", None, "met"),
+        ("unmet", None, "unmet"),
+        ("unknown", ["a reason"], "unknown"),
+        ("nothing required", None, "neutral"),
+    ],
 )
-def test_the_verdict_has_a_colour(satisfied: bool | None, unknown: list[str] | None, state: str) -> None:
+def test_the_verdict_has_a_colour(state: str, unknown: list[str] | None, tone: str) -> None:
     report: dict[str, Any] = deepcopy(REPORT)
-    report["privacy"]["satisfied"] = satisfied
+    report["privacy"]["state"] = state
     if unknown:
         report["privacy"]["unknown"] = unknown
-    assert page(report).state == state
+    assert page(report).tone == tone
     assert (unknown or [])[:1] == [each for each in page(report).problems if each == "a reason"]
 
 
@@ -137,20 +142,20 @@ def passing(uniques: float, together: float, **required: float | bool) -> dict[s
 def test_a_verdict_is_not_green_where_columns_that_pass_through_single_rows_out() -> None:
     report = passing(0.0, 0.542)
     sentence = "very requirement is met, but columns that pass through single out 54.2 % of the rows"
-    assert page(report).state == "but" and page(report).verdict == f"e{sentence}"
+    assert page(report).tone == "but" and page(report).verdict == f"e{sentence}"
     assert f"E{sentence}" in Reading(html(report)).text and '<header class="but">' in html(report)
     assert f"- **e{sentence}**, measured" in markdown(report) and printed(report).startswith(f"E{sentence}.\n")
 
 
 def test_a_verdict_is_green_where_nothing_is_singled_out_or_no_more_than_is_allowed() -> None:
     for report in (passing(0.0, 0.0), passing(0.1, 0.2, required=0.3, satisfied=True)):
-        assert page(report).state == "met" and page(report).verdict == "every requirement is met"
+        assert page(report).tone == "met" and page(report).verdict == "every requirement is met"
 
 
 def test_what_is_not_met_is_not_excused() -> None:
     report = passing(1.0, 1.0)
-    report["privacy"]["satisfied"] = False
-    assert page(report).state == "unmet" and "single out" not in page(report).verdict
+    report["privacy"]["state"] = "unmet"
+    assert page(report).tone == "unmet" and "single out" not in page(report).verdict
 
 
 def test_a_column_without_marginals_is_said_to_have_none() -> None:

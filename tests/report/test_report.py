@@ -42,16 +42,25 @@ REPORT: dict[str, Any] = {
     "settings": {"k": {"value": 5, "from": "spec"}},
     "privacy": {
         "satisfied": True,
+        "state": "met",
         "verified": True,
         "missing": "own-category",
         "models": [
-            {"model": "k-anonymity", "attribute": None, "required": {"k": 5}, "achieved": {"k": 6}, "satisfied": True},
+            {
+                "model": "k-anonymity",
+                "attribute": None,
+                "required": {"k": 5},
+                "achieved": {"k": 6},
+                "satisfied": True,
+                "basis": "measured",
+            },
             {
                 "model": "recursive-cl-diversity",
                 "attribute": "a|b",
                 "required": {"c": 2.0, "l": 3},
                 "achieved": {"c": None, "l": 3},
                 "satisfied": False,
+                "basis": "measured",
             },
         ],
     },
@@ -158,8 +167,8 @@ def test_markdown_says_the_verdict_first() -> None:
     lines = markdown(REPORT).splitlines()
     assert lines[0] == "# Anonymization report"
     assert lines[2] == "- **every requirement is met**, measured from the table as written"
-    assert "NOT SAFE" in markdown(changed("privacy.satisfied", False))
-    assert "nothing was required" in markdown(changed("privacy.satisfied", None))
+    assert "NOT SAFE" in markdown(changed("privacy.state", "unmet"))
+    assert "nothing was required" in markdown(changed("privacy.state", "nothing required"))
 
 
 def test_markdown_tables_have_as_many_cells_in_every_row() -> None:
@@ -223,15 +232,16 @@ def test_terminal_shows_every_section_and_brackets_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("satisfied", "verdict"),
+    ("state", "verdict"),
     [
-        (True, "Every requirement is met."),
-        (False, "NOT SAFE: a requirement is not met."),
-        (None, "Measured; nothing was required."),
+        ("met", "Every requirement is met."),
+        ("unmet", "NOT SAFE: a requirement is not met."),
+        ("unknown", "NOT SHOWN: a requirement could not be shown to be met."),
+        ("nothing required", "Measured; nothing was required."),
     ],
 )
-def test_terminal_verdicts(satisfied: bool | None, verdict: str) -> None:
-    assert printed(changed("privacy.satisfied", satisfied)).splitlines()[0] == verdict
+def test_terminal_verdicts(state: str, verdict: str) -> None:
+    assert printed(changed("privacy.state", state)).splitlines()[0] == verdict
 
 
 @pytest.mark.parametrize(("color", "colored"), [("always", True), ("never", False), ("auto", False)])

@@ -10,7 +10,14 @@ from anonymize.metrics import METRICS
 from anonymize.report.section import Section
 from anonymize.report.tables import parameters, sections
 
-MODEL = {"model": "k-anonymity", "attribute": None, "required": {"k": 5}, "achieved": {"k": 6}, "satisfied": True}
+MODEL = {
+    "model": "k-anonymity",
+    "attribute": None,
+    "required": {"k": 5},
+    "achieved": {"k": 6},
+    "satisfied": True,
+    "basis": "measured",
+}
 
 
 def only(report: dict[str, Any]) -> Section:
@@ -82,9 +89,15 @@ def test_privacy_where_missing_is_anything_stands_beside_that_of_the_text() -> N
     assert wildcard.title.startswith("The same where a missing or suppressed cell matches anything")
 
 
-@pytest.mark.parametrize(("satisfied", "met"), [(True, "yes"), (False, "NO"), (None, "")])
-def test_a_model_that_was_not_required_is_neither_met_nor_unmet(satisfied: bool | None, met: str) -> None:
-    model = MODEL | {"attribute": "ill", "satisfied": satisfied}
+UNKNOWN = {"satisfied": None, "basis": "unknown", "unknown": "a reason"}
+
+
+@pytest.mark.parametrize(
+    ("result", "met"),
+    [({"satisfied": True}, "yes"), ({"satisfied": False}, "NO"), ({"satisfied": None}, ""), (UNKNOWN, "not shown")],
+)
+def test_what_is_unknown_and_what_was_not_required_are_told_apart(result: dict[str, Any], met: str) -> None:
+    model = MODEL | {"attribute": "ill"} | result
     assert only({"privacy": {"models": [model]}}).rows == [("k-anonymity", "ill", "k = 5", "k = 6", met)]
 
 

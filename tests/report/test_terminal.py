@@ -77,7 +77,7 @@ def test_parts_of_a_wide_table_stand_apart() -> None:
 
 @pytest.mark.parametrize(
     ("privacy", "style"),
-    [({"satisfied": True}, "1;32"), ({"satisfied": False}, "1;31"), ({"satisfied": None}, "1")],
+    [({"state": "met"}, "1;32"), ({"state": "unmet"}, "1;31"), ({"state": "nothing required"}, "1")],
 )
 def test_a_verdict_is_coloured_by_what_it_says(privacy: dict[str, Any], style: str) -> None:
     said = lines({"warnings": ["look"], "privacy": {"models": [], **privacy}}, color="always")

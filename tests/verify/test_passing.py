@@ -99,7 +99,7 @@ def test_what_is_required_is_judged_with_the_quasi_identifiers(most: float, met:
 def test_where_nothing_is_required_nothing_is_judged() -> None:
     verdict = Verdict(200, 0, (), {}, {}, passing=Uniqueness(("ward",), 200, 0.25, 0.5, 0.75))
     assert (verdict.satisfied, verdict.unmet) == (None, [])
-    (caution,) = verdict.cautions
+    _, caution = verdict.cautions
     assert "(ward) single out 25 % of the rows by themselves, 50 % together with" in caution
 
 

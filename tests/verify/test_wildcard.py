@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize.claims import State
 from anonymize.verify import Check, Result, Verdict, measure, wildcard
 from anonymize.verify.wildcard import matching
 from tests.examples import some
@@ -84,19 +85,27 @@ def test_published_counts(texts: list[str], counts: list[int]) -> None:
 # --- by hand ---------------------------------------------------------------------------------------------------------
 
 
-def test_both_meanings_are_told_and_the_declared_one_judges() -> None:
+def test_both_meanings_are_told_and_what_is_shown_decides() -> None:
     found = measured([("a", "1"), ("a", "*"), ("b", "2"), ("b", "2")])
     assert found.wildcard is not None
     assert [result.achieved for result in found.results] == [{"k": 1}] and found.results[0].satisfied is False
-    assert [result.achieved for result in found.wildcard.results] == [{"k": 2}] and found.satisfied is True
-    assert found.only_as_wildcard == found.results
+    assert [result.achieved for result in found.wildcard.results] == [{"k": 2}] and found.state is State.UNMET
     assert found.risk["uniques"] == 2 and found.wildcard.risk["uniques"] == 0
 
 
 def test_as_a_value_of_its_own_there_is_no_second_figure() -> None:
     frame = table([("a",), ("*",)])
     found = measure(frame, ["q0"], [K], MISSING)
-    assert found.wildcard is None and found.satisfied is False and found.only_as_wildcard == ()
+    assert found.wildcard is None and found.state is State.UNMET
+
+
+def test_a_few_blank_rows_hide_nobody() -> None:
+    """They match everybody, so that each of many single rows has company, and each of them would need its own."""
+    found = measured(
+        [*((str(each), "x") for each in range(50)), ("*", "*"), ("?", "*")], [Check("k-anonymity", None, {"k": 3})]
+    )
+    assert found.wildcard is not None and found.wildcard.results[0].state is State.MET
+    assert found.state is State.UNMET and found.results[0].failing_rows == 52
 
 
 def test_a_wholly_suppressed_row_matches_everything() -> None:
