@@ -1,6 +1,8 @@
 """Tables of Python users: frames as files, as long as a command reads them, and files as the kind of frame that came.
 
-A frame is held in a file that has no name, where the system allows it, and messages call it `<frame>`.
+A frame is held in a file that has no name, where the system allows it, and messages call it `<frame>`. All frames come
+in by `_polars`, as a library may quote a cell that it cannot convert: a column that cannot be converted has no values
+behind that door, and is refused by its name wherever one of its values is wanted.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -17,9 +20,12 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from anonymize import temporary
-from anonymize.errors import AnonymizeError, Problem, UsageError
+from anonymize.errors import AnonymizeError, DataError, Problem, UsageError
 from anonymize.names import FRAME, split
 from anonymize.spec import Spec
+from anonymize.table.foreign.kinds import spooled
+from anonymize.table.header import check_names
+from anonymize.table.source import UNREAD
 
 Frame: TypeAlias = Any
 """A polars DataFrame or LazyFrame, or whatever exports an Arrow stream: a frame of pandas, a table of pyarrow."""
@@ -34,13 +40,12 @@ def table_of(data: Frame | str | os.PathLike[str] | None) -> Iterator[str | None
         return
     frame = _polars(data)
     with ExitStack() as stack:
-        path = temporary.unnamed("anonymize-frame-", ".arrow")
-        stack.callback(temporary.remove, path)
-        frame.write_ipc(path, compression="uncompressed")
+        held = spooled(partial(frame.write_ipc, compression="uncompressed"))
+        stack.callback(temporary.remove, held)
         try:
-            yield str(path)
+            yield str(held)
         except AnonymizeError as error:
-            error.problems = tuple(_of_frame(each, str(path)) for each in error.problems)
+            error.problems = tuple(_of_frame(each, str(held)) for each in error.problems)
             error.args = ("\n".join(map(str, error.problems)),)
             raise
 
@@ -52,15 +57,44 @@ def _of_frame(problem: Problem, path: str) -> Problem:
 
 
 def _polars(data: Frame) -> pl.DataFrame:
-    if isinstance(data, pl.LazyFrame):
-        return data.collect()
-    if isinstance(data, pl.DataFrame):
-        return data
-    if not hasattr(data, "__arrow_c_stream__"):
+    """The frame as one of polars. Raises UsageError for what is no table, and DataError for one that cannot be read."""
+    if not isinstance(data, pl.LazyFrame) and not hasattr(data, "__arrow_c_stream__"):
         kind = f"{type(data).__module__}.{type(data).__qualname__}"
         hint = "a path, or a frame of polars, pandas 2.2 or newer, or pyarrow"
         raise UsageError(Problem(f"{kind} is not a table", hint=hint))
-    return pl.DataFrame(data)
+    lazy = isinstance(data, pl.LazyFrame)
+    frame = _tried(data.collect) if lazy else _tried(lambda: pl.DataFrame(data))
+    if frame is None and (hasattr(data, "iloc") or hasattr(data, "column_names")):
+        frame = _by_columns(data)
+    if frame is None:
+        advice = "collect it, and look at what polars says" if lazy else None
+        raise DataError(Problem("cannot be read as a table", file=FRAME, hint=advice))
+    objects = [pl.lit(None, UNREAD).alias(name) for name, kind in frame.schema.items() if kind == pl.Object]
+    return frame.with_columns(objects) if objects else frame
+
+
+def _by_columns(data: Any) -> pl.DataFrame:
+    """A frame of pandas or a table of pyarrow, column by column. Raises DataError for columns of the same name."""
+    pandas = hasattr(data, "iloc")
+    names = [str(name) for name in (data.columns if pandas else data.column_names)]
+    check_names(names, FRAME)
+    unread = pl.Series([None] * len(data), dtype=UNREAD).to_frame()
+    columns = []
+    for place, name in enumerate(names):
+        column = data.iloc[:, [place]] if pandas else data.select([place])
+        part = _tried(partial(pl.DataFrame, column))
+        columns.append((unread if part is None else part).to_series().alias(name))
+    return pl.DataFrame(columns)
+
+
+def _tried(convert: Callable[[], pl.DataFrame]) -> pl.DataFrame | None:
+    """What a library makes of a frame; None for one that it refuses, whose cell it may quote."""
+    try:
+        return convert()
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException:  # a panic of polars is not an Exception
+        return None
 
 
 _KINDS: dict[str, Callable[[pl.DataFrame], Frame]] = {

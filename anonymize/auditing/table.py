@@ -138,6 +138,7 @@ def opened(
         columns_of = released_as(spec, present, source.name)
         if classified:
             _refuse_unclassified(spec, columns_of, source, besides)
+        source.check_types(name for name in source.columns if name not in spec.identifiers)
         warnings = weights.check(spec, source)
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))

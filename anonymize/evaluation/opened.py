@@ -35,6 +35,7 @@ def read_file(original: Spec, path: str, stack: ExitStack) -> ReleasedSource:
     quasi-identifiers of which there is no column."""
     spec = as_written(original)
     source = stack.enter_context(Source.open(spec, path))
+    source.check_types(source.columns)
     columns = columns_of(spec, source.columns, source.name)
     batches = list(source.examine([column(name) for name in source.columns]))
     frame = pl.concat(batches) if batches else pl.DataFrame(schema=dict.fromkeys(source.columns, pl.String))

@@ -125,9 +125,7 @@ def measure(source: Source, memory: int = MEMORY) -> TableFacts:
 
     Raises DataError for one that is not sound, has no rows, or a column of a type that cannot be used.
     """
-    for name, dtype in source.schema.items():
-        if dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Duration):
-            raise DataError(Problem(f"column {name!r} is of a type that is not supported", source.name))
+    source.check_types(source.columns)
     thinned, names = Thinned(), list(source.columns)
     counted: dict[str, _RowCount] = {}
     first = _first_group(source, names, memory)

@@ -17,7 +17,7 @@ from anonymize.judging.protected import refuse_absent
 from anonymize.recoding.typed import NumberColumns
 from anonymize.report.passing import PASSING
 from anonymize.spark.counts import CountedRows
-from anonymize.spark.engine import DataFrame, collected, named_by_place, places_of, polars_schema
+from anonymize.spark.engine import DataFrame, check_types, collected, named_by_place, places_of, polars_schema
 from anonymize.spark.measured import measured, passing
 from anonymize.spark.settings import with_settings
 from anonymize.spec import Spec, resolve
@@ -124,6 +124,7 @@ class _CheckedFrame:
         strange = [column for column in df.columns if column not in known]
         if strange:
             raise DataError(unclassified(strange, name))
+        check_types(df, [column for column in df.columns if column not in spec.identifiers])
         return cls(spec, _FrameSource(name, df.columns), named_by_place(df), places_of(df.columns), columns_of)
 
     @property

@@ -117,6 +117,14 @@ def polars_schema(df: DataFrame) -> pl.Schema:
     return frame.schema
 
 
+def check_types(df: DataFrame, names: Iterable[str]) -> None:
+    """Raises DataError for columns whose cells are not single values."""
+    from anonymize.table.source import not_values
+
+    if problems := not_values(polars_schema(df), names):
+        raise DataError(problems)
+
+
 def collected(df: DataFrame) -> pl.DataFrame:
     """All rows of a frame, which are few, here."""
     import polars as pl

@@ -18,6 +18,7 @@ from anonymize.spark.engine import (
     DataFrame,
     Tables,
     arrow_of,
+    check_types,
     chunks,
     collected,
     in_order,
@@ -37,6 +38,7 @@ def recode_on_engine(df: DataFrame, saved: Saved) -> tuple[DataFrame, dict[str, 
     spec = spec_of(saved, names, DATAFRAME)
     if spec.output.row_order == "keep":
         raise UsageError("output.row_order: keep (a DataFrame has no order): not on an engine")
+    check_types(df, [name for name in names if name not in spec.identifiers])
     rows = named_by_place(df)
     first = collected(rows.limit(1))
     if not first.height:

@@ -20,11 +20,11 @@ from anonymize.spark.columns import EngineColumns
 from anonymize.spark.counts import CountedRows
 from anonymize.spark.engine import (
     DataFrame,
+    check_types,
     held,
     in_order,
     named_by_place,
     places_of,
-    polars_schema,
     read_otherwise,
 )
 from anonymize.spark.identity import check_rows
@@ -129,10 +129,7 @@ def check_columns(spec: Spec, df: DataFrame) -> None:
     if lacking or strange:
         problems = [f"column {name} of the spec is not in the DataFrame" for name in lacking]
         raise DataError([*problems, *(f"column {name} has no role in the spec" for name in strange)])
-    nested = [name for name, kind in polars_schema(df).items() if kind.is_nested() or kind in (pl.Binary, pl.Object)]
-    nested = [name for name in nested if name not in spec.identifiers]
-    if nested:
-        raise DataError([f"column {name!r} is of a type that is not supported" for name in nested])
+    check_types(df, [name for name in df.columns if name not in spec.identifiers])
 
 
 def _beyond(

@@ -142,6 +142,7 @@ def read_columns(spec: Spec, source: Source) -> dict[str, DistinctValues]:
     """
     names = list(spec.quasi_identifiers)
     fields = {name: _field(spec, source, name) for name in source.columns if name not in spec.identifiers}
+    source.check_types(fields)
     check_types(source, dict(spec.quasi_identifiers), list(fields.values()))
     encoders = {name: _encoder(spec.quasi_identifiers[name], fields[name], str(key)) for key, name in enumerate(names)}
     _stream(source, list(encoders.values()))

@@ -7,7 +7,7 @@ an empty field is null, a quoted empty field is the empty text, and white space 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -16,8 +16,10 @@ import polars as pl
 from anonymize import temporary
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.places import is_uri
+from anonymize.spec.patterns import expand
 from anonymize.table import explain, memory
 from anonymize.table.files import reason
+from anonymize.table.grouping import grouped
 from anonymize.table.header import Header, check_names, header_of, named
 from anonymize.table.named import column
 from anonymize.table.scan import Layout, Scan, Scanner
@@ -73,7 +75,7 @@ class Source:
         """Opens `path`, or standard input for `-`, or the spec's `input.path` for None, and reads the header.
 
         Raises UsageError where there is no path at all, and DataError for a file that cannot be read, is empty, or
-        whose column names are empty or not unique.
+        whose column names are empty or not unique, or that has lists or the like in a column which the spec uses.
         """
         chosen = spec.input.path if path is None else path
         if chosen is None:
@@ -81,10 +83,12 @@ class Source:
         text = str(chosen)
         opened = open_input(text if text == "-" or is_uri(text) else Path(chosen), spec.input.encoding)
         try:
-            return cls(opened, spec.input.separator)
+            source = cls(opened, spec.input.separator)
+            source.check_types(_used(spec, source.columns))
         except BaseException:
             _remove(opened)
             raise
+        return source
 
     def __enter__(self) -> Source:
         return self
@@ -207,6 +211,11 @@ class Source:
             raise DataError(Problem(f"cannot be read: {reason(error)}", file=self.name)) from None
         return status.st_size, status.st_mtime_ns, status.st_ino
 
+    def check_types(self, names: Iterable[str]) -> None:
+        """Raises DataError for columns whose cells are not single values."""
+        if problems := not_values(self.schema, names, self.name):
+            raise DataError(problems)
+
     def line_of(self, row: int) -> int | None:
         """The line (from 1) of the file at which a row (from 0) starts; None for a file that has no lines."""
         return explain.line_of(self.path, self.separator, row) if self.format == "csv" else None
@@ -248,6 +257,32 @@ class Source:
                 if len(tail) < len(end) or len(end) == size:
                     return tail
                 block *= 16
+
+
+UNREAD = pl.Array(pl.Null, 0)
+"""The type of a column in place of one of a frame that cannot be converted: there are no values in it."""
+HINT = "a cell is a text, a number, a date or a truth value: part the column, or list it under identifiers"
+
+
+def not_values(schema: Mapping[str, pl.DataType], names: Iterable[str], file: str | None = None) -> list[Problem]:
+    """What is wrong with columns whose cells are not single values, and of which a library might say so with a cell."""
+    kinds = {name: schema[name] for name in names if name in schema}
+    wrong = [name for name, kind in kinds.items() if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration)]
+    messages = {
+        name: f"column {name!r} is of the type {type_name(kinds[name])}, which is not supported" for name in wrong
+    }
+    return grouped([(name, Problem(message, file, hint=HINT)) for name, message in messages.items()])
+
+
+def type_name(kind: pl.DataType) -> str:
+    """What messages call a type."""
+    return "object" if kind == UNREAD else type(kind).__name__.lower()
+
+
+def _used(spec: Spec, columns: Sequence[str]) -> list[str]:
+    """The columns that a spec uses: those of a role, but for identifiers that name no person of a series."""
+    roles = expand(spec, columns, lenient=True).roles()
+    return [name for name in columns if roles.get(name, "identifier") != "identifier" or name in spec.series.person]
 
 
 def _remove(opened: Opened) -> None:

@@ -4,36 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import polars as pl
-
 from anonymize.errors import DataError, Problem
 from anonymize.spec.columns import Definition
 from anonymize.table.encode import Field, NumberColumn, TextColumn, is_text
 from anonymize.table.grouping import grouped
-from anonymize.table.source import Source
+from anonymize.table.source import Source, type_name
 
 LINES = 10
 """Columns of which the line of the first value that is not a number is looked up, for which the file is read."""
 
 
 def check_types(source: Source, definitions: dict[str, Definition], fields: list[Field]) -> None:
-    """Raises DataError for columns of a typed input whose type is not one of single values, or not numeric where the
-    spec says so."""
+    """Raises DataError for columns of a typed input whose type is not numeric where the spec says so."""
     problems = []
     for field in fields:
-        numeric, message = field.name in definitions and definitions[field.name].type == "numeric", None
-        if field.dtype.is_nested() or field.dtype in (pl.Binary, pl.Object, pl.Duration):
-            message = f"column {field.name!r} is of the type {_type_name(field)}, which is not supported"
-        elif numeric and not (field.dtype.is_numeric() or is_text(field.dtype)):
-            message = f"numeric column {field.name!r} is of the type {_type_name(field)} in the input"
-        if message is not None:
+        numeric = field.name in definitions and definitions[field.name].type == "numeric"
+        if numeric and not (field.dtype.is_numeric() or is_text(field.dtype)):
+            message = f"numeric column {field.name!r} is of the type {type_name(field.dtype)} in the input"
             problems.append((field.name, Problem(message, source.name)))
     if problems:
         raise DataError(grouped(problems))
-
-
-def _type_name(field: Field) -> str:
-    return type(field.dtype).__name__.lower()
 
 
 def check_numbers(source: Source, encoders: Mapping[str, NumberColumn | TextColumn]) -> None:
