@@ -33,7 +33,7 @@ from math import prod
 
 import numpy as np
 
-from anonymize.algorithms.feasibility import minimum_size
+from anonymize.algorithms.feasibility import necessary_size
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.privacy import Requirement
 from anonymize.table import Attribute, Table
@@ -69,7 +69,7 @@ def loss_bound(table: Table, requirements: Sequence[Requirement], *, suppressing
 
     Takes time that grows with the square of the rows. Among rows with an equal floor, the first is raised first.
     """
-    k, cells = minimum_size(requirements), table.rows * max(len(table.attributes), 1)
+    k, cells = necessary_size(requirements), table.rows * max(len(table.attributes), 1)
     if table.rows * cells > MOST_PAIRS:
         return LossBound(None, None, k)
     if not table.attributes or table.rows < max(k, 2):

@@ -34,11 +34,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs
-from anonymize.algorithms.feasibility import class_limit, minimum_size, no_generalization
+from anonymize.algorithms.feasibility import necessary_size, no_generalization
 from anonymize.algorithms.single.distinct import DistinctRows
 from anonymize.algorithms.single.gains import LabelCounts, children, class_labels
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.judging import Suppression
 from anonymize.privacy import Requirement
 from anonymize.recoding import Cut, SingleDimensional
 from anonymize.table import Table
@@ -64,9 +65,9 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
         NodeLadder(attribute.hierarchy, LabelCounts.of(leaf, size, targets, distinct.rows, table.counts))
         for attribute, leaf, size in zip(table.attributes, leaves, sizes, strict=True)
     ]
-    climb = Climb(distinct, ladders, requirements)
-    limit = class_limit(requirements, context.suppression_limit)
-    while not climb.safe(limit):
+    limit = context.suppression_limit
+    climb = Climb(distinct, ladders, Suppression(requirements, limit, context.published))
+    while not climb.safe():
         if not climb.step():
             raise no_generalization(table, requirements, limit)
     context.progress(table.rows)
@@ -143,10 +144,8 @@ class Climb:
     about one. `columns`: per attribute (m,) the first leaf of the node that each shows.
     """
 
-    def __init__(
-        self, distinct: DistinctRows, ladders: list[NodeLadder], requirements: tuple[Requirement, ...]
-    ) -> None:
-        self.distinct, self.ladders = distinct, ladders
+    def __init__(self, distinct: DistinctRows, ladders: list[NodeLadder], suppression: Suppression) -> None:
+        self.distinct, self.ladders, self.suppression = distinct, ladders, suppression
         self.counts = distinct.counts.copy()
         members = distinct.tally.members
         self._units = None if members is None else members.units
@@ -154,10 +153,11 @@ class Climb:
         self.columns = [column.copy() for column in distinct.columns]
         self.steps = 0
         self._into = np.arange(len(self.counts))
-        self._minimum = minimum_size(requirements)
+        self._minimum = necessary_size(suppression.requirements)
 
-    def safe(self, limit: int) -> bool:
-        """Whether the rows of classes that fail are within the limit, and rows are left."""
+    def safe(self) -> bool:
+        """Whether the rows that are suppressed are within the limit, and rows are left."""
+        limit = self.suppression.limit
         small = self.counts[self.counts < self._minimum].sum()
         if small > limit or small == self.distinct.total:
             return False
@@ -166,11 +166,12 @@ class Climb:
         return bool(lost <= limit and lost < self.distinct.total)
 
     def classes(self) -> tuple[Ints, Bools]:
-        """(m,) the class of each distinct row, numbered anew, and (classes,) whether each meets the requirements."""
+        """(m,) the class of each distinct row, numbered anew, and (classes,) whether each is released."""
         while (self._into != self._into[self._into]).any():
             self._into = self._into[self._into]
         alive, class_of = np.unique(self._into, return_inverse=True)
-        return class_of, self.distinct.tally.meets(class_of, len(alive))
+        classes = self.distinct.tally.merge(class_of, len(alive))
+        return class_of, ~self.suppression.failing(classes.groups(), classes.counts)
 
     def step(self) -> bool:
         """Carries out the generalization whose turn it is; false at the top."""

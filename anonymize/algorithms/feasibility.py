@@ -31,18 +31,18 @@ def minimum_size(requirements: Iterable[Requirement]) -> int:
     return max([1, *(MODELS[each.model].minimum_rows(each.parameters) for each in requirements)])
 
 
+def necessary_size(requirements: Iterable[Requirement]) -> int:
+    """The fewest rows of a class in any release that meets the requirements. `minimum_size` is more where something is
+    asked of the table as a whole: then it is what is enough for every class."""
+    return max([1, *(MODELS[each.model].necessary_rows(each.parameters) for each in requirements)])
+
+
 def beyond_size(table: Table, requirements: Iterable[Requirement]) -> list[Requirement]:
     """The requirements that having enough rows does not meet; all of them where something other than rows is
     counted."""
     if table.units is not None:
         return list(requirements)
     return [each for each in requirements if not MODELS[each.model].by_size or each.population is not None]
-
-
-def class_limit(requirements: Iterable[Requirement], limit: int) -> int:
-    """How many rows may be suppressed as whole classes: none where classes are compared with the whole release, since
-    dropping one class would change the comparison for all others."""
-    return 0 if any(MODELS[each.model].compares for each in requirements) else limit
 
 
 def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], context: Context) -> NDArray[np.uint32]:

@@ -75,7 +75,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.feasibility import class_limit, no_generalization
+from anonymize.algorithms.feasibility import no_generalization
 from anonymize.algorithms.optimize.cells import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
 from anonymize.algorithms.optimize.explore import Explored, SubtreeTask, explore
@@ -142,7 +142,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     if final.best.mask is None:
         raise no_generalization(table, requirements, problem.limit)
     chosen = problem.full(final.best.mask, np.ones(splits.count, np.bool_))
-    released = ~chosen.verdict[0]
+    released = ~problem.suppressed(chosen)[0]
     return distinct.recoding(splits.cuts(final.best.mask), chosen.class_of, released, _chosen(final, splits))
 
 
@@ -177,7 +177,7 @@ def _problem(
     cost: Cost = Discernibility(table.rows, judge.minimum)
     if options.cost == "classification":
         cost = Classification(cells.first)
-    return SplitProblem(splits, cells, judge, cost, class_limit(requirements, context.suppression_limit)), distinct
+    return SplitProblem(splits, cells, judge, cost, context.suppression_limit, context.published), distinct
 
 
 def _problems(problem: SplitProblem) -> dict[int, SplitProblem]:
@@ -292,7 +292,7 @@ def _chosen(stage: Stage, splits: Splits) -> dict[str, Any]:
         "cost": cost,
         "lower_bound": bound,
         "gap": (cost - bound) / cost if cost else 0.0,
-        "optimal": stage.finished,
+        "optimal": stage.tree.proved,
         "nodes": stage.tree.nodes,
         "steps": stage.steps,
     }

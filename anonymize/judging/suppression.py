@@ -19,11 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from anonymize.classes import Bools, Ints
 from anonymize.privacy import MODELS, Groups, Requirement, of_classes, of_table
+
+
+FEW = 6
+"""Classes of which every choice is tried, at most."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,37 @@ class Suppression:
                 choices.append(published)
         choices.append(self._withheld(groups, rows, failing))
         return min(choices, key=lambda choice: int(rows[choice].sum()))
+
+    def certain(self, groups: Groups) -> Bools:
+        """(C,) which classes are suppressed whatever else is: those that fail what is asked of every class by itself."""
+        alone = (each for each in self.requirements if not MODELS[each.model].compares)
+        return ~of_classes(groups, alone)
+
+    def legal(self, groups: Groups, rows: Ints) -> list[Bools] | None:
+        """Every choice of classes (C,) that may be suppressed, those of fewest classes first; None where there are too
+        many to be tried: where more than `FEW` could be suppressed beside those that certainly are."""
+        certain = self.certain(groups)
+        left = self.limit - int(rows[certain].sum())
+        free = np.flatnonzero(~certain & (rows <= left))
+        if left < 0 or len(free) > FEW:
+            return [] if left < 0 else None
+        choices = []
+        for more in (some for count in range(len(free) + 1) for some in combinations(free.tolist(), count)):
+            suppressed = certain.copy()
+            suppressed[list(more)] = True
+            if rows[list(more)].sum() <= left and not suppressed.all() and self._is_legal(groups, suppressed):
+                choices.append(suppressed)
+        return choices
+
+    def _is_legal(self, groups: Groups, suppressed: Bools) -> bool:
+        """Whether a release without some classes is safe, be they published or dropped."""
+        kept = groups.subset(~suppressed)
+        return any(
+            bool(of_classes(classes, self.requirements).all())
+            and of_table(_released(groups, suppressed, published=published), self.of_table)
+            and (not published or self._hides(groups, suppressed))
+            for published, classes in (((True, kept),) if self.published else ()) + ((False, kept.by_itself()),)
+        )
 
     def at_least(self, groups: Groups, rows: Ints, failing: Bools) -> int:
         """The fewest rows that are suppressed at this node, and at every node below it, where the classes of `failing`

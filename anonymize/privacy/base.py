@@ -187,6 +187,10 @@ class ClassModel(Model):
         limits = ((limit, required) for limit, required in self.required(parameters) if limit.size or not exempt)
         return max([1, *(limit.rows(required) for limit, required in limits if limit.rows)])
 
+    def necessary_rows(self, parameters: Any) -> int:
+        """The fewest rows of a class in any table that meets the model."""
+        return self.minimum_rows(parameters) if self.scope == "class" else 1
+
     def least_values(self, parameters: Any) -> int:
         """The fewest values, each of them once, with which a group meets a diverse model, whichever they are."""
         return max([1, *(limit.rows(required) for limit, required in self.required(parameters) if limit.rows)])

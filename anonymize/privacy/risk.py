@@ -103,6 +103,9 @@ class Risk(base.ClassModel):
             bounds.append(parameters.threshold)
         return max([1, *(base.one_in(bound) for bound in bounds if bound is not None)])
 
+    def necessary_rows(self, parameters: Parameters) -> int:
+        return self.minimum_rows(parameters.model_copy(update=OF_TABLE))
+
     def satisfied(self, measured: base.Measured, parameters: Parameters) -> Bools:
         rows, people = measured.T
         fewest = 0 if parameters.journalist_max is None else base.one_in(parameters.journalist_max)

@@ -63,13 +63,15 @@ class SubtreeTask:
 
 @dataclass(frozen=True)
 class Explored:
-    """What came of it: nodes that are still open, how many were looked at, numbers read, and a better set."""
+    """What came of it: nodes that are still open, how many were looked at, numbers read, and a better set. `unproved`:
+    a set may cost as little that was not released so, as its classes could be suppressed in other ways than one."""
 
     open: list[SplitNode]
     nodes: int
     work: int
     cost: int | None
     mask: Bools | None
+    unproved: int | None = None
 
     @classmethod
     def nothing(cls, task: SubtreeTask) -> Explored:
@@ -79,7 +81,7 @@ class Explored:
 
 def explore(problem: SplitProblem, task: SubtreeTask) -> Explored:
     """Looks at nodes, that of the lowest bound first."""
-    best = BestSplits(task.cost)
+    best = BestSplits(task.cost, judge=problem.together)
     search = Subtree(problem, best)
     search.push(task.node, None)
     nodes = 0
@@ -87,7 +89,7 @@ def explore(problem: SplitProblem, task: SubtreeTask) -> Explored:
         search.step()
         nodes += 1
     left = [node for _, _, node, _ in sorted(search.open, key=lambda entry: entry[:2]) if not best.reached(node.bound)]
-    return Explored(left, nodes, best.work, best.cost, best.mask)
+    return Explored(left, nodes, best.work, best.cost, best.mask, search.unproved)
 
 
 @dataclass
@@ -97,6 +99,7 @@ class Subtree:
     problem: SplitProblem
     best: BestSplits
     open: list[tuple[int, int, SplitNode, SizedCells | None]] = field(default_factory=list)
+    unproved: int | None = None
     _pushed: int = 0
 
     def push(self, node: SplitNode, above: SizedCells | None) -> None:
@@ -127,7 +130,9 @@ class Subtree:
                     break
                 head, open_splits = head | forced, open_splits & ~forced
             tail = open_splits
-        if open_splits.any():
+        if not open_splits.any():
+            self._close(head)
+        else:
             if cells is not None:
                 self.best.work += len(cells.counts) * len(cells.places)
                 cells = cells.fewer(head | open_splits)
@@ -136,6 +141,14 @@ class Subtree:
                 settled = self._settled(view, added, without)
                 chosen = int(np.argmax(np.where(open_splits & ~spared, settled, -1.0)))
                 self._branch(bound, (head, open_splits), cells, chosen, (added.within, without))
+
+    def _close(self, head: Bools) -> None:
+        """Nothing is left to be added to a set. Where it might cost less than it does, or than the best, with other
+        classes suppressed, it is not proved that none does."""
+        if self.best.judge is not None:
+            least = self.best.released(head).least
+            if least is not None and not self.best.reached(least):
+                self.unproved = least if self.unproved is None else min(self.unproved, least)
 
     def _along(self, bound: int, cells: SizedCells | None, head: Bools, tail: Bools) -> tuple[int, Bools]:
         """The bound by the attribute that most of the tail belongs to, whose best cut is offered; and (splits,) those
@@ -162,7 +175,8 @@ class Subtree:
 
     def _promising(self, view: View, added: Additions) -> Bools:
         """(splits,) whether a better set may have each split."""
-        promising = (added.useful > 0) & (view.hopeless + added.hopeless <= self.problem.allowed)
+        useful = (added.useful > 0) | (self.best.judge is not None)  # what is suppressed can make the rest safe
+        promising = useful & (view.hopeless + added.hopeless <= self.problem.allowed)
         if self.best.cost is not None:
             promising &= added.within < self.best.cost
         return promising

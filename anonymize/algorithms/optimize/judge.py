@@ -1,4 +1,10 @@
-"""Which groups of rows fail the requirements, and which of them would with any of their rows."""
+"""Which groups of rows fail the requirements, and which of them would with any of their rows.
+
+A group is judged by itself, which is all there is to know where nothing is asked of the table as a whole and no group is
+compared with the rest of a release in which some rows are suppressed. Otherwise groups that fail here are suppressed in
+every release whose suppressed rows are published, and maybe others beside them: `Suppression` says which, once all
+classes of a set are known.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.algorithms.feasibility import minimum_size
+from anonymize.algorithms.feasibility import necessary_size
 from anonymize.classes import Bools
-from anonymize.privacy import MODELS, Groups, Requirement, check
+from anonymize.privacy import MODELS, Groups, Requirement, of_classes
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class SplitJudge:
     @cached_property
     def minimum(self) -> int:
         """The fewest rows that a class may have."""
-        return minimum_size(self.requirements)
+        return necessary_size(self.requirements)
 
     @property
     def by_size(self) -> bool:
@@ -43,5 +49,5 @@ class SplitJudge:
         if self.by_size:
             small = np.asarray(groups.sizes < self.minimum)
             return small, small
-        failing = ~check(groups, self.requirements)
-        return failing, failing if self.all_growing else ~check(groups, self.growing)
+        failing = ~of_classes(groups, self.requirements)
+        return failing, failing if self.all_growing else ~of_classes(groups, self.growing)

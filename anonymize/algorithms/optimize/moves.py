@@ -8,7 +8,7 @@ splits of an attribute in one pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from anonymize.algorithms.optimize.additions import Additions
+from anonymize.algorithms.optimize.best import SetRelease
 from anonymize.algorithms.optimize.cells import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Cost, SizeRules
 from anonymize.algorithms.optimize.halves import Halves, Side, Values, halves_of, sides
@@ -24,6 +25,7 @@ from anonymize.algorithms.optimize.sized import SizedCells
 from anonymize.algorithms.optimize.sized_view import SizedView
 from anonymize.algorithms.optimize.units import halves_of_units
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
+from anonymize.judging import Suppression
 
 OVERHEAD = 50_000
 """The least work of a look at one attribute, in numbers read."""
@@ -40,13 +42,15 @@ View: TypeAlias = "SplitView | SizedView"
 
 @dataclass(frozen=True)
 class SplitProblem:
-    """What is searched. `cells`: of all splits. `limit`: rows that may be suppressed."""
+    """What is searched. `cells`: of all splits. `limit`: rows that may be suppressed. `published`: they are, as one
+    class, if that is safe."""
 
     splits: Splits
     cells: SplitCells
     judge: SplitJudge
     cost: Cost
     limit: int
+    published: bool = True
 
     @property
     def allowed(self) -> int:
@@ -58,6 +62,36 @@ class SplitProblem:
         """The cells where the size of a class alone decides."""
         plain = self.judge.by_size and self.cells.tally.members is None and SizedCells.fits(self.cells)
         return SizedCells.of(self.cells) if plain else None
+
+    @property
+    def suppression(self) -> Suppression:
+        """Which classes of a set are suppressed."""
+        return Suppression(self.judge.requirements, self.allowed, self.published)
+
+    @property
+    def together(self) -> Callable[[Bools], SetRelease] | None:
+        """The release of a set, where it takes all of its classes to tell; None where each of them is known by
+        itself: nothing is asked of the table as a whole, or compared with a release from which rows may be gone."""
+        suppression = self.suppression
+        return self.released if suppression.of_table or (suppression.compares and self.allowed) else None
+
+    def released(self, mask: Bools) -> SetRelease:
+        """The release of a set, and what it costs at least: whichever of its classes are suppressed, those that
+        certainly are fail by themselves, and to suppress others never costs less."""
+        view = self.full(mask, mask)
+        suppressed, exact = self.suppressed(view)
+        cost = view.cost_without(suppressed)
+        return SetRelease(cost, cost if exact else view.cost_without(self.suppression.certain(view.classes.groups)))
+
+    def suppressed(self, view: SplitView) -> tuple[Bools, bool]:
+        """(classes,) which classes of a head are suppressed, and whether no other choice of them costs less: of few
+        choices the legal one that costs least, the first of several."""
+        groups, counts = view.classes.groups, view.classes.counts
+        choices = None if self.together is None else self.suppression.legal(groups, counts)
+        if choices:
+            return min(choices, key=lambda choice: int(view.costs(choice).sum())), True
+        failing = self.suppression.failing(groups, counts)
+        return failing, choices is not None
 
     @cached_property
     def rules(self) -> SizeRules:
@@ -121,12 +155,21 @@ class SplitView:
     @cached_property
     def cost_of(self) -> Ints:
         """(classes,) cost of each class."""
-        return self._costs(self.classes.counts, self.classes.labels, self.verdict[0])
+        return self.costs(self.verdict[0])
+
+    def costs(self, suppressed: Bools) -> Ints:
+        """(classes,) cost of each class where some are suppressed."""
+        return self._costs(self.classes.counts, self.classes.labels, suppressed)
 
     @property
     def cost(self) -> int:
         """Cost of the head."""
         return int(self.cost_of.sum())
+
+    def cost_without(self, suppressed: Bools) -> int | None:
+        """Cost of the head where some classes (classes,) are suppressed; None where these have too many rows."""
+        possible = int(self.classes.counts[suppressed].sum()) <= self.problem.allowed
+        return int(self.costs(suppressed).sum()) if possible else None
 
     @property
     def suppressed(self) -> int:

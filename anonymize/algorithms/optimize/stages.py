@@ -34,10 +34,11 @@ class Stage:
     problem: SplitProblem
     allset: Bools
     below: Sequence[Stage]
-    best: BestSplits = field(default_factory=BestSplits)
+    best: BestSplits = field(init=False)
     rounds: int = 0
 
     def __post_init__(self) -> None:
+        self.best = BestSplits(judge=self.problem.together)
         self.tree = SplitTree(self.allset, self.best)
         walks: list[Local | LineBlocks | Annealed] = [Local(self.problem, self.best, self.allset)]
         if self.problem.sized is not None:

@@ -25,11 +25,12 @@ NODES = 32
 @dataclass
 class SplitTree:
     """The nodes that are open. `allset`: the splits that there are to choose from. `nodes`: how many have been looked
-    at."""
+    at. `unproved`: what sets that are settled may cost in another way than they were released."""
 
     allset: Bools
     best: BestSplits
     nodes: int = 0
+    unproved: int | None = None
     _open: list[tuple[int, int, SplitNode]] = field(default_factory=list)
     _pushed: int = 0
     _taken: list[SplitNode] = field(default_factory=list)
@@ -46,8 +47,13 @@ class SplitTree:
     def bound(self) -> int | None:
         """No set costs less; None where none is known to be feasible and none is left."""
         lowest = [entry[0] for entry in self._open[:1]] + [node.bound for node in self._taken[:1]]
-        costs = [value for value in (*lowest, self.best.cost) if value is not None]
+        costs = [value for value in (*lowest, self.unproved, self.best.cost) if value is not None]
         return min(costs, default=None)
+
+    @property
+    def proved(self) -> bool:
+        """Whether no set costs less than the best one."""
+        return self.finished and (self.unproved is None or self.best.reached(self.unproved))
 
     def _push(self, node: SplitNode) -> None:
         if not self.best.reached(node.bound):
@@ -63,6 +69,8 @@ class SplitTree:
             self.best.work += result.work
             if result.cost is not None and result.mask is not None:
                 self.best.offer(result.cost, result.mask)
+            if result.unproved is not None:
+                self.unproved = min(result.unproved, result.unproved if self.unproved is None else self.unproved)
             for node in reversed(result.open):
                 self._push(node)
         self._taken = []
