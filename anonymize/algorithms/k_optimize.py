@@ -54,6 +54,13 @@ is released; `optimal: true` where no set of splits costs less. With models that
 class does not (entropy, frequency and recursive l-diversity) less can be pruned: the proof holds, and takes longer. An
 interval of categories that is not a node of the hierarchy reads as the set of its values.
 
+Which classes are suppressed. Those that fail, where a class is judged by itself. Where classes are compared with the
+whole release and rows may be suppressed (t-closeness, beta-likeness, delta-disclosure), or something is asked of the
+table as a whole (`risk: marketer` and `records_at_risk`, `sample-uniqueness`, `population-uniqueness`), it takes all
+classes of a set to tell. Of a set in which no more than six could be suppressed beside those that have to be, every
+choice is tried; of others one, that of `incognito`. A set that might cost less with another choice than it does keeps
+the lower bound down: then `optimal` is false though no set is left to be looked at, and `not_proved` says so.
+
 Recoding model. Single-dimensional recoding by a total order, with suppression of rows.
 
 Cost. A node reads the cells that its splits still tell apart a few times for each attribute; the tree is exponential in
@@ -102,6 +109,9 @@ MOST = 1 << 28
 """Splits times cells (distinct rows x attributes) at most: the starts read all cells about once for each split."""
 PROCESSES = 2000
 """Nodes after which a search is long enough for processes of its own to be worth their start."""
+
+UNSETTLED = "the search ended before every set of splits was settled"
+UNTRIED = "a set may cost less with other classes suppressed than those that were tried"
 
 
 @dataclass(frozen=True)
@@ -293,6 +303,7 @@ def _chosen(stage: Stage, splits: Splits) -> dict[str, Any]:
         "lower_bound": bound,
         "gap": (cost - bound) / cost if cost else 0.0,
         "optimal": stage.tree.proved,
+        **({} if stage.tree.proved else {"not_proved": UNSETTLED if not stage.finished else UNTRIED}),
         "nodes": stage.tree.nodes,
         "steps": stage.steps,
     }

@@ -4,7 +4,9 @@ What it does. How identifying an attribute is, the spec says: `identifying: most
 nothing).
 
 1. Each attribute is generalized, by itself, to the lowest level at which each of its values is safe: the rows that show
-   it, taken as one class, meet every requirement (under k-anonymity, there are k of them).
+   it, taken as one class, meet every requirement (under k-anonymity, there are k of them). Of what is asked of the
+   table as a whole (`risk: marketer`, `sample-uniqueness`), no value is unsafe where all values, as the classes of a
+   table, meet it.
 2. Combinations of values of two and of three attributes are tested in the same way. As in Sweeney's description these
    are: yes and more; yes and most; more and most; most and most; yes, more and most; yes, most and most; more, most and
    most; most, most and most. So two attributes that are only `more` are never tested with each other. Where all
@@ -225,7 +227,8 @@ def _safe_alone(distinct: FrequencySet) -> Vector:
     vector = []
     for index, ladder in enumerate(distinct.ladders):
         alone = distinct.restrict([index])
-        safe = (bool(alone.roll_up((level,)).safe.all()) for level in range(ladder.height))
+        rolled = (alone.roll_up((level,)) for level in range(ladder.height))
+        safe = (bool(each.meets(np.arange(each.size), each.size).all()) for each in rolled)
         vector.append(next((level for level, each in enumerate(safe) if each), ladder.height))
     return tuple(vector)
 

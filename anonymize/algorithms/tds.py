@@ -3,9 +3,9 @@
 What it does. Every quasi-identifier starts at its root, in all rows alike. A specialization replaces a node by its
 children wherever it occurs; numbers have no hierarchy here, an interval of them is parted in two where the information
 gain is highest, so that their taxonomy grows as the search goes. A specialization is valid if every class still meets
-every model, and beneficial if the rows of the node show more than one class label. Among those that are both, the one
-of the highest score is carried out, until none is left. Ties go to the first attribute of the spec, and there to the
-first values.
+every model, and the table what is asked of it as a whole, and beneficial if the rows of the node show more than one
+class label. Among those that are both, the one of the highest score is carried out, until none is left. Ties go to the
+first attribute of the spec, and there to the first values.
 
 The score. InfoGain is the entropy of the class labels in the rows of the node less the weighted entropies in those of
 its children. AnonyLoss is the fall of the anonymity, the size of the smallest class. `--score 2005` takes InfoGain /
@@ -44,7 +44,7 @@ from anonymize.algorithms.single.gains import LabelCounts, children, class_label
 from anonymize.classes import Bools, Ints
 from anonymize.domain.base import Domain
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.privacy import Groups, Requirement, check
+from anonymize.privacy import MODELS, Groups, Requirement, of_classes, of_table
 from anonymize.recoding import Cut, SingleDimensional
 from anonymize.table import Table
 
@@ -172,6 +172,7 @@ class SpecializationSearch:
         self.class_of = np.zeros(len(self.distinct.counts), np.int64)
         self.sizes = self._sizes(1)
         self.beyond_size = beyond_size(self.distinct.table, self.requirements)
+        self.asked_of_table = [each for each in self.requirements if MODELS[each.model].asks_table(each.parameters)]
         self._measure(np.zeros(1, np.int64))
 
     @property
@@ -186,10 +187,16 @@ class SpecializationSearch:
             for index, side in enumerate(self.sides)
             for number, loss in self._valid(side)
         ]
-        if not valid:
-            return None
-        _, index, _, number = min(valid)
-        return index, number
+        ranked = ((index, number) for _, index, _, number in sorted(valid))
+        return next((each for each in ranked if self._within(*each)), None)
+
+    def _within(self, index: int, number: int) -> bool:
+        """Whether the table as a whole meets what is asked of it once an interval of an attribute is parted."""
+        if not self.asked_of_table:
+            return True
+        class_of, _, parents = self._parted(index, number)
+        sizes = self.distinct.tally.sizes(class_of, len(self.sizes) + len(parents))
+        return of_table(Groups(sizes[sizes > 0]), self.asked_of_table)
 
     def _valid(self, side: AttributeCut) -> Iterable[tuple[int, int]]:
         """The intervals whose specialization is valid, and how far the anonymity falls with each."""
@@ -202,21 +209,29 @@ class SpecializationSearch:
     def specialize(self, index: int, number: int) -> None:
         """Parts every class of an interval of an attribute."""
         side = self.sides[index]
-        rows = np.flatnonzero((side.interval == number)[self.class_of])
-        parts = side.child[self.distinct.columns[index][rows]]
+        self.class_of, (label, part), parents = self._parted(index, number)
         numbers = side.part(number)
-        key = self.class_of[rows] * len(numbers) + parts
-        parted, place = np.unique(key, return_inverse=True)
-        old, part = parted // len(numbers), parted % len(numbers)
-        first = np.diff(old, prepend=-1) > 0
-        label = np.where(first, old, len(self.sizes) + np.cumsum(~first) - 1)
         for each in self.sides:
-            each.interval = np.append(each.interval, each.interval[old[~first]])
+            each.interval = np.append(each.interval, each.interval[parents])
         side.interval[label] = numbers[part]
-        self.class_of[rows] = label[place]
         self.sizes = self._sizes(len(side.interval))
         self.steps += 1
         self._measure(np.sort(label))
+
+    def _parted(self, index: int, number: int) -> tuple[Ints, tuple[Ints, Ints], Ints]:
+        """What parting every class of an interval leads to: (m,) the class of each distinct row, the number of each
+        part and which part of its class it is, and the class that each of the new ones was a part of."""
+        side = self.sides[index]
+        rows = np.flatnonzero((side.interval == number)[self.class_of])
+        width = side.nodes[number].parts
+        key = self.class_of[rows] * width + side.child[self.distinct.columns[index][rows]]
+        parted, place = np.unique(key, return_inverse=True)
+        old, part = parted // width, parted % width
+        first = np.diff(old, prepend=-1) > 0
+        label = np.where(first, old, len(self.sizes) + np.cumsum(~first) - 1)
+        class_of = self.class_of.copy()
+        class_of[rows] = label[place]
+        return class_of, (label, part), old[~first]
 
     def _sizes(self, classes: int) -> Ints:
         return self.distinct.tally.sizes(self.class_of, classes)
@@ -240,7 +255,7 @@ class SpecializationSearch:
         groups = self._groups(rows, key, filled, sizes)
         sizes[filled] = groups.sizes
         passed = np.ones(classes * width, np.bool_)
-        passed[filled] = check(groups, self.requirements)
+        passed[filled] = of_classes(groups, self.requirements)
         smallest = np.where(sizes > 0, sizes, self.distinct.total).reshape(classes, width).min(axis=1)
         return smallest, np.asarray(passed.reshape(classes, width).all(axis=1))
 

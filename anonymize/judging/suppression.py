@@ -26,7 +26,6 @@ import numpy as np
 from anonymize.classes import Bools, Ints
 from anonymize.privacy import MODELS, Groups, Requirement, of_classes, of_table
 
-
 FEW = 6
 """Classes of which every choice is tried, at most."""
 
@@ -70,7 +69,7 @@ class Suppression:
         return min(choices, key=lambda choice: int(rows[choice].sum()))
 
     def certain(self, groups: Groups) -> Bools:
-        """(C,) which classes are suppressed whatever else is: those that fail what is asked of every class by itself."""
+        """(C,) which classes are suppressed whatever else is: those that fail what is asked of each by itself."""
         alone = (each for each in self.requirements if not MODELS[each.model].compares)
         return ~of_classes(groups, alone)
 

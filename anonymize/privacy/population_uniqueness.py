@@ -17,8 +17,10 @@ and snb. Where another has no fit, zayatz answers.
 
 How a search enforces it. The figure is one of the table. Full-domain methods that choose one node for all rows
 (`incognito`, `samarati`, `mingen`, `datafly`, `research-value`) judge it of the table, and suppress unique rows as far
-as they may. The others, and `incognito --iterate`, ask every class for two rows, unless the share is 1: enough, though
-a release with some unique rows may be within the share too, which the check and `audit` grant.
+as they may; so do `k-optimize` and `bug`, which choose one cut for all rows. `tds` judges it of the table and
+suppresses no classes; `mu-argus` of each attribute and combination that it tests. The others, and `incognito
+--iterate`, ask every class for two rows, unless the share is 1: enough, though a release with some unique rows may be
+within the share too, which the check and `audit` grant.
 
 Parameters: `share` (from 0 to 1), `fraction` (the share of the population that is in the table, at least 1e-10, at
 most 1),

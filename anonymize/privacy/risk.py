@@ -18,9 +18,11 @@ prosecutor's, which is never lower where everybody in the table is in the popula
 How a search enforces it. The two maxima bound the size of every class, that of the journalist its people in the
 population, where there is one. `marketer` and `records_at_risk` are figures of the table. Full-domain methods that
 choose one node for all rows (`incognito`, `samarati`, `mingen`, `datafly`, `research-value`) judge them of the table,
-and suppress the smallest classes as far as they may. The others, and `incognito --iterate`, ask every class for what is
-enough: 1 / marketer rows, and 1 / threshold rows. A release may be within the bound with some smaller classes too,
-which the check and `audit` grant and such a search does not use.
+and suppress the smallest classes as far as they may; so do `k-optimize` and `bug`, which choose one cut for all rows.
+`tds` judges them of the table and suppresses no classes; `mu-argus` of each attribute and combination that it tests.
+The others, and `incognito --iterate`, ask every class for what is enough: 1 / marketer rows, and 1 / threshold rows. A
+release may be within the bound with some smaller classes too, which the check and `audit` grant and such a search does
+not use.
 
 Parameters: at least one of `prosecutor_max`, `journalist_max` (probabilities, above 0, at most 1), `marketer` (a share,
 above 0, at most 1), `records_at_risk` (a share, from 0 to 1) with its `threshold` (a probability, above 0, at most 1);

@@ -18,7 +18,7 @@ from anonymize.algorithms.lattice.ladders import Ladder, Ordinals
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.classes import Bools, Integers, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Judge, Tally, crowd_of_nodes
-from anonymize.privacy import Groups, Requirement, check
+from anonymize.privacy import Groups, Requirement, check, granted
 from anonymize.table import Table
 from anonymize.table.population import Population
 
@@ -86,9 +86,10 @@ class FrequencySet:
 
     def meets(self, labels: Integers, count: int) -> Bools:
         """(count,) whether each class of distinct rows meets every requirement, given the class (m,) of each, below 0
-        for none. People under the distinct rows of no class still count as people under these."""
+        for none; no class fails what all of them meet as a table. People under the distinct rows of no class still
+        count as people under these."""
         groups = self.groups().merge(np.where(labels < 0, count, labels), count + 1)
-        return check(groups, self.tally.requirements)[:count]
+        return granted(groups, self.tally.requirements)[:count]
 
     def roll_up(self, vector: Vector) -> FrequencySet:
         """The frequency set of a node that is not below this one's."""

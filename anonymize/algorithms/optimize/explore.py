@@ -143,11 +143,15 @@ class Subtree:
                 self._branch(bound, (head, open_splits), cells, chosen, (added.within, without))
 
     def _close(self, head: Bools) -> None:
-        """Nothing is left to be added to a set. Where it might cost less than it does, or than the best, with other
-        classes suppressed, it is not proved that none does."""
+        """Nothing is left to be added to a set, which is offered for what it costs at least: compared with other rows
+        its classes may be safe that fail by themselves. Where it might cost less than it does, or than the best, with
+        other classes suppressed, it is not proved that none does."""
         if self.best.judge is not None:
             least = self.best.released(head).least
-            if least is not None and not self.best.reached(least):
+            if least is None:
+                return
+            self.best.offer(least, head)
+            if not self.best.reached(least):
                 self.unproved = least if self.unproved is None else min(self.unproved, least)
 
     def _along(self, bound: int, cells: SizedCells | None, head: Bools, tail: Bools) -> tuple[int, Bools]:

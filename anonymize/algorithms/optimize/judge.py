@@ -1,8 +1,8 @@
 """Which groups of rows fail the requirements, and which of them would with any of their rows.
 
-A group is judged by itself, which is all there is to know where nothing is asked of the table as a whole and no group is
-compared with the rest of a release in which some rows are suppressed. Otherwise groups that fail here are suppressed in
-every release whose suppressed rows are published, and maybe others beside them: `Suppression` says which, once all
+A group is judged by itself, which is all there is to know where nothing is asked of the table as a whole and no group
+is compared with the rest of a release in which some rows are suppressed. Otherwise groups that fail here are suppressed
+in every release whose suppressed rows are published, and maybe others beside them: `Suppression` says which, once all
 classes of a set are known.
 """
 
