@@ -33,11 +33,12 @@ from anonymize.evaluation.attacked import (
     known_people,
     of_table,
     released,
+    repeated,
     with_control,
 )
 from anonymize.evaluation.distorted import randomized
 from anonymize.evaluation.past import PastReleases, in_series
-from anonymize.evaluation.tried import AttackPlan, judged, scene_of, tried
+from anonymize.evaluation.tried import IDLE, AttackPlan, judged, scene_of, tried
 from anonymize.families import Draft
 from anonymize.formats import Checked, Concluded, privacy_block
 from anonymize.link import load as load_link
@@ -137,10 +138,10 @@ def _attacked(request: Attack) -> Concluded:
         scene = scene_of(request.plan, people, [release, *earlier], values, row_of)
         scene = scene.with_chains(past.rows_of)
         block = tried(request.plan, scene) | {"truth": truth}
-        if request.attackers and block["left_out"]:
-            raise UsageError([f"--attackers {name}: there is nothing for him to attack" for name in block["left_out"]])
-        findings, state = judged(block, request.max_excess)
-        report = _head(request, people, release, past.remarks) | {"attacks": block}
+        if request.attackers and block["left_out"] and request.max_excess is None:
+            raise UsageError([f"--attackers {IDLE.format(name)}" for name in block["left_out"]])
+        findings, state = judged(block, request.plan)
+        report = _head(request, people, release, [*people.remarks, *past.remarks]) | {"attacks": block}
         report["privacy"] = privacy_block(findings, state) | {"models": []}
     return Concluded(state, Checked(report, findings))
 
@@ -204,7 +205,6 @@ def _head(request: Attack, people: Known, release: ReadRelease, remarks: Sequenc
 # --- before a release takes its place -------------------------------------------------------------------------------
 
 
-IDLE = "risk.attacks: there is nothing for {} to attack"
 UNREAD = "risk.attacks: a public report has no attacks, and no max_excess judges them: nobody attacked"
 
 
@@ -237,8 +237,8 @@ def try_release(request: Request, files: Files, table: Table, draft: Draft) -> R
     if request.public and risk.max_excess is None:
         return ReleaseTrial(warnings=(UNREAD,))
     plan = AttackPlan(risk.attacks, risk.max_excess, risk.targets, progress=request.progress)
-    block = _tried_on(plan, request.spec, files, table, draft)
-    findings, state = judged(block, plan.max_excess)
+    block, remarks = _tried_on(plan, request.spec, files, table, draft)
+    findings, state = judged(block, plan)
     block |= {"satisfied": state.satisfied, "state": str(state)}
     place = request.spec.problem(("risk", "max_excess"), "")
     problems = tuple(replace(place, message=each.message) for each in findings if each.level == "error")
@@ -246,19 +246,24 @@ def try_release(request: Request, files: Files, table: Table, draft: Draft) -> R
         hint = "nothing was written; --allow-unsafe writes it all the same"
         raise UnsafeError([replace(problem, hint=hint) for problem in problems])
     units = () if request.spec.unit is None else (UNITS.format(request.spec.unit),)
-    return ReleaseTrial(block, problems, (*units, *map(IDLE.format, block["left_out"])))
+    idle = [] if plan.max_excess is not None else [f"risk.attacks: {IDLE.format(name)}" for name in block["left_out"]]
+    return ReleaseTrial(block, problems, (*units, *idle, *remarks))
 
 
-def _tried_on(plan: AttackPlan, spec: Spec, files: Files, table: Table, draft: Draft) -> dict[str, Any]:
-    """The block `attacks` of a release that is still a temporary file."""
+def _tried_on(
+    plan: AttackPlan, spec: Spec, files: Files, table: Table, draft: Draft
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The block `attacks` of a release that is still a temporary file, and what makes its rates doubtful."""
     with ExitStack() as stack:
-        people, control = of_table(spec, table), spec.risk.control
+        people = replace(of_table(spec, table), remarks=repeated(spec, files.source))
+        control = spec.risk.control
         if control is not None:
             people = stack.enter_context(with_control(spec, files.source, str(control)))
         release = _written(people, files, draft, stack)
         row_of = released_row_of(draft.written.rows, people.rows)
         values = coded_values(people, [release])
-        return tried(plan, scene_of(plan, people, [release], values, row_of)) | {"truth": "link"}
+        block = tried(plan, scene_of(plan, people, [release], values, row_of)) | {"truth": "link"}
+        return block, people.remarks
 
 
 def _written(people: Known, files: Files, draft: Draft, stack: ExitStack) -> ReadRelease:

@@ -281,6 +281,8 @@ FOLDER` measures this, and writes the page.
 The control does not apply to those who need a row of the release: prosecutor, journalist, marketer, singling-out,
 downcoding, refinement, minimality, reconstruction-row. What they get is over picking at random, over a condition as
 rare, over what the cell shows, or over the most frequent value.
+These figures were measured before singling-out and downcoding were put to the control as well, and before downcoding
+left alone the ends that a cell does not say (`77+`, `*`).
 
 ![What some attackers get of Adult, against k](attacked.svg)
 """

@@ -16,6 +16,7 @@ from scipy.stats import norm
 from anonymize.algorithms import ALGORITHMS
 from anonymize.attack import Attack, attack
 from anonymize.attacks import ATTACKERS
+from anonymize.claims import State
 from anonymize.errors import DataError, UsageError
 from anonymize.formats import FORMATS
 from anonymize.link import Link, LinkedFile
@@ -151,6 +152,42 @@ def test_nobody_to_attack_is_not_shown_to_be_safe(request_: Callable[..., Attack
     result = attack(replace(blank, attackers=["inference-majority"]))
     assert result.satisfied is None and result.problems
     assert result.report["attacks"]["results"][0]["excess"] is None
+
+
+def test_who_is_not_named_and_finds_nothing_does_not_decide(request_: Callable[..., Attack], folder: Path) -> None:
+    result = attack(request_("stars.csv", max_excess=0.9))
+    assert result.state is State.MET and "reconstruction" in result.report["attacks"]["left_out"]
+    named = attack(request_("stars.csv", max_excess=0.9, attackers=["prosecutor", "reconstruction"]))
+    assert named.state is State.UNKNOWN and "reconstruction" in named.problems[0].message
+    (folder / "nobody.csv").write_text("age,town,illness\n")
+    assert attack(request_("nobody.csv", max_excess=0.9)).state is State.UNKNOWN
+
+
+def test_a_control_of_the_same_people_is_no_control(request_: Callable[..., Attack], folder: Path) -> None:
+    with pytest.raises(UsageError, match="is the original itself"):
+        attack(request_("released.csv", control="table.csv"))
+    pl.read_csv(folder / "table.csv").reverse().write_csv(folder / "shuffled.csv")
+    (warning,) = attack(request_("released.csv", control="shuffled.csv")).report["warnings"]
+    assert "the control may be about the same people" in warning
+    assert attack(request_("released.csv", control="others.csv")).report["warnings"] == []
+
+
+def test_nobody_of_a_control_is_an_individual_of_the_original(tmp_path: Path) -> None:
+    (tmp_path / "spec.yaml").write_text(SPEC + "unit: who\n")
+    table, others = (_people(60, seed).with_row_index("who", first) for seed, first in ((0, 0), (1, 50)))
+    for name, each in (("table", table), ("released", table.drop("who")), ("others", others)):
+        each.write_csv(tmp_path / f"{name}.csv")
+    spec = load(tmp_path / "spec.yaml", PARAMETERS)
+    with pytest.raises(UsageError, match=r"10 of its individuals \(who\) are in the original"):
+        attack(Attack(spec, str(tmp_path / "released.csv"), control=str(tmp_path / "others.csv")))
+
+
+def test_rows_that_are_all_there_several_times_are_said_to_be(folder: Path, tmp_path: Path) -> None:
+    spec, table = load(folder / "spec.yaml", PARAMETERS), _people(40, 5)
+    pl.concat([table] * 5).write_csv(tmp_path / "table.csv")
+    paths = [str(tmp_path / "table.csv")] * 2
+    (warning,) = attack(Attack(spec, *paths)).report["warnings"]
+    assert "5 times" in warning and "`unit`" in warning
 
 
 @pytest.mark.parametrize("joined", [False, True])

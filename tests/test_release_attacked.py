@@ -83,6 +83,14 @@ def test_what_could_not_be_measured_is_not_safe(folder: Path) -> None:
         _release(folder, _spec(folder, {"attacks": ["inference-majority"], "max_excess": 0.5}))
 
 
+def test_a_named_attacker_without_an_object_has_not_shown_anything(folder: Path) -> None:
+    spec = _spec(folder, {"attacks": ["prosecutor", "reconstruction-row"], "max_excess": 0.9})
+    with pytest.raises(UnsafeError, match="reconstruction-row: there is nothing of the kind to attack"):
+        _release(folder, spec)
+    report = _release(folder, spec, allow_unsafe=True)
+    assert (report["privacy"]["state"], report["attacks"]["state"]) == ("unknown", "unknown")
+
+
 def test_people_who_are_not_in_the_table_are_the_control(folder: Path) -> None:
     risk = {"attacks": ["inference-majority"], "targets": 100, "control": str(folder / "others.csv")}
     (result,) = _release(folder, _spec(folder, risk))["attacks"]["results"]

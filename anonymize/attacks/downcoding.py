@@ -1,12 +1,13 @@
 """Downcoding: singles somebody out by what a cell must hold because it is no narrower.
 
-Knows: the release, and that its cells are as narrow as their classes allow: some row has each end of an interval, and
-no single branch below a node has all rows.
+Knows: the release, and that its cells are as narrow as their classes allow: some row has each end that an interval
+shows, and no single branch below a node has all rows. Of `77+` he knows one end, of `*` nothing.
 Does: takes a class and one of its wide cells, and narrows the cell to an end of the interval, or to a branch below the
 node: to whichever of all of them holds exactly one row with the highest chance, if the others are as frequent as they
 are in the release and what is known of the ends and branches is so.
 Success: exactly one person of the original meets the narrowed condition. Baseline: the chance that a condition as rare,
-if columns were independent, isolates somebody. Control: none, as the baseline has the same rarity.
+if columns were independent, isolates somebody. Control: the same conditions on as many people who are not in the
+release.
 Figures: how many classes have a cell to narrow (`narrowed`), and the chance that the attacker himself expects
 (`expected`). Where every class is attacked the excess has no interval.
 Limits: of the sensitive values nothing is used. Where cells are wider than they need be, as in a full-domain release,
@@ -18,11 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.attacks.scene import Scene, ShownRows
+from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.attacks.spread import code_shares
 from anonymize.attacks.success import Success
-from anonymize.attacks.weights import by_chance, spanned
-from anonymize.classes import Floats, Ints
+from anonymize.attacks.weights import isolating, spanned
+from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.taxonomy import Taxonomy
 
 ID = "downcoding"
@@ -41,10 +42,12 @@ def attack(scene: Scene) -> list[Success]:
         nothing = np.zeros(len(classes))
         return [Success(nothing, nothing, complete=True, figures={"narrowed": 0})]
     drawn = ShownRows(first[some], last[some], np.arange(int(some.sum())))
-    people = np.asarray(drawn.candidates(scene.everybody.codes).sum(axis=0)).ravel()
-    baseline = by_chance(_weights(scene, drawn), len(scene.everybody))
+
+    def meeting(people: TargetPeople) -> Ints:
+        return np.asarray(drawn.candidates(people.codes).sum(axis=0)).ravel()
+
     figures = {"narrowed": int(some.sum()), "expected": float(chance[some].mean())}
-    return [Success((people == 1).astype(float), baseline, complete=complete, figures=figures)]
+    return [isolating(scene, ID, meeting, _weights(scene, drawn), complete=complete, figures=figures)]
 
 
 def _weights(scene: Scene, drawn: ShownRows) -> Floats:
@@ -65,7 +68,8 @@ def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, Ints, Ints]:
         sums = np.concatenate([[0.0], code_shares(release, column, size).cumsum()])
         whole = np.maximum(sums[last[:, column] + 1] - sums[first[:, column]], 1e-300)
         tree = scene.trees[column] if scene.trees else None
-        for owner, start, stop in _parts(tree, first[:, column], last[:, column]):
+        hidden = [_hidden(each, classes, column) for each in (release.hidden_low, release.hidden_high)]
+        for owner, start, stop in _parts(tree, first[:, column], last[:, column], *hidden):
             share = np.clip((sums[stop + 1] - sums[start]) / whole[owner], 0.0, 1.0)
             chance = _alone(release.sizes[classes][owner], share, certain=tree is None)
             better = chance > best[owner]
@@ -76,12 +80,20 @@ def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, Ints, Ints]:
     return best, low, high
 
 
-def _parts(tree: Taxonomy | None, first: Ints, last: Ints) -> list[tuple[Ints, Ints, Ints]]:
+def _hidden(ends: Bools | None, classes: Ints, column: int) -> Bools:
+    return np.zeros(len(classes), np.bool_) if ends is None else ends[classes, column]
+
+
+def _parts(
+    tree: Taxonomy | None, first: Ints, last: Ints, hidden_low: Bools, hidden_high: Bools
+) -> list[tuple[Ints, Ints, Ints]]:
     """What wide cells can be narrowed to: owners, and the first and the last code of a part, each owner at most once in
-    each entry. For numbers these are both ends; for a node, the branches below it."""
-    wide = np.flatnonzero(first < last)
+    each entry. For numbers these are the ends that are shown; for a node, the branches below it."""
     if tree is None:
-        return [(wide, ends[wide], ends[wide]) for ends in (first, last)]
+        shown = ((first, hidden_low), (last, hidden_high))
+        wide_ends = [(np.flatnonzero((first < last) & ~hidden), ends) for ends, hidden in shown]
+        return [(wide, ends[wide], ends[wide]) for wide, ends in wide_ends]
+    wide = np.flatnonzero((first < last) & ~hidden_low)
     nodes = tree.lca(first[wide], last[wide])
     entries = []
     below = [np.flatnonzero(tree.parent == node) for node in np.unique(nodes)]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from anonymize.attacks.distorted import DistortedRows
 from anonymize.attacks.required import Required
-from anonymize.classes import Floats, Ints
+from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.taxonomy import Taxonomy
 
 CELLS = 1 << 27
@@ -30,13 +30,17 @@ WORD = 64
 class ShownRows:
     """A release. `first`, `last` (classes, attributes): the codes that the cells of each class span. `class_of`
     (rows,). `values`: of each sensitive attribute (rows,) codes, -1 where missing. `group_of` (rows,): of a
-    bucketized release the group of each row, whose rows have the group's values in an order that tells nothing."""
+    bucketized release the group of each row, whose rows have the group's values in an order that tells nothing.
+    `hidden_low`, `hidden_high` (classes, attributes): whether a cell leaves that end of its span unsaid, as `77+` and
+    `*` do, so that it is the domain's and no value that is known to occur; None where every cell says both."""
 
     first: Ints
     last: Ints
     class_of: Ints
     values: Mapping[str, Ints] = field(default_factory=dict)
     group_of: Ints | None = None
+    hidden_low: Bools | None = None
+    hidden_high: Bools | None = None
 
     @property
     def rows(self) -> int:
@@ -136,6 +140,12 @@ class TargetPeople:
         row_of = None if self.row_of is None else self.row_of[chosen]
         return TargetPeople(self.codes[chosen], values, row_of)
 
+    def drawn(self, number: int, generator: np.random.Generator) -> TargetPeople:
+        """As many of them as are asked for, in their order; all where there are no more."""
+        if len(self) <= number:
+            return self
+        return self.of(np.sort(generator.choice(len(self), number, replace=False)))
+
 
 @dataclass(frozen=True)
 class EarlierRows:
@@ -152,7 +162,8 @@ class Scene:
 
     `attributes`: names of the quasi-identifiers, `sizes` of their domains; `sensitive`: how many values each sensitive
     attribute has. `release`: its rows. `everybody`: the people of the original, against whom guesses are checked.
-    `targets`: those of the release who are attacked. `control`: others, who are not in it, None where nobody is known.
+    `targets`: those of the release who are attacked. `outsiders`: people who are not in it, None where nobody is known;
+    `control`: those of them who are attacked.
     `earlier`: the releases before it, the oldest first. `distorted`: a randomized release, of which `release` has only
     the sensitive values as they are shown. `trees`: of each quasi-identifier the hierarchy, None of numbers. `levels`:
     of each (levels, size) the node of each code at each level of its hierarchy, that of numbers, too.
@@ -167,6 +178,7 @@ class Scene:
     everybody: TargetPeople
     targets: TargetPeople
     control: TargetPeople | None = None
+    outsiders: TargetPeople | None = None
     earlier: tuple[EarlierRows, ...] = ()
     seed: int = 0
     distorted: DistortedRows | None = None

@@ -3,7 +3,7 @@
 Knows: the release alone.
 Does: takes a released row, and asks for the people who lie in all of its spans and have its sensitive values.
 Success: exactly one person of the original does. Baseline: the chance that a condition as rare, if columns were
-independent, isolates somebody. Control: none, as the baseline has the same rarity.
+independent, isolates somebody. Control: the same conditions on as many people who are not in the release.
 Limits: people of one class who differ in their sensitive values are singled out by them, so that k-anonymity alone does
 not prevent it, as Cohen and Nissim show.
 Source: Giomi and others, PoPETs 2023, section 4.1; Cohen and Nissim, PNAS 2020.
@@ -11,13 +11,13 @@ Source: Giomi and others, PoPETs 2023, section 4.1; Cohen and Nissim, PNAS 2020.
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
-from anonymize.attacks.scene import Scene, ShownRows
+from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import Success
-from anonymize.attacks.weights import by_chance, spanned
+from anonymize.attacks.weights import isolating, spanned
 from anonymize.classes import Floats, Ints
 
 ID = "singling-out"
@@ -26,23 +26,27 @@ KNOWS = "the release alone"
 
 def attack(scene: Scene) -> list[Success]:
     """As many rows as there are targets, drawn."""
-    from scipy.sparse import csr_array
-
-    release, everybody = scene.release, scene.everybody
+    release = scene.release
     count = min(len(scene.targets), release.rows)
     rows = np.sort(scene.generator(ID).choice(release.rows, count, replace=False)) if count else np.zeros(0, np.int64)
+    return [isolating(scene, ID, partial(_meeting, scene, rows), _weights(scene, rows))]
+
+
+def _meeting(scene: Scene, rows: Ints, people: TargetPeople) -> Ints:
+    """(rows,) how many people lie in all spans of each released row and have its sensitive values."""
+    from scipy.sparse import csr_array
+
+    release = scene.release
     classes, which = np.unique(release.class_of[rows], return_inverse=True)
     drawn = ShownRows(release.first[classes], release.last[classes], np.arange(len(classes)))
-    joint_values = _joint([everybody.values[name] for name in scene.sensitive], len(everybody))
+    own = _joint([people.values[name] for name in scene.sensitive], len(people))
     theirs = _joint([release.values[name] for name in scene.sensitive], release.rows)[rows]
-    codes = np.unique(np.concatenate([joint_values, theirs], axis=0), axis=0, return_inverse=True)[1].ravel()
+    codes = np.unique(np.concatenate([own, theirs], axis=0), axis=0, return_inverse=True)[1].ravel()
     values = csr_array(
-        (np.ones(len(joint_values)), (np.arange(len(joint_values)), codes[: len(joint_values)])),
-        shape=(len(joint_values), codes.max(initial=0) + 1),
+        (np.ones(len(own)), (np.arange(len(own)), codes[: len(own)])), shape=(len(own), codes.max(initial=0) + 1)
     )
-    meeting = (drawn.candidates(everybody.codes).T.tocsr() @ values).tocsr()
-    counts = np.asarray(meeting[which, codes[len(joint_values) :]]).ravel() if count else np.zeros(0)
-    return [Success((counts == 1).astype(float), by_chance(_weights(scene, rows), len(everybody)))]
+    meeting = (drawn.candidates(people.codes).T.tocsr() @ values).tocsr()
+    return np.asarray(meeting[which, codes[len(own) :]]).ravel() if len(rows) else np.zeros(0, np.int64)
 
 
 def _joint(values: list[Ints], rows: int) -> Ints:

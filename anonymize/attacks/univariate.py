@@ -4,7 +4,7 @@ Knows: the release alone.
 Does: tries every span of a quasi-identifier that the release shows, the tails that its outermost spans leave, and every
 sensitive value.
 Success: exactly one person of the original meets the condition. Baseline: the chance that a condition as rare isolates
-somebody. Control: none, as the baseline has the same rarity.
+somebody. Control: the same conditions on as many people who are not in the release.
 Figures: how many of the conditions isolate somebody. Every condition is tried, so that the excess has no interval.
 Source: Giomi and others, PoPETs 2023, section 4.1; Article 29 Working Party, Opinion 05/2014; Cohen and Nissim, PNAS
 2020.
@@ -12,11 +12,13 @@ Source: Giomi and others, PoPETs 2023, section 4.1; Article 29 Working Party, Op
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from anonymize.attacks.scene import Scene
+from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.attacks.success import Success
-from anonymize.attacks.weights import by_chance, spanned
+from anonymize.attacks.weights import isolating, spanned
 from anonymize.classes import Ints
 
 ID = "singling-out-univariate"
@@ -25,14 +27,15 @@ KNOWS = "the release alone"
 
 def attack(scene: Scene) -> list[Success]:
     """One success for all columns."""
-    counts = np.concatenate([*_spans(scene), *_values(scene)])
-    people = len(scene.everybody)
-    hits = (counts == 1).astype(float)
-    baseline = by_chance(counts / max(people, 1), people)
-    return [Success(hits, baseline, complete=True, figures={"isolating": int(hits.sum())})]
+
+    def count(people: TargetPeople) -> Ints:
+        return np.concatenate([*_spans(scene, people), *_values(scene, people)])
+
+    success = isolating(scene, ID, count, None, complete=True)
+    return [replace(success, figures={"isolating": int(success.hits.sum())})]
 
 
-def _spans(scene: Scene) -> list[Ints]:
+def _spans(scene: Scene, people: TargetPeople) -> list[Ints]:
     """For each quasi-identifier, how many people meet each condition on it."""
     counts = []
     for column, size in enumerate(scene.sizes):
@@ -40,15 +43,15 @@ def _spans(scene: Scene) -> list[Ints]:
         if len(ends):
             tails = [[0, ends[:, 1].min()], [ends[:, 0].max(), size - 1]]
             ends = np.unique(np.concatenate([ends, tails]), axis=0)
-        counts.append(spanned(scene.everybody.codes[:, column], size, ends[:, 0], ends[:, 1]))
+        counts.append(spanned(people.codes[:, column], size, ends[:, 0], ends[:, 1]))
     return counts
 
 
-def _values(scene: Scene) -> list[Ints]:
+def _values(scene: Scene, people: TargetPeople) -> list[Ints]:
     """For each sensitive attribute, how many people have each value that the release shows."""
     counts = []
     for name, size in scene.sensitive.items():
-        release, occurring = scene.release.values[name], scene.everybody.values[name]
+        release, occurring = scene.release.values[name], people.values[name]
         present = np.unique(release[release >= 0])
         counts.append(spanned(occurring, size, present, present))
     return counts

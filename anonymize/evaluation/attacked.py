@@ -6,6 +6,7 @@ that only they have is a value like any other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -17,9 +18,9 @@ import polars as pl
 
 from anonymize.attacks import DistortedRows, ShownRows, TargetPeople
 from anonymize.auditing.buckets import BucketLayout
-from anonymize.classes import Ints, Partition
+from anonymize.classes import Bools, Ints, Partition
 from anonymize.domain.cells import numbers
-from anonymize.errors import DataError, Problem
+from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.opened import ReleasedSource, read_file
 from anonymize.evaluation.regions import TextRegions
 from anonymize.evaluation.released import as_text, as_written, read_cells
@@ -28,19 +29,31 @@ from anonymize.table import Source, Table, read
 from anonymize.table.columns import Attribute
 from anonymize.table.copies import copied
 from anonymize.table.named import unnamed
+from anonymize.table.units import units_of
 from anonymize.verify.bucketized import COUNT
+
+REPEATED = (
+    "every row of the original is there {0} times, or a multiple of that: if these are about one individual, name the "
+    "column that says so as `unit`; rates count rows"
+)
+SAME_PEOPLE = "{} of its individuals ({}) are in the original, too: nobody of a control may be in the release"
+ALIKE = (
+    "{:.1%} of the control's rows equal a row of one half of the original, drawn at random, and {:.1%} of the other "
+    "half do: the control may be about the same people, and what is learned of them is not counted then"
+)
 
 
 @dataclass(frozen=True)
 class Known:
     """The original, and behind its rows those of the control. `table` has both, `rows` are of the original alone, of
-    which `sha256` is the hash."""
+    which `sha256` is the hash. `remarks`: what makes rates of these people doubtful."""
 
     spec: Spec
     table: Table
     rows: int
     sha256: str
     path: str
+    remarks: tuple[str, ...] = ()
 
     def codes(self) -> Ints:
         """(people, attributes) the codes of the quasi-identifiers, -1 where missing."""
@@ -63,10 +76,11 @@ class Known:
 @contextmanager
 def known_people(spec: Spec, path: str | None, control: str | None) -> Iterator[Known]:
     """The original, with the control behind it. Raises DataError for tables that cannot be read or have other
-    columns."""
+    columns, UsageError for a control of the same people."""
     with Source.open(spec, path) as source:
         if control is None:
-            yield of_table(spec, read(spec, source))
+            people = of_table(spec, read(spec, source))
+            yield replace(people, remarks=repeated(spec, source))
             return
         source.check()
         with with_control(spec, source, control) as people:
@@ -83,9 +97,47 @@ def with_control(spec: Spec, source: Source, control: str) -> Iterator[Known]:
     """The people of a checked original, with those of the control behind them."""
     with Source.open(spec, control) as further:
         further.check()
+        remarks = (*repeated(spec, source), *_outside(spec, source, further))
         with _together(spec, source, further) as both:
             written = as_written(spec)
-            yield Known(written, read(written, both), source.rows or 0, source.sha256, source.name)
+            yield Known(written, read(written, both), source.rows or 0, source.sha256, source.name, remarks)
+
+
+def repeated(spec: Spec, source: Source) -> tuple[str, ...]:
+    """That every row of a checked table is there several times, where no `unit` says whom rows are about: then several
+    may be about one individual, and the chance of picking the right one of them says nothing."""
+    if spec.unit is not None:
+        return ()
+    times = math.gcd(*row_keys(source).value_counts()["count"].to_list())
+    return (REPEATED.format(times),) if times > 1 else ()
+
+
+def row_keys(source: Source) -> pl.Series:
+    """(rows,) a number of 64 bits for each row, equal where all columns read alike."""
+    parts = source.batches(sorted(source.columns))
+    hashed = [part.select(pl.all().cast(pl.String)).hash_rows(0) for part in parts]
+    return pl.concat(hashed) if hashed else pl.Series(dtype=pl.UInt64)
+
+
+def _outside(spec: Spec, source: Source, control: Source) -> tuple[str, ...]:
+    """What there is to say of a control whose rows equal those of a half of the original more often than the other half
+    does. Raises UsageError where it is about the same people: nothing would be an excess."""
+    if source.sha256 == control.sha256:
+        raise UsageError(Problem("is the original itself: nobody of it is outside of the release", file=control.name))
+    if spec.unit is not None and spec.unit in control.columns and spec.unit in source.columns:
+        own, others = (units_of(each.scan(), spec.unit, spec.missing(each.format)) for each in (source, control))
+        both = int(others.drop_nulls().unique().is_in(own.drop_nulls().unique().implode()).sum())
+        if both:
+            raise UsageError(Problem(SAME_PEOPLE.format(both, spec.unit), file=control.name))
+    rows, others = row_keys(source), row_keys(control)
+    drawn = rows.shuffle(seed=0)
+    half = len(drawn) // 2
+    share, among = (
+        float(each.is_in(drawn[:half].implode()).mean() or 0.0)  # type: ignore[arg-type]
+        for each in (others, drawn[half:])
+    )
+    spread = math.sqrt(among * (1 - among) / max(len(others), 1) + among * (1 - among) / max(len(drawn) - half, 1))
+    return (ALIKE.format(share, among),) if share > among + 3 * spread else ()
 
 
 @contextmanager
@@ -127,16 +179,19 @@ class AttackedTables:
         partition = Partition.of_labels(labels)
         which = self.text_of[:, partition.order[partition.starts[:-1]]]
         spans = [_span(*each) for each in zip(attributes, self.regions, which, strict=True)]
-        first, last = (np.stack(ends, axis=1) for ends in zip(*spans, strict=True))
-        return ShownRows(first, last, partition.class_of(self.file.rows).astype(np.int64), values, self.group_of)
+        first, last, hidden_low, hidden_high = (np.stack(each, axis=1) for each in zip(*spans, strict=True))
+        class_of = partition.class_of(self.file.rows).astype(np.int64)
+        return ShownRows(first, last, class_of, values, self.group_of, hidden_low, hidden_high)
 
 
-def _span(attribute: Attribute, regions: TextRegions, which: Ints) -> tuple[Ints, Ints]:
-    """(classes,) the codes that each class spans; all of them where a cell shows a mean, which says nothing of its
-    ends."""
+def _span(attribute: Attribute, regions: TextRegions, which: Ints) -> tuple[Ints, Ints, Bools, Bools]:
+    """(classes,) the codes that each class spans, all of them where a cell shows a mean; and whether the cell leaves
+    the lower and the upper end unsaid, as a mean and a suppressed one do both."""
     wide = regions.summary[which]
     first = np.where(wide, 0, regions.first[which])
-    return first, np.where(wide, attribute.domain.size - 1, regions.last[which])
+    last = np.where(wide, attribute.domain.size - 1, regions.last[which])
+    silent = wide | regions.suppressed[which]
+    return first, last, silent | regions.open_low[which], silent | regions.open_high[which]
 
 
 def released(people: Known, path: str, stack: ExitStack, layout: BucketLayout | None = None) -> AttackedTables:

@@ -38,7 +38,7 @@ class TextRegions:
     the positions of leaves; nan for a missing number. `ncp`, `loss` (n,); nan where `summary` says that the text is one
     number for a class, a mean or a median, which does not give the width. `levels` (n, height + 1): at which levels of
     the hierarchy the text may stand, nowhere if it is not a node. `suppressed` (n,). `ambiguous`: texts with meanings
-    of different costs.
+    of different costs. `open_low`, `open_high` (n,): whether the text says no such end, as `77+` does.
     """
 
     first: Ints
@@ -51,6 +51,8 @@ class TextRegions:
     suppressed: Bools
     summary: Bools
     ambiguous: int
+    open_low: Bools
+    open_high: Bools
 
 
 @dataclass(frozen=True)
@@ -202,7 +204,10 @@ class _Numbers(_TextReader[Numeric]):
                 start[index], stop[index] = self._values(first[index], last[index])
             twice[index] |= bool(self.interval[index]) and abs(width[index] - ncp[index]) > 1e-9
         ambiguous = int(np.count_nonzero(twice))
-        return TextRegions(first, last, start, stop, ncp, ncp, self._levels(), texts.hidden, summary, ambiguous)
+        open_ends = (self.as_interval & ends.is_null().to_numpy() for ends in (texts.cells.low, texts.cells.high))
+        return TextRegions(
+            first, last, start, stop, ncp, ncp, self._levels(), texts.hidden, summary, ambiguous, *open_ends
+        )
 
     def _spans(self) -> tuple[Ints, Ints, Floats, Floats, Floats]:
         """Codes and ends of each interval, and its width over the column's; all of the domain where there is none."""
@@ -363,4 +368,6 @@ class _Categories(_TextReader[Taxonomy]):
             suppressed=hidden,
             summary=np.zeros(len(hidden), np.bool_),
             ambiguous=sum(meaning.ambiguous for meaning in self.meanings),
+            open_low=np.zeros(len(hidden), np.bool_),
+            open_high=np.zeros(len(hidden), np.bool_),
         )

@@ -27,6 +27,8 @@ from anonymize.verify.table import TextTable, numbered
 
 K_ANONYMITY, DISTINCT, FREQUENCY = "k-anonymity", "distinct-l-diversity", "frequency-l-diversity"
 FEW = "{}: nobody could be attacked"
+NOBODY = "no attacker found anybody to attack"
+IDLE = "{}: there is nothing of the kind to attack in this release"
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ def scene_of(
         release=rows[0],
         everybody=everybody,
         targets=everybody.of(_drawn(present, plan.targets, generator)),
-        control=None if control is None else control.of(_drawn(np.arange(len(control)), plan.targets, generator)),
+        control=None if control is None else control.drawn(plan.targets, generator),
+        outsiders=control,
         earlier=tuple(EarlierRows(each) for each in rows[1:]),
         seed=plan.seed,
         distorted=releases[0].distorted,
@@ -122,24 +125,33 @@ def tried(plan: AttackPlan, scene: Scene) -> dict[str, Any]:
     }
 
 
-def judged(block: dict[str, Any], limit: float | None) -> tuple[tuple[Finding, ...], State]:
+def judged(block: dict[str, Any], plan: AttackPlan) -> tuple[tuple[Finding, ...], State]:
     """A finding for each thing attacked, and what they come to together. Says in the block `attacks` which are within
-    the limit."""
-    findings = tuple(_finding(each, limit) for each in block["results"])
+    the limit.
+
+    An attacker who is named and could not attack anybody has not shown anything: under a limit that is unknown. Of
+    those who are not named, whoever found nothing to attack is not applicable, and does not decide.
+    """
+    limit, named = plan.max_excess, set(plan.attackers)
+    findings = [_finding(each, limit, named=each["attacker"] in named) for each in block["results"]]
     for each, finding in zip(block["results"], findings, strict=True):
-        each["satisfied"] = None if limit is None or not finding.known else finding.level == "pass"
-    errors = [finding for finding in findings if finding.level == "error"]
-    return findings, state_of(errors, required=limit is not None)
+        each["satisfied"] = finding.level == "pass" if finding.known and finding.level != "measured" else None
+    if limit is not None:
+        idle = [IDLE.format(name) for name in block["left_out"] if name in named]
+        idle += [] if idle or any(each.level != "measured" for each in findings) else [NOBODY]
+        findings += [Finding("max-excess", message, message, "error", known=False) for message in idle]
+    errors = [each for each in findings if each.level == "error"]
+    return tuple(findings), state_of(errors, required=limit is not None)
 
 
-def _finding(each: dict[str, Any], limit: float | None) -> Finding:
+def _finding(each: dict[str, Any], limit: float | None, *, named: bool) -> Finding:
     """What one attack comes to."""
     about = f" of {each['about']}" if each["about"] else ""
     name, excess = f"{each['attacker']}{about}", each["excess"]
     title = name if limit is None else f"{name}: excess at most {limit:g}"
     if excess is None:
-        level, message = "measured" if limit is None else "error", FEW.format(name)
-        return Finding("max-excess", title, message, level, known=limit is None)  # type: ignore[arg-type]
+        unknown = limit is not None and named
+        return Finding("max-excess", title, FEW.format(name), "error" if unknown else "measured", known=not unknown)
     message = f"{name}: excess {excess['value']:.4g}, at most {excess['high']:.4g} with 95 % confidence"
     if limit is None:
         return Finding("max-excess", title, message, "measured")

@@ -42,6 +42,19 @@ def test_an_end_of_an_interval_that_one_row_has_singles_it_out() -> None:
     assert success.excess is not None and success.excess.low > 0.5
 
 
+def test_ends_that_a_cell_does_not_say_are_not_known() -> None:
+    """`77+` says one end, and `*` none: the largest value is the original's to know."""
+    codes = np.repeat(np.arange(60), 5)[:, None] * 10 + np.tile([0, 2, 2, 2, 4], 60)[:, None]
+    ends = codes // 10 * 10
+    scene = of_rows(codes, np.stack([ends, ends + 4], axis=2), np.zeros(300, int), (600,))
+    every, none = np.ones((60, 1), bool), np.zeros((60, 1), bool)
+    release = replace(scene.release, hidden_low=none, hidden_high=every)
+    (half,) = downcoding.attack(replace(scene, release=release))
+    assert half.figures["narrowed"] == 60 and half.hits.tolist() == [1.0] * 60
+    (silent,) = downcoding.attack(replace(scene, release=replace(release, hidden_low=every)))
+    assert silent.figures["narrowed"] == 0
+
+
 def test_the_chance_of_a_single_row_is_that_of_all_outcomes() -> None:
     outcomes = np.array(np.meshgrid(*[[0, 1]] * 5)).reshape(5, -1).sum(axis=0)
     weight = 0.3**outcomes * 0.7 ** (5 - outcomes)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
-from anonymize.attacks import singling_out, univariate
+from anonymize.attacks import TargetPeople, downcoding, singling_out, univariate
 from anonymize.attacks.weights import by_chance
 from tests.attacks.scenes import of_rows, random_scene
 
@@ -50,3 +53,40 @@ def test_all_suppressed_isolates_nobody() -> None:
     for attacker in (univariate, singling_out):
         (success,) = attacker.attack(scene)
         assert not success.hits.any() and success.excess is not None and success.excess.high < 0.02
+
+
+def _dependent(draw: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """People whose two codes hardly differ."""
+    first = draw.integers(0, 300, count)
+    return np.stack([first, np.clip(first + draw.integers(-2, 3, count), 0, 299)], axis=1), draw.integers(0, 3, count)
+
+
+@pytest.mark.parametrize("attacker", [singling_out, downcoding])
+def test_a_release_of_other_people_tells_nothing(attacker: Any) -> None:
+    """Conditions that are narrow in columns that depend on each other are met by somebody more often than by chance,
+    with the release or without it; people outside of it show how often."""
+    draw = np.random.default_rng(3)
+    (shown, ill), (codes, theirs), (others, own) = (_dependent(draw, 400) for _ in range(3))
+    spans = np.stack([shown // 2 * 2, shown // 2 * 2 + 1], axis=2)
+    scene = of_rows(shown, spans, ill, (300, 300))
+    people = TargetPeople(codes, {"ill": theirs})
+    alone = replace(scene, everybody=people)
+    (by_chance_alone,) = attacker.attack(alone)
+    assert by_chance_alone.excess is not None and by_chance_alone.excess.value > 0.15
+    (success,) = attacker.attack(replace(alone, outsiders=TargetPeople(others, {"ill": own})))
+    assert success.control is not None and len(success.control) == len(success.hits)
+    assert success.excess is not None and success.excess.low < 0 < success.excess.high
+
+
+def test_as_many_outsiders_are_asked_as_people_of_the_original() -> None:
+    """Of twice as many people a condition isolates somebody half as often: then the control would be no measure."""
+    draw = np.random.default_rng(4)
+    scene = random_scene(0)
+    many = TargetPeople(draw.integers(0, 6, (400, 2)), {"ill": draw.integers(0, 3, 400)})
+    (success,) = univariate.attack(replace(scene, outsiders=many.of(np.arange(40))))
+    (beside,) = univariate.attack(replace(scene, outsiders=many))
+    assert success.hits.tolist() == beside.hits.tolist()
+    assert success.control is not None and beside.control is not None
+    assert abs(success.control.mean() - beside.control.mean()) < 0.3
+    (few,) = univariate.attack(replace(scene, outsiders=many.of(np.arange(10))))
+    assert few.hits.sum() != success.hits.sum()  # ten of the original are asked
