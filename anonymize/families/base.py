@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import polars as pl
+
 from anonymize.algorithms.base import Found
 from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
@@ -23,11 +25,13 @@ from anonymize.verify import Verdict
 class Measured:
     """What was measured of a release from its files as they were written.
 
-    `by_weights`: what sampling weights add to the block `risk` of the report; nothing where there are none.
+    `by_weights`: what sampling weights add to the block `risk` of the report; nothing where there are none. `texts`:
+    the different texts of columns that show generalized values.
     """
 
     verdict: Verdict
     by_weights: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, pl.Series] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

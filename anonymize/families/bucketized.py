@@ -23,6 +23,7 @@ from anonymize.order import RankedColumn, SortColumn
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import diversities
 from anonymize.publication import Files, ReleasePaths
+from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing, merged
@@ -119,8 +120,12 @@ class BucketizedDraft(Draft):
             utility=_utility(self.table, self.buckets),
             recoding=self.buckets.summary(),
             warnings=[*_warnings(self.request, self.table, self.buckets), *measured.verdict.cautions],
-            meanings={sensitive: {sensitive: DEALT_OUT} if self.buckets.joined else {}},
-            group=self.buckets.name,
+            codebook=codebook(
+                self.request.spec,
+                columns_of(files.table),
+                {sensitive: {sensitive: DEALT_OUT} if self.buckets.joined else {}},
+                group=self.buckets.name,
+            ),
         )
 
 

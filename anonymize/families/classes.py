@@ -119,6 +119,7 @@ class ClassedDraft(Draft):
         return Measured(
             replace(verdict, passing=passing()),
             by_weights(self.request, files.table, list(columns.values()), self._units),
+            shared.texts_of([name for names in columns.values() for name in names]),
         )
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
@@ -135,6 +136,7 @@ class ClassedDraft(Draft):
             measured.by_weights,
             beside.distributions,
             beside.sizes,
+            measured.texts,
         )
         return classed_blocks(facts)
 

@@ -22,6 +22,7 @@ from anonymize.privacy import Requirement, disclosure
 from anonymize.privacy.asked import disclosures
 from anonymize.publication import Files, ReleasePaths
 from anonymize.randomized import Distorted, Randomized
+from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing
@@ -98,7 +99,7 @@ class RandomizedDraft(Draft):
                 *_warnings(self.request, self.table, self.distorted, written=len(files.release) > 1),
                 *measured.verdict.cautions,
             ],
-            meanings=self.distorted.meanings(),
+            codebook=codebook(self.request.spec, columns_of(files.table), self.distorted.meanings()),
         )
 
     def _measured_blocks(self, verdict: Verdict) -> dict[str, Any]:

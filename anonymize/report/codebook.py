@@ -1,74 +1,150 @@
 """How the columns of a release read: the block `codebook`, from which recipients write their import.
 
-It is a function of the spec, of the names of the released columns, and of what the algorithm does to them.
+Its columns are those of the file as it was written, in their order. What became of a column of the input, the family of
+the release says; how the cells of generalized ones read, their texts in the file do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
-from anonymize.domain.cells import BLANK
+import polars as pl
+
+from anonymize.domain.cells import BLANK, INTERVALS, CellFormat, CellKind, ReadCells, read_cells
+from anonymize.recoding.window import Tails
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
+from anonymize.table.write import OutputFile
+from anonymize.verify import text_of
 
 ENDS = {"_low": "lower bound", "_high": "upper bound", "_missing": "whether the value may be missing: no, maybe, yes"}
 """What the columns beside a bounded number hold, by the end of their names."""
+LEAVES = {"_low": "the first leaf under its node, counted from 0", "_high": "the last leaf under its node"}
+"""The same of a category."""
 
-NUMBERS = {"interval": "a number, or an interval", "mean": "mean of the class", "median": "median of the class"}
-"""What the column of a number holds, by `output.numeric`."""
+SHOWN = {
+    CellKind.NUMBER: "a number",
+    CellKind.INTERVAL: "an interval",
+    CellKind.HALF_OPEN: "an interval without its upper end",
+    CellKind.LOW_OPEN: "an interval without its lower end",
+    CellKind.BOTH_OPEN: "an interval without its ends",
+    CellKind.OPEN: "an interval that is open on one side",
+    CellKind.SET: "a set of values",
+    CellKind.LABEL: "a value, or a label of its hierarchy",
+}
+"""What cells of each kind show."""
+NOTHING = "nothing: every cell is suppressed or missing"
 ORIGINAL = "as in the original table"
+CLAMPED = "{} of the class; in either tail, numbers that fewer than {} reach count as the nearest one that {} do"
+"""A mean or a median of a class where ends are open: no extreme value of a few decides it."""
+SPECIAL = {
+    CellKind.INTERVAL: "interval",
+    CellKind.HALF_OPEN: "interval_without_high",
+    CellKind.LOW_OPEN: "interval_without_low",
+    CellKind.BOTH_OPEN: "interval_without_ends",
+}
+"""Under which key it stands how intervals of each kind read."""
 
 ColumnMeanings: TypeAlias = Mapping[str, Mapping[str, str]]
 """By a column of the input, those that it became, with what each holds. Any other column is released as it is."""
 
 
-def codebook(spec: Spec, columns: Sequence[str], meanings: ColumnMeanings, group: str | None = None) -> dict[str, Any]:
-    """The released columns in order, with role and meaning, and how special cells read.
+def columns_of(output: OutputFile) -> list[str]:
+    """The columns of a file as it was written."""
+    return text_of(output.part, output.format, output.separator).collect_schema().names()
 
-    `columns`: of the input, in order. `group`: the column of the group that each row is in.
+
+@dataclass(frozen=True)
+class FileCells:
+    """`texts`: the different texts of columns that show generalized values, as they stand in the file."""
+
+    spec: Spec
+    texts: Mapping[str, pl.Series] = field(default_factory=dict)
+
+    @cached_property
+    def read(self) -> Mapping[str, ReadCells]:
+        """What the cells of each quasi-identifier say that is shown in a column of its own name."""
+        written, definitions = CellFormat.of(self.spec.output, self.spec.input.missing), self.spec.quasi_identifiers
+        own = {name: self.texts[name] for name in definitions if name in self.texts}
+        return {
+            name: read_cells(texts, texts, written, numeric=definitions[name].type == "numeric")
+            for name, texts in own.items()
+        }
+
+    def shows(self, name: str) -> list[str]:
+        """What is shown of a quasi-identifier, in a few words for each kind of cells."""
+        return [words for kind, words in SHOWN.items() if self.read[name].of_kind(kind).any()]
+
+    def special(self) -> dict[str, str]:
+        """How cells read that are neither a value nor missing, as far as there are any."""
+        output, cells = self.spec.output, list(self.read.values())
+        template, missing = output.interval, self.spec.input.missing_text or BLANK
+        reads = {
+            SPECIAL[kind]: f"{template[:-1]})" if kind == CellKind.HALF_OPEN and template.endswith("]") else template
+            for kind in INTERVALS.values()
+            if any(each.of_kind(kind).any() for each in cells)
+        }
+        opened = [(each.of_kind(CellKind.OPEN), each) for each in cells]
+        if any((own & each.high.is_null().to_numpy()).any() for own, each in opened):
+            reads["open_high"] = output.open_high
+        if any((own & each.low.is_null().to_numpy()).any() for own, each in opened):
+            reads["open_low"] = output.open_low
+        if any(each.maybe.any() for each in cells):
+            reads["or_missing"] = f"{template} or {missing}"
+        hidden = any((texts == output.suppressed).any() for texts in self.texts.values())
+        return {"suppressed": output.suppressed, **reads} if hidden else reads
+
+
+def codebook(
+    spec: Spec,
+    columns: Iterable[str],
+    meanings: ColumnMeanings,
+    cells: FileCells | None = None,
+    group: str | None = None,
+) -> dict[str, Any]:
+    """The columns of the file with role and meaning, and how its special cells read.
+
+    `columns`: of the file, in order. `group`: the column of the group that each row is in. Raises RuntimeError for a
+    column of which nothing says what it holds.
     """
-    roles, output = spec.roles(), spec.output
-    entries = [
-        {"name": column, "role": roles[name], "meaning": meaning}
-        for name in columns
-        if roles[name] not in WITHHELD
-        for column, meaning in meanings.get(name, {name: ORIGINAL}).items()
-    ]
+    roles, pseudonym = spec.roles(), spec.output.pseudonym
+    known: dict[str, tuple[str, str]] = {name: (role, ORIGINAL) for name, role in roles.items() if role not in WITHHELD}
+    known |= {column: (roles[name], held) for name, own in meanings.items() for column, held in own.items()}
     if group is not None:
-        entries.append({"name": group, "role": "group", "meaning": "the number of the row's group"})
-    if output.pseudonym is not None:
-        meaning = "the same for one person in all releases of the series, under one key"
-        entries.append({"name": output.pseudonym, "role": "pseudonym", "meaning": meaning})
-    return {
-        "columns": entries,
-        "missing": spec.input.missing_text,
-        "suppressed": output.suppressed,
-        "interval": output.interval,
-        "open_high": output.open_high,
-        "open_low": output.open_low,
-        "or_missing": f"{output.interval} or {spec.input.missing_text or BLANK}",
-    }
+        known[group] = ("group", "the number of the row's group")
+    if pseudonym is not None:
+        known[pseudonym] = ("pseudonym", "the same for one person in all releases of the series, under one key")
+    if strange := [column for column in columns if column not in known]:
+        raise RuntimeError(f"nothing says what {strange[0]} holds: this is probably a bug")
+    entries = [{"name": each, "role": known[each][0], "meaning": known[each][1]} for each in columns]
+    special = {} if cells is None else cells.special()
+    return {"columns": entries, "missing": spec.input.missing_text, **special}
 
 
-def generalized(spec: Spec, released: Mapping[str, Sequence[str]], *, labels: bool) -> ColumnMeanings:
+def generalized(cells: FileCells, released: Mapping[str, Sequence[str]], *, labels: bool) -> ColumnMeanings:
     """The quasi-identifiers of a release with equivalence classes.
 
-    `released`: the columns that each became; itself where absent. `labels`: numbers, too, are shown as nodes of their
-    hierarchies.
+    `released`: the columns that each became. `labels`: numbers, too, are shown as nodes of their hierarchies.
     """
     return {
-        name: {column: _meaning(spec, name, column, labels=labels) for column in released.get(name, [name])}
-        for name in spec.quasi_identifiers
+        name: {column: _meaning(cells, name, column, labels=labels) for column in columns}
+        for name, columns in released.items()
     }
 
 
-def _meaning(spec: Spec, name: str, column: str, *, labels: bool) -> str:
+def _meaning(cells: FileCells, name: str, column: str, *, labels: bool) -> str:
     """What a column of a quasi-identifier holds, in a few words."""
+    spec, definition = cells.spec, cells.spec.quasi_identifiers[name]
     if column != name:
-        return f"{name}: {ENDS.get(column.removeprefix(name), 'generalized')}"
-    definition = spec.quasi_identifiers[name]
-    if definition.type == "numeric" and not labels:
-        return NUMBERS.get(spec.output.numeric, "generalized")
-    sets = spec.output.categorical == "set" and not labels
-    return "a set of values" if sets else "a value, or a label of its hierarchy"
+        ends = ENDS if definition.type == "numeric" else {**ENDS, **LEAVES}
+        return f"{name}: {ends[column.removeprefix(name)]}"
+    shown = cells.shows(name)
+    if definition.type == "numeric" and spec.output.numeric in ("mean", "median") and not labels:
+        if spec.output.edges == "tight":
+            return f"{spec.output.numeric} of the class"
+        enough = f"{Tails.of_k(spec.largest_k).least} {'rows' if spec.unit is None else 'individuals'}"
+        return CLAMPED.format(spec.output.numeric, enough, enough)
+    return ", or ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]])) or NOTHING

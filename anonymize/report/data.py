@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import polars as pl
+
 from anonymize.algorithms import ALGORITHMS, draws, without_effect
 from anonymize.algorithms.bound import loss_bound
 from anonymize.algorithms.feasibility import minimum_size
@@ -16,7 +18,7 @@ from anonymize.claims import State, overall
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
-from anonymize.report.codebook import ColumnMeanings, codebook, generalized
+from anonymize.report.codebook import FileCells, codebook, columns_of, generalized
 from anonymize.report.head import Clock, head, table_block
 from anonymize.request import Request
 from anonymize.risk import Sizes, merged, risk_before, sizes_before
@@ -47,12 +49,14 @@ class ReleaseFacts:
     """Marginals and associations, before and after."""
     sizes: Sizes | None = None
     """How many classes of each size the input has, where they have been counted."""
+    texts: Mapping[str, pl.Series] = field(default_factory=dict)
+    """The different texts of the columns that show quasi-identifiers, in the file."""
 
 
 @dataclass(frozen=True)
 class Blocks:
     """The blocks of a report that depend on the family of the release. `measured`: as `verdict_blocks` makes them.
-    `distributions`: what is left of the distributions. `meanings`, `group`: see `codebook`."""
+    `distributions`: what is left of the distributions."""
 
     output: dict[str, Any]
     measured: dict[str, Any]
@@ -60,8 +64,7 @@ class Blocks:
     recoding: dict[str, Any]
     warnings: list[str]
     distributions: Mapping[str, Any] = field(default_factory=dict)
-    meanings: ColumnMeanings = field(default_factory=dict)
-    group: str | None = None
+    codebook: Mapping[str, Any] = field(default_factory=dict)
     sizes: Sizes | None = None
 
 
@@ -80,13 +83,17 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
         recoding=with_heights(facts.table.attributes, facts.recoding.summary()),
         warnings=_warnings(facts),
         distributions=facts.distributions,
-        meanings=generalized(
-            facts.request.spec,
-            {each.name: [column.name for column in released.columns_of(each.name)] for each in facts.table.attributes},
-            labels=facts.recoding.labelled,
-        ),
+        codebook=_codebook(facts),
         sizes=facts.sizes,
     )
+
+
+def _codebook(facts: ReleaseFacts) -> dict[str, Any]:
+    spec, names = facts.request.spec, [each.name for each in facts.table.attributes]
+    released = {name: [column.name for column in facts.released.columns_of(name)] for name in names}
+    cells = FileCells(spec, facts.texts)
+    meanings = generalized(cells, released, labels=facts.recoding.labelled)
+    return codebook(spec, columns_of(facts.output), meanings, cells)
 
 
 def with_heights(attributes: Iterable[Attribute], block: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +133,7 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
         "utility": blocks.utility,
         **blocks.distributions,
         "recoding": recoding,
-        "codebook": codebook(request.spec, table.columns, blocks.meanings, blocks.group),
+        "codebook": blocks.codebook,
         "timing": clock.timing(),
         **_memory(request, blocks.warnings),
     }

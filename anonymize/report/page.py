@@ -301,14 +301,22 @@ def _codebook(report: Report) -> Iterator[Chapter]:
     if block is None:
         return
     rows = [(each["name"], each["role"], each["meaning"]) for each in block["columns"]]
-    maybe = [(block.get("or_missing", ""), "", "any of these numbers, or no value: people of one class differ in that")]
+    special = {
+        "missing": "missing",
+        "suppressed": "suppressed: nothing is shown",
+        "interval": "an interval, both ends included",
+        "interval_without_high": "an interval, the upper end not included",
+        "interval_without_low": "an interval, the lower end not included",
+        "interval_without_ends": "an interval, neither end included",
+        "open_high": "this number or a higher one",
+        "open_low": "this number or a lower one",
+        "or_missing": "any of these numbers, or no value: people of one class differ in that",
+    }
+    quoted = ("missing", "suppressed")
     cells = [
-        (repr(block["missing"]), "", "missing"),
-        (repr(block["suppressed"]), "", "suppressed: nothing is shown"),
-        (block["interval"], "", "an interval, both ends included"),
-        (block["open_high"], "", "this number or a higher one"),
-        (block["open_low"], "", "this number or a lower one"),
-        *(maybe if "or_missing" in block else []),
+        (repr(block[name]) if name in quoted else block[name], "", meaning)
+        for name, meaning in special.items()
+        if name in block
     ]
     table = Section("Codebook", ("column or cell", "role", "meaning"), [*rows, *cells])
     yield Chapter("Codebook", INTROS["Codebook"], (), table)

@@ -88,7 +88,7 @@ def randomize_on_engine(df: DataFrame, request: EngineRandomize) -> EngineRandom
     distorted = {column.place for column in columns if column.texts is not None}
     check_rows(rows, written, [place for place in released if place not in distorted])
     refuse_unsafe(verdict, allow_unsafe=request.allow_unsafe)
-    report = _report(spec, df, request, result, verdict, clock)
+    report = _report(spec, df, layout, request, result, verdict, clock)
     visible = written.select(*released).toDF(*(layout.names[place] for place in layout.released))
     return EngineRandomized(visible, parameters, report)
 
@@ -120,7 +120,13 @@ def _measured(
 
 
 def _report(
-    spec: Spec, df: DataFrame, request: EngineRandomize, result: Randomized, verdict: Verdict, clock: Clock
+    spec: Spec,
+    df: DataFrame,
+    layout: EngineColumns,
+    request: EngineRandomize,
+    result: Randomized,
+    verdict: Verdict,
+    clock: Clock,
 ) -> dict[str, Any]:
     """The blocks of a report of one machine. Null is what an ordinary attacker guesses, which is not measured here."""
     blocks = verdict_blocks(verdict)
@@ -134,7 +140,7 @@ def _report(
         "risk": {**blocks["risk"], "attacker": dict.fromkeys(sensitive)},
         "utility": dict.fromkeys(METRICS) | {"attributes": {}},
         "recoding": result.summary(),
-        "codebook": codebook(spec, df.columns, result.meanings()),
+        "codebook": codebook(spec, [layout.names[place] for place in layout.released], result.meanings()),
         **foot(df, clock),
         "warnings": [
             *result.warnings,

@@ -17,7 +17,7 @@ from anonymize.evaluation.regions import DistinctTexts
 from anonymize.metrics import View, utility
 from anonymize.recoding import Regions
 from anonymize.report import Clock
-from anonymize.report.codebook import codebook, generalized
+from anonymize.report.codebook import FileCells, codebook, generalized
 from anonymize.report.data import (
     peak_mb,
     required_size,
@@ -100,10 +100,17 @@ def release_report(facts: EngineFacts, counts: CountedRows, clock: Clock) -> dic
         "risk": {**blocks["risk"], "before": None},
         "utility": utility(_view(facts, marginals)),
         "recoding": _recoding(facts),
-        "codebook": codebook(spec, facts.known.layout.names, generalized(spec, {}, labels=facts.outcome.labelled)),
+        "codebook": _codebook(facts, marginals),
         **foot(facts.df, clock),
         "warnings": [*unused, *verdict.remarks, *verdict.cautions],
     }
+
+
+def _codebook(facts: EngineFacts, marginals: Sequence[pl.DataFrame]) -> dict[str, Any]:
+    spec, layout = facts.known.spec, facts.known.layout
+    cells = FileCells(spec, {name: own[VALUE] for name, own in zip(spec.quasi_identifiers, marginals, strict=True)})
+    meanings = generalized(cells, {name: [name] for name in cells.texts}, labels=facts.outcome.labelled)
+    return codebook(spec, [layout.names[place] for place in layout.released], meanings, cells)
 
 
 def head(spec: Spec, df: DataFrame, clock: Clock, rows: int) -> dict[str, Any]:

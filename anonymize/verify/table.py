@@ -178,6 +178,15 @@ class SharedNumbers:
             self._read(table, (), [*names, *self.names])
         return [self.columns[key] for key in keys]
 
+    def texts_of(self, names: Sequence[str]) -> dict[str, pl.Series]:
+        """The different texts of columns that have been read side by side, null among them where a cell is."""
+        texts = {}
+        for keys, shown in self.neighbouring.items():
+            for (name, *_), column in zip(keys, shown.of_runs, strict=True):
+                null = [None] if 0 in column.numbers.of_row else []
+                texts[name] = column.texts.append(pl.Series(null, dtype=pl.String)) if null else column.texts
+        return {name: texts[name] for name in names if name in texts}
+
     def _read(self, table: TextTable, neighbours: Sequence[str], names: Sequence[str]) -> ShownColumns:
         """Columns side by side, and in the same pass those of the names that have not been read."""
         lacking = list(dict.fromkeys(name for name in names if _read_as(table, name) not in self.columns))
