@@ -118,19 +118,22 @@ def numeric_hierarchy(
         return _numbers_file(numeric, source, interval, normalize=normalize)
     if isinstance(source, IntervalsSource):
         taxonomy = intervals(numeric, source.intervals, interval, suppressed)
-        return Generalization.over(numeric, taxonomy, _widths(taxonomy, interval))
+        return Generalization.over(numeric, taxonomy, *_widths(taxonomy, interval))
     return Generalization.plain(numeric, suppressed)
 
 
-def _widths(taxonomy: Taxonomy, interval: str) -> NDArray[np.float64]:
-    """(nodes,) the width of the interval that each label above the leaves reads as; nan where it is none."""
+def _widths(taxonomy: Taxonomy, interval: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """(nodes,) the width of the interval that each label above the leaves reads as, nan where it is none; and how many
+    of its ends that leaves out."""
     labels = pl.Series(taxonomy.labels[taxonomy.size :], dtype=pl.String)
     reading = cells.read_cells(labels, labels, CellFormat(interval, None, frozenset()), numeric=True)
     shows = reading.of_kind(*cells.INTERVALS.values())
     low, high = (cells.numbers(ends).fill_null(0.0).to_numpy() for ends in (reading.low, reading.high))
     with np.errstate(over="ignore"):
         width = np.where(shows, np.maximum(high - low, 0.0), np.nan)
-    return np.concatenate((np.full(taxonomy.size, np.nan), width))
+    excluded = np.sum(reading.excluded, axis=0, dtype=np.int64)
+    nothing = np.zeros(taxonomy.size, np.int64)
+    return np.concatenate((np.full(taxonomy.size, np.nan), width)), np.concatenate((nothing, excluded))
 
 
 def _numbers_file(numeric: Numeric, path: Path, interval: str, *, normalize: bool) -> Generalization:
@@ -149,7 +152,7 @@ def _numbers_file(numeric: Numeric, path: Path, interval: str, *, normalize: boo
         raise DataError(Problem(f"{message} of the hierarchy", file=str(path), hint="add a line for each of them"))
     leaves = np.array([*leaf_codes, *([] if taxonomy.missing is None else [taxonomy.missing])], np.int64)
     values = np.array([np.nan if number is None else number for number in numbers], np.float64)
-    return Generalization(numeric, taxonomy, leaves, values, _widths(taxonomy, interval))
+    return Generalization(numeric, taxonomy, leaves, values, *_widths(taxonomy, interval))
 
 
 def _number(text: str) -> int | float | None:

@@ -33,6 +33,8 @@ class Generalization:
             where the attribute is categorical.
         widths: (nodes,) how wide the interval is that each label shows, nan for a label that is not an interval; None
             where no label is one.
+        excluded: (nodes,) how many of its ends that interval leaves out, 0 for any other label; None where no label is
+            one.
     """
 
     domain: Domain
@@ -40,6 +42,7 @@ class Generalization:
     leaves: NDArray[np.int64] | None = None
     numbers: Floats | None = None
     widths: Floats | None = None
+    excluded: NDArray[np.int64] | None = None
 
     @classmethod
     def plain(cls, domain: Domain, suppressed: str = "*") -> Generalization:
@@ -53,11 +56,17 @@ class Generalization:
         return cls.over(domain, Taxonomy(domain.name, numbered.levels, numbered.labels, domain.missing))
 
     @classmethod
-    def over(cls, domain: Numeric, hierarchy: Taxonomy, widths: Floats | None = None) -> Generalization:
+    def over(
+        cls,
+        domain: Numeric,
+        hierarchy: Taxonomy,
+        widths: Floats | None = None,
+        excluded: NDArray[np.int64] | None = None,
+    ) -> Generalization:
         """Numbers with a hierarchy whose leaf codes are the domain's."""
         numbers = np.full(hierarchy.size, np.nan)
         numbers[: len(domain.values)] = domain.values
-        return cls(domain, hierarchy, None, numbers, widths)
+        return cls(domain, hierarchy, None, numbers, widths, excluded)
 
     def leaf_of(self, codes: Codes) -> NDArray[np.int64]:
         """The hierarchy's leaf of each code of the domain, same shape."""
@@ -109,18 +118,19 @@ class Generalization:
         return np.minimum(quarter / (span / 4), 1.0) if span else (quarter > 0).astype(np.float64)
 
     def spanned(self, occurring: NDArray[np.bool_]) -> Floats:
-        """(nodes,) how many numbers each node spans, both ends counted, so that a leaf has 1; no node spans less than
-        one below it.
+        """(nodes,) how many numbers each node spans, ends counted but for those that its label leaves out, so that a
+        leaf has 1; no node spans less than one below it.
 
-        `occurring` (hierarchy.size,): the leaves that count where a label is not an interval. The unit is 1 where all
-        numbers of the column are whole, else the least difference of two of them.
+        `occurring` (hierarchy.size,): the leaves that count where a label is not an interval.
         """
         assert self.numbers is not None and isinstance(self.domain, Numeric)
         quarter = self._quarter_shown(np.where(occurring, self.numbers, np.nan))
-        steps = np.diff(self.domain.values.astype(np.float64))
-        unit = 1.0 if self.domain.whole or not len(steps) else float(steps.min())
         with np.errstate(over="ignore"):
-            return np.asarray(quarter / (unit / 4) + 1)
+            spans = np.asarray(quarter / (self.domain.unit / 4) + 1)
+        if self.excluded is not None:
+            spans = np.maximum(spans - self.excluded, 1.0)
+            self._raise(spans)
+        return spans
 
     def _quarter_shown(self, numbers: Floats) -> Floats:
         """(nodes,) a quarter of the width of the interval that each label shows, or of what the numbers (leaves,) under

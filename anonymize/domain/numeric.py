@@ -113,6 +113,13 @@ class Numeric(Domain):
         return self._rounded(low, high) if edges == "rounded" else (self._tight(low), self._tight(high))
 
     @cached_property
+    def unit(self) -> float:
+        """What two numbers of the column differ by at least: 1 where all are whole, else the least difference of two
+        that occur, and 1 where there are no two."""
+        steps = np.diff(self.values.astype(np.float64))
+        return 1.0 if self.whole or not len(steps) else float(steps.min())
+
+    @cached_property
     def grid(self) -> Grid:
         """Where rounded edges lie: steps of 1, 2 or 5 times a power of ten, about 20 of which span the column.
 

@@ -3,11 +3,11 @@
 The research value of an attribute with weight w, at level k of its hierarchy, level 0 being the raw values:
 
 - a number: w x (sum over groups of R_0 N_0) / (sum over groups of R_k N_k) x (DR_k / DR_0). A group is a node of the
-  level, N its rows, R the numbers that it spans, both ends counted: those of the interval that its label shows, else
-  from the lowest to the highest number that occurs in it. R is in units, 1 where all numbers of the column are whole,
-  else the least difference of two that occur. At level 0 R is 1, so the numerator is the number of rows. All rows of
-  the input count, whether or not they are suppressed. With `range: leaves` of the quasi-identifier, R is the number of
-  leaves under the node, whether or not they occur.
+  level, N its rows, R the numbers that it spans: those of the interval that its label shows, but for ends that it
+  leaves out, else from the lowest to the highest number that occurs in it. R is in units, 1 where all numbers of the
+  column are whole, else the least difference of two that occur. At level 0 R is 1, so the numerator is the number of
+  rows. All rows of the input count, whether or not they are suppressed. With `range: leaves` of the quasi-identifier, R
+  is the number of leaves under the node, whether or not they occur.
 - a category: w x |A_k| / |A_0| x (DR_k / DR_0), |A_k| the nodes of the level, of the whole hierarchy, missing included
   where the column has any.
 

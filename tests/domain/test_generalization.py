@@ -41,6 +41,12 @@ def costs(over: Generalization, level: int) -> list[float]:
     return list(over.ncp[over.hierarchy.levels[level, over.leaf_of(np.arange(over.domain.size))]].tolist())
 
 
+def spans(over: Generalization, level: int) -> list[float]:
+    """How many numbers the nodes of a level span, of each code, all leaves occurring."""
+    nodes = over.hierarchy.levels[level, over.leaf_of(np.arange(over.domain.size))]
+    return list(over.spanned(np.ones(over.hierarchy.size, np.bool_))[nodes].tolist())
+
+
 FILE = "30;30s;*\n7;young;*\n5.0;young;*\n31;30s;*\n100;old;*\n?;unknown;*\n"
 
 
@@ -93,6 +99,19 @@ def test_half_open_intervals_cost_what_they_show() -> None:
     over = made(Definition(type="numeric", hierarchy=Intervals(intervals=(5,))), ages(1.5, 4, 21.5))
     assert texts(over, 1) == ["[0-5)", "[0-5)", "[20-25)"]
     assert costs(over, 1) == pytest.approx([5 / 20] * 3)
+
+
+def test_a_node_spans_the_numbers_of_its_label_without_the_ends_that_it_leaves_out(tmp_path: Path) -> None:
+    """Eight halves in [0-4), from 0 to 3.5; nine whole numbers in [0-8], eight in [0-8)."""
+    halves = made(Definition(type="numeric", hierarchy=Intervals(intervals=(4,))), ages(0.5, 1, 3.5, 4.5))
+    assert spans(halves, 1) == [8, 8, 8, 8] and spans(halves, 0) == [1] * 4
+    closed, half = (from_file(tmp_path, f"1;[0-8{end};*\n5;[0-8{end};*\n21;late;*\n", ages(1, 5, 21)) for end in "])")
+    assert spans(closed, 1) == [9, 9, 1] and spans(half, 1) == [8, 8, 1]
+
+
+def test_no_node_spans_fewer_numbers_than_one_below_it(tmp_path: Path) -> None:
+    over = from_file(tmp_path, "1;[0-8];[0-8);*\n5;[0-8];[0-8);*\n21;late;late;*\n", ages(1, 5, 21))
+    assert spans(over, 1) == [9, 9, 1] and spans(over, 2) == [9, 9, 1]
 
 
 def test_an_interval_wider_than_the_column_costs_no_more_than_a_suppressed_cell() -> None:

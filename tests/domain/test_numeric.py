@@ -147,3 +147,10 @@ def test_no_number_reads_as_what_means_missing() -> None:
     """Of what is released alone; an end within an interval is read as no cell."""
     domain = Numeric("x", np.array([98.0, 99.0, 99.5]), "99", ["99", "99.0", "99.5"])
     assert domain.leaf_text() == ["98", "99.00", "99.50", "99"]
+
+
+@pytest.mark.parametrize(
+    ("values", "unit"), [([1, 5, 9], 1.0), ([0.5, 1.0, 3.5], 0.5), ([1.0, 4.0], 1.0), ([2.5], 1.0), ([], 1.0)]
+)
+def test_the_unit_is_the_least_difference_and_1_of_whole_numbers(values: list[float], unit: float) -> None:
+    assert Numeric("x", np.array(values)).unit == unit

@@ -77,7 +77,12 @@ def test_a_mean_is_said_to_be_clamped_where_ends_are_open() -> None:
     for edges, words in (("open", "fewer than 2 rows reach count as"), ("tight", "mean of the class")):
         (age, _) = said(texts, output={"numeric": "mean", "edges": edges})["columns"]
         assert words in age["meaning"] and age["meaning"].startswith("mean of the class")
-    few: dict[str, Any] = {"privacy": {"l": 1}, "sensitive": {"ill": {}}, "unit": "who", "output": {"numeric": "median"}}
+    few: dict[str, Any] = {
+        "privacy": {"l": 1},
+        "sensitive": {"ill": {}},
+        "unit": "who",
+        "output": {"numeric": "median"},
+    }
     assert "fewer than 5 individuals reach" in said(texts, **few)["columns"][0]["meaning"]
     assert said(texts, output={"numeric": "mean"}, labels=True)["columns"][0]["meaning"] == "a number"
 

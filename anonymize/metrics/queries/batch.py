@@ -58,6 +58,17 @@ def values(domains: Sequence[Domain], leaves: Ints) -> Floats:
     return np.stack(columns, axis=1).astype(np.float64) if columns else np.zeros(leaves.shape)
 
 
+def asked(domains: Sequence[Domain], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """(boxes, attributes) the ends of boxes, as they are asked for.
+
+    A single number of a column that is not whole has no width on a line: it stands for all those that would be rounded
+    to it, half a unit of the column to either side.
+    """
+    units = np.array([each.unit if isinstance(each, Numeric) else 1.0 for each in domains])
+    half = np.where((low == high) & ~whole(domains), units / 2, 0.0)
+    return low - half, high + half
+
+
 def whole(domains: Sequence[Domain]) -> Bools:
     """(attributes,) whether ends are whole numbers: of categories, which are positions, always."""
     return np.array([domain.whole if isinstance(domain, Numeric) else True for domain in domains], np.bool_)

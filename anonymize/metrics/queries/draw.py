@@ -23,7 +23,7 @@ import numpy as np
 
 from anonymize.classes import Bools, Integers, Ints
 from anonymize.errors import Problem, UsageError
-from anonymize.metrics.queries.batch import Queries, sizes, values, whole
+from anonymize.metrics.queries.batch import Queries, asked, sizes, values, whole
 from anonymize.table import Table
 
 
@@ -69,12 +69,13 @@ def drawn(table: Table, plan: QueryPlan) -> Queries:
     parts = [_of_seed(table, plan, allowed, plan.seed + index) for index in range(plan.repeats)]
     restricted, first, last = (np.concatenate(each) for each in zip(*parts, strict=True))
     queries = len(restricted)
+    low, high = asked(domains, values(domains, first), values(domains, last))
     return Queries(
         restricted=restricted,
         first=first,
         last=last,
-        low=values(domains, first),
-        high=values(domains, last),
+        low=low,
+        high=high,
         whole=whole(domains),
         query=np.arange(queries),
         dimensions=restricted.sum(axis=1),

@@ -9,7 +9,7 @@ import numpy as np
 
 from anonymize.domain.base import Domain
 from anonymize.domain.numeric import Numeric
-from anonymize.metrics.queries.batch import Queries, whole
+from anonymize.metrics.queries.batch import Queries, asked, whole
 from anonymize.spec.model import Spec
 from anonymize.spec.workload import Condition
 from anonymize.table import Table
@@ -36,12 +36,13 @@ def listed(spec: Spec, table: Table, selections: Sequence[Mapping[str, Condition
         for index, part in box.items():
             restricted[row, index] = True
             ends[:, row, index] = part
+    low, high = asked(domains, ends[2], ends[3])
     return Queries(
         restricted=restricted,
         first=ends[0].astype(np.int64),
         last=ends[1].astype(np.int64),
-        low=ends[2],
-        high=ends[3],
+        low=low,
+        high=high,
         whole=whole(domains),
         query=np.array([number for number, _ in boxes], np.int64),
         dimensions=np.array([len(selection) for selection in selections], np.int64),

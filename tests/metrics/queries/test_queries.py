@@ -18,6 +18,7 @@ from anonymize.metrics.queries.spreads import Spreads, rows_within
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import make
 from anonymize.spec.queries import load
+from anonymize.spec.workload import Condition
 from anonymize.table import Source, Table, read
 
 ROWS = 300
@@ -138,6 +139,35 @@ def test_estimates_are_those_of_a_loop(people: tuple[Any, Table], plan: QueryPla
         found = estimated(start, stop, sizes, queries, block)
         np.testing.assert_allclose(found, expected_of(start, stop, sizes, queries), atol=1e-9)
         assert estimated(start, stop, sizes, replace(queries, threads=3), block).tolist() == found.tolist()
+
+
+@pytest.fixture
+def halves(tmp_path: Path) -> tuple[Any, Table]:
+    """One row of each half from 1 to 3."""
+    (tmp_path / "halves.csv").write_text("size\n1\n1.5\n2\n2.5\n3\n")
+    quasi = {"size": {"type": "numeric"}}
+    spec = make({"version": 1, "input": {"path": str(tmp_path / "halves.csv")}, "quasi_identifiers": quasi}, PARAMETERS)
+    with Source.open(spec, None) as source:
+        return spec, read(spec, source)
+
+
+def test_a_decimal_is_asked_for_with_all_that_rounds_to_it(halves: tuple[Any, Table]) -> None:
+    """Of five rows between 1 and 3 a quarter has 2, half as many each end; where cells show values, each is found."""
+    one, whole = (np.array([[1.0]]), np.array([[3.0]])), np.array([[1.0], [1.5], [2.0], [2.5], [3.0]])
+    queries = drawn(halves[1], QueryPlan(60, points=True))
+    found = dict(zip(queries.first[:, 0].tolist(), estimated(*one, np.array([5]), queries).tolist(), strict=True))
+    assert found == {0: 0.625, 1: 1.25, 2: 1.25, 3: 1.25, 4: 0.625} and sum(found.values()) == 5
+    assert (
+        estimated(whole, whole, np.ones(5, np.int64), queries).tolist() == counted(columns(halves[1]), queries).tolist()
+    )
+
+
+def test_a_decimal_that_is_listed_is_a_point_as_well(halves: tuple[Any, Table]) -> None:
+    (spec, table) = halves
+    selections = [{"size": Condition(**{"in": (2,)})}, {"size": Condition(**{"from": 1.5, "to": 2})}]
+    queries = listed(spec, table, selections)
+    assert estimated(np.array([[1.0]]), np.array([[3.0]]), np.array([5]), queries).tolist() == [1.25, 1.25]
+    assert counted(columns(table), queries).tolist() == [1, 2]
 
 
 def test_sums_of_a_joint_table_are_counts_of_its_rows(people: tuple[Any, Table]) -> None:
