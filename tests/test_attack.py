@@ -185,8 +185,8 @@ def test_nobody_of_a_control_is_an_individual_of_the_original(tmp_path: Path) ->
 def test_rows_that_are_all_there_several_times_are_said_to_be(folder: Path, tmp_path: Path) -> None:
     spec, table = load(folder / "spec.yaml", PARAMETERS), _people(40, 5)
     pl.concat([table] * 5).write_csv(tmp_path / "table.csv")
-    paths = [str(tmp_path / "table.csv")] * 2
-    (warning,) = attack(Attack(spec, *paths)).report["warnings"]
+    path = str(tmp_path / "table.csv")
+    (warning,) = attack(Attack(spec, path, path)).report["warnings"]
     assert "5 times" in warning and "`unit`" in warning
 
 
