@@ -1,4 +1,5 @@
-"""Inputs that cannot be read in place are copied to a temporary file first: pipes, gzip, encodings other than UTF-8.
+"""Inputs that cannot be read in place are copied to a temporary file first: pipes, gzip, encodings other than UTF-8,
+folders of Parquet files.
 
 The copy has no name where the system allows it, so that nothing of it is left even by a process that is killed.
 """
@@ -20,6 +21,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
 
+import polars as pl
+
 from anonymize import temporary
 from anonymize.errors import DataError, Problem, WriteError
 from anonymize.places import is_uri
@@ -28,7 +31,7 @@ from anonymize.table.foreign import databases, kinds
 
 Format: TypeAlias = Literal["csv", "parquet", "arrow", "xlsx", "sav", "dta"]
 Place: TypeAlias = Path | str
-"""A file; or, as a text, `-` for standard input, or the URI of a table in a database."""
+"""A file, or a folder of Parquet files; or, as a text, `-` for standard input, or the URI of a table in a database."""
 GZIP = b"\x1f\x8b"
 MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1\0\0": "arrow"}
 FOREIGN: dict[bytes, Format] = {b"PK\3\4": "xlsx", b"$FL2": "sav", b"$FL3": "sav", b"<stata_d": "dta"}
@@ -63,6 +66,8 @@ def open_input(place: Place, encoding: str) -> Opened:
     if is_uri(place):
         return Opened(*databases.spooled(str(place)), temporary=True)
     name = "<stdin>" if place == "-" else str(place)
+    if place != "-" and os.path.isdir(place):
+        return _of_folder(Path(place))
     try:
         with _stream(place) as stream:
             tap = Tap(stream)
@@ -76,6 +81,24 @@ def open_input(place: Place, encoding: str) -> Opened:
         raise DataError(Problem(f"cannot be read: {reason(error)}", file=name)) from None
     _check_suffix(opened, Path(place).suffix)
     return _converted(opened) if opened.format in kinds.KINDS else opened
+
+
+def _of_folder(folder: Path) -> Opened:
+    """The Parquet files of a folder, as an engine writes them, as one table: in the order of their names, in an Arrow
+    file without a name. The hash is that of the hashes of the files. Files whose names begin with `_` or `.` are marks
+    of the engine."""
+    files = sorted(each for each in folder.glob("*.parquet") if each.name[0] not in "_." and each.is_file())
+    if not files:
+        raise DataError(Problem("is a folder without Parquet files", file=str(folder)))
+    try:
+        hashes = "".join(map(sha256_of, files))
+        path = kinds.spooled(pl.scan_parquet(files, glob=False, hive_partitioning=False).sink_ipc)
+    except OSError as error:
+        raise DataError(Problem(f"cannot be read: {reason(error)}", file=str(folder))) from None
+    except pl.exceptions.PolarsError:
+        message = "its Parquet files cannot be read as one table: damaged, or of different columns"
+        raise DataError(Problem(message, file=str(folder))) from None
+    return Opened(path, str(folder), "arrow", True, hashlib.sha256(hashes.encode()).hexdigest())
 
 
 def _converted(opened: Opened) -> Opened:

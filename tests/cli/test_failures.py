@@ -136,7 +136,7 @@ def test_bad_specs(desk: Desk, call: Call, spec: str, message: str) -> None:
         (["--passes", "-1"], 2, "-1 is not in the range x>=0"),
         (["--refine", "--time-limit", "nan"], 2, "--time-limit has to be at least 0"),
         (["-i", "none.csv"], 3, "none.csv: cannot be read"),
-        (["-i", "."], 3, "cannot be read: is a directory"),
+        (["-i", "."], 3, "is a folder without Parquet files"),
         (["-k", "1000"], 4, "k-anonymity (k=1000) cannot be met"),
         (["-l", "5"], 4, "distinct-l-diversity (l=5) of diagnosis cannot be met"),
         (["-o", "/dev/full"], 74, "/dev/full: cannot be written: no space left on device"),

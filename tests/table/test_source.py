@@ -277,7 +277,7 @@ def test_a_header_alone_opens_and_has_no_rows(spec: Spec, file_of: Callable[...,
 def test_what_cannot_be_opened(spec: Spec, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         opened(spec, tmp_path / "absent.csv")
-    with pytest.raises(DataError, match="is a directory"):
+    with pytest.raises(DataError, match="is a folder without Parquet files"):
         opened(spec, tmp_path)
 
 
@@ -413,3 +413,37 @@ def test_a_single_tail_longer_than_a_block(
     monkeypatch.setattr(module, "_TAIL", 2)
     with opened(spec, file_of(CSV + "\n" * 100)) as source:
         assert read(spec, source).rows == 2
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Parquet files as an engine leaves them: parts of one table, and its marks."""
+    folder = tmp_path / "released.parquet"
+    folder.mkdir()
+    for number, names in enumerate((["x", "y"], ["z"])):
+        pl.DataFrame({"age": [str(number)] * len(names), "b": names}).write_parquet(folder / f"part-{number}.parquet")
+    (folder / "_SUCCESS").touch()
+    (folder / "_metadata.parquet").touch()
+    return folder
+
+
+def test_a_folder_of_parquet_files_is_one_table(spec_of: Callable[..., Spec], folder: Path) -> None:
+    with opened(spec_of("age:n b:in"), folder) as source:
+        source.check()
+        assert (source.rows, source.columns, source.name) == (3, ("age", "b"), str(folder))
+        assert pl.concat(source.batches(["b"]))["b"].to_list() == ["x", "y", "z"]
+        first = source.sha256
+    with opened(spec_of("age:n b:in"), folder) as source:
+        assert source.sha256 == first
+    pl.DataFrame({"age": ["1"], "b": ["w"]}).write_parquet(folder / "part-1.parquet")
+    with opened(spec_of("age:n b:in"), folder) as source:
+        assert source.sha256 != first
+
+
+def test_a_folder_that_is_no_table_is_refused(spec_of: Callable[..., Spec], folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="a folder without Parquet files"):
+        opened(spec_of("age:n"), tmp_path)
+    pl.DataFrame({"other": [1]}).write_parquet(folder / "part-2.parquet")
+    with pytest.raises(DataError, match="cannot be read as one table") as raised:
+        opened(spec_of("age:n b:in"), folder)
+    assert raised.value.__cause__ is None
