@@ -107,10 +107,11 @@ def check(files: tuple[str, ...], quiet: bool) -> None:
     """Read hierarchy files, CSV or YAML, and report all their problems.
 
     A file is fine if every line leads from a leaf to the one root, no leaf stands twice, and no label has two parents
-    on one level. Exit code 2 if one is not.
+    on one level. Exit code 2 if one is not. A value that reads as a node over several values does is warned of.
     """
     from pathlib import Path
 
+    from anonymize.cli.validating import twofold
     from anonymize.domain.files import read
     from anonymize.domain.taxonomy import Taxonomy
     from anonymize.errors import Problem, SpecError
@@ -122,6 +123,8 @@ def check(files: tuple[str, ...], quiet: bool) -> None:
         except SpecError as error:
             problems += error.problems
             continue
+        for warning in twofold({name: taxonomy}):
+            click.echo(f"warning: {warning}", err=True)
         if not quiet:
             click.echo(f"{name}: {taxonomy.size:,} leaves, {taxonomy.height + 1} levels")
     if problems:

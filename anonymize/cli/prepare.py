@@ -68,6 +68,8 @@ def _say(result: Validated, form: str, quiet: bool) -> None:
     elif not quiet:
         for statement in result.statements:
             click.echo(statement)
+    for warning in result.warnings if form == "text" else ():
+        click.echo(f"warning: {warning}", err=True)
 
 
 def _say_again(result: Validated, form: str, quiet: bool) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
 from anonymize import __version__
 from anonymize.errors import AnonymizeError, DataError, Problem, SpecError, UsageError
 from anonymize.formats import FORMATS, Checked, Finding
 from anonymize.places import is_uri, masked
+
+if TYPE_CHECKING:
+    from anonymize.domain.taxonomy import Taxonomy
 
 PAUSE = 0.5
 """Seconds between two looks at the files."""
@@ -21,11 +24,12 @@ PAUSE = 0.5
 @dataclass(frozen=True)
 class Validated:
     """Specs that were checked. `statements`: one for each valid one. `error`: what is wrong with the others; None where
-    nothing is."""
+    nothing is. `warnings`: what is not wrong, and may be a mistake."""
 
     specs: tuple[str, ...]
     statements: tuple[str, ...]
     error: AnonymizeError | None
+    warnings: tuple[str, ...] = ()
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -36,21 +40,25 @@ class Validated:
 def validated(specs: tuple[str, ...], input_path: str | None) -> Validated:
     """Every spec, alone or against a table; the first kind of error that is met gives the exit code."""
     statements: list[str] = []
+    warnings: list[str] = []
     problems: list[Problem] = []
     kinds: list[type[AnonymizeError]] = []
     for spec in specs:
         try:
-            statements.append(f"{spec} is valid{_against(spec, input_path)}")
+            statement, doubts = _against(spec, input_path)
+            statements.append(f"{spec} is valid{statement}")
+            warnings += [f"{spec}: {doubt}" for doubt in doubts]
         except (SpecError, DataError) as error:
             problems += error.problems
             kinds.append(type(error))
-    return Validated(specs, tuple(statements), kinds[0](problems) if kinds else None)
+    return Validated(specs, tuple(statements), kinds[0](problems) if kinds else None, tuple(warnings))
 
 
-def _against(spec: str, input_path: str | None) -> str:
-    """What to add to the statement that a spec is valid."""
+def _against(spec: str, input_path: str | None) -> tuple[str, list[str]]:
+    """What to add to the statement that a spec is valid, and what to warn of."""
     from anonymize import privacy
     from anonymize.domain import files
+    from anonymize.domain.taxonomy import Taxonomy
     from anonymize.spec import load
     from anonymize.table import Source, read
 
@@ -59,20 +67,36 @@ def _against(spec: str, input_path: str | None) -> str:
     columns = {**loaded.quasi_identifiers, **loaded.sensitive}
     files.check({name: column.hierarchy for name, column in columns.items()}, normalize=loaded.input.normalize)
     if input_path is None:
-        return ""
+        quasi = {name: each.hierarchy for name, each in loaded.quasi_identifiers.items()}
+        return "", twofold(
+            {name: Taxonomy.of(name, files.read(each)) for name, each in quasi.items() if isinstance(each, Path)}
+        )
     with Source.open(loaded, input_path) as source:
         table = read(loaded, source)
-        return f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
+        statement = f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
+        return statement, twofold({each.name: each.hierarchy for each in table.attributes})
+
+
+def twofold(hierarchies: Mapping[str, Taxonomy]) -> list[str]:
+    """A warning for each hierarchy, by name, in which values read as nodes do that cover several."""
+    return [
+        f"{name}: {hierarchy.twofold} of its values read as a node over several does, and such a cell is read as the "
+        "node: rename the nodes"
+        for name, hierarchy in hierarchies.items()
+        if hierarchy.twofold
+    ]
 
 
 def render(result: Validated, form: str, out: IO[str]) -> None:
     """Prints the result in a form other than text."""
     if form == "json":
         problems = [asdict(problem) for problem in result.problems]
-        content = {"specs": list(result.specs), "valid": result.error is None, "problems": problems}
+        content: dict[str, Any] = {"specs": list(result.specs), "valid": result.error is None, "problems": problems}
+        content |= {"warnings": list(result.warnings)} if result.warnings else {}
         out.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     elif form == "markdown":
         lines = [f"- {problem}" for problem in result.problems] or [f"- {each}" for each in result.statements]
+        lines += [f"- warning: {each}" for each in result.warnings]
         out.write("\n".join(["# Not valid" if result.problems else "# Valid", "", *lines, ""]))
     else:
         FORMATS[form](_checked(result), out, "never")
@@ -86,8 +110,9 @@ def _checked(result: Validated) -> Checked:
         for each in result.problems
     ]
     valid = [Finding("spec", statement, statement, "pass") for statement in result.statements]
+    doubts = [Finding("spec", each, each, "warning") for each in result.warnings]
     report = {"tool": {"name": "anonymize", "version": __version__}, "input": {"path": name}}
-    return Checked(report, (*findings, *valid), command="validate", verdict="valid")
+    return Checked(report, (*findings, *doubts, *valid), command="validate", verdict="valid")
 
 
 def watch(check: Callable[[], None], paths: Iterable[str]) -> None:

@@ -111,6 +111,27 @@ class Taxonomy(Domain):
         """Label of each leaf."""
         return self.labels[: self.size]
 
+    @cached_property
+    def widest(self) -> NDArray[np.int64]:
+        """(nodes,) the node that each one's label is read as: of several with one label the widest, as no reader of a
+        cell can tell which is meant."""
+        known: dict[str, int] = {}
+        for node, label in enumerate(self.labels):
+            if label not in known or self.node_cost[node] > self.node_cost[known[label]]:
+                known[label] = node
+        return np.array([known[label] for label in self.labels], np.int64)
+
+    @property
+    def twofold(self) -> int:
+        """How many values read as a node does that covers several."""
+        read = self.widest[: self.size]
+        return int(np.count_nonzero(self.stop[read] - self.start[read] > 1))
+
+    def shown_cost(self, nodes: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """NCP and loss of cells that show the labels of nodes, same shape."""
+        read = self.widest[nodes]
+        return self.node_cost[read], self._loss[read]
+
     def paths(self) -> dict[str, tuple[str, ...]]:
         """The labels from each leaf to the root, by the leaf's label, in the order of leaves; the missing leaf has
         none."""

@@ -11,7 +11,7 @@ of the same people, may tell them apart. Nothing is compared with the table, and
 ask which classes would have been too narrow (minimality).
 
 Formula: sum over the rows of (s - mean)^2 >= error in every class. It is a sum, not a mean: in the square of the
-attribute's unit, and it grows with the class.
+attribute's unit, and it grows with the class. One that is beyond all floating-point numbers is not shown to be met.
 
 Parameters: `error` (a number, at least 0).
 
@@ -40,8 +40,8 @@ class Parameters(base.Parameters):
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
     histogram = groups.of(attribute)
     values = base.numbers(histogram)
-    mean = histogram.sum(histogram.counts * values) / np.maximum(histogram.present(), 1)
-    with np.errstate(over="ignore"):  # beyond all numbers is more than any error that is asked for
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond all numbers: the check does not take that for met
+        mean = histogram.sum(histogram.counts * values) / np.maximum(histogram.present(), 1)
         return histogram.sum(histogram.counts * (values - mean[histogram.classes]) ** 2)
 
 

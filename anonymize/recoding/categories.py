@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from anonymize.classes import Floats, Ints, Runs
+from anonymize.classes import Bools, Floats, Ints, Runs
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.recoding.appearance import BOUNDS, InRegions
 from anonymize.recoding.columns import ClassTexts, ReleasedColumn, released_columns
@@ -27,8 +27,17 @@ class CategoricalRegions(InRegions):
         return released_columns(self.name, [one], [""], self.output.suppressed)
 
     def costs(self) -> tuple[Floats, Floats]:
-        """(classes,) NCP and loss of the lowest node that covers each class, which is that of a set, too."""
-        return self.domain.cost(self.low, self.high), self.domain.loss(self.low, self.high)
+        """(classes,) NCP and loss of the lowest node that covers each class, which is that of a set, too; of a label
+        that several nodes have, those of the node that it is read as."""
+        ncp, loss = self.domain.cost(self.low, self.high), self.domain.loss(self.low, self.high)
+        if self.output.categorical == "node" and self.domain.twofold:
+            labelled = self._labelled()
+            ncp[labelled], loss[labelled] = self.domain.shown_cost(self.domain.lca(self.low, self.high)[labelled])
+        return ncp, loss
+
+    def _labelled(self) -> Bools:
+        """(classes,) which classes read as a node."""
+        return np.ones(len(self.low), np.bool_)
 
     def _nodes(self) -> ClassTexts:
         low, high, of_class = self._distinct()
@@ -69,9 +78,13 @@ class CategoricalIntervals(CategoricalRegions):
     ends, not as those of a node above it.
     """
 
-    def _nodes(self) -> ClassTexts:
+    def _labelled(self) -> Bools:
         node = self.domain.lca(self.low, self.high)
         whole = (self.domain.start[node] == self.low) & (self.domain.stop[node] == self.high.astype(np.int64) + 1)
+        return np.asarray(whole)
+
+    def _nodes(self) -> ClassTexts:
+        whole = self._labelled()
         labels, of_label = super()._nodes()
         if whole.all():
             return labels, of_label

@@ -50,6 +50,9 @@ class Generalized(Appearance):
         return released_columns(self.attribute.name, contents, suffixes, self.output.suppressed)
 
     def costs(self) -> tuple[Floats, Floats]:
-        """(classes,) NCP and loss of each class's node."""
+        """(classes,) NCP and loss of each class's node, or of what its label is read as."""
         generalization = self.attribute.generalization
+        if self.attribute.domain.kind == "categorical" and self.output.categorical != "bounds":
+            nodes = generalization.hierarchy.widest[self.nodes]
+            return generalization.ncp[nodes], generalization.loss[nodes]
         return generalization.ncp[self.nodes], generalization.loss[self.nodes]

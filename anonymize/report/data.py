@@ -312,12 +312,18 @@ def order_warnings(spec: Spec) -> list[str]:
 
 
 def _ambiguous(facts: ReleaseFacts) -> list[str]:
-    """Quasi-identifiers of which a value reads as a suppressed cell does."""
+    """Quasi-identifiers of which a value reads as a suppressed cell does, or as a node over several values."""
     suppressed = facts.request.spec.output.suppressed
+    categorical = [each for each in facts.table.attributes if each.domain.kind == "categorical"]
+    twofold = [each.name for each in categorical if each.hierarchy.twofold]
+    named = f"values of {', '.join(twofold)} read as nodes over several do, and are taken for these: rename the nodes"
     return [
-        f"a value of {attribute.name} reads as a suppressed cell does: choose another output.suppressed"
-        for attribute in facts.table.attributes
-        if attribute.domain.kind == "categorical" and suppressed in attribute.domain.leaf_text()
+        *([named] if twofold else []),
+        *(
+            f"a value of {attribute.name} reads as a suppressed cell does: choose another output.suppressed"
+            for attribute in categorical
+            if suppressed in attribute.domain.leaf_text()
+        ),
     ]
 
 

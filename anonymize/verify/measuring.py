@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -41,6 +42,7 @@ from anonymize.verify.verdict import (
 from anonymize.verify.wildcard import Matched
 
 IN_POPULATION = "the rows are narrower than what they show, and nobody is looked up in a population by that"
+BEYOND = "the figure of a class is beyond all numbers that can be compared"
 UNCLEAR = "output.interval does not say by brackets whether intervals include their ends: '[{low}, {high})'"
 
 _NONE = 2**32 - 1
@@ -342,15 +344,16 @@ def _alike(classes: pl.DataFrame, entries: pl.DataFrame) -> tuple[pl.DataFrame, 
 
 def _result(check: Check, classes: pl.DataFrame, place: int) -> Result:
     """From the figures of every class, null for a class without a present value, to what the table achieves."""
-    fails = pl.lit(False)
+    fails, beyond = pl.lit(False), pl.lit(False)
     achieved: Parameters = {name: value for name, value in check.parameters.items() if name != "population"}
     for number, bound in enumerate(_bounds(check)):
         figures = pl.col(f"f{place}.{number}").fill_null(bound.worst)
         achieved[bound.parameter] = _weakest(bound, classes.select(figures).to_series())
         if bound.parameter in check.parameters:
             fails |= _failing(bound, figures, check)
+            beyond |= ~figures.is_finite() if bound.overflows else False
     failing = classes.filter(fails)
-    return Result(
+    result = Result(
         model=check.model,
         attribute=check.attribute,
         required=dict(check.parameters),
@@ -359,6 +362,8 @@ def _result(check: Check, classes: pl.DataFrame, place: int) -> Result:
         failing_classes=int(failing["alike"].sum()),
         failing_rows=int((failing["rows"] * failing["alike"]).sum()),
     )
+    unshown = result.state is State.MET and not classes.filter(beyond).is_empty()
+    return result.unshown(BEYOND) if unshown else result
 
 
 def _failing(bound: TwinBound, figures: pl.Expr, check: Check) -> pl.Expr:
@@ -369,6 +374,6 @@ def _failing(bound: TwinBound, figures: pl.Expr, check: Check) -> pl.Expr:
 def _weakest(bound: TwinBound, figures: pl.Series) -> float | int | None:
     """What all classes meet: the worst figure; None of no classes, and where it is infinite."""
     worst = figures.min() if bound.compared == "at least" else figures.max()
-    if not isinstance(worst, int | float) or worst == float("inf"):
+    if not isinstance(worst, int | float) or not math.isfinite(worst):
         return None
     return int(worst) if bound.whole else float(worst)

@@ -344,11 +344,12 @@ def _on_its_word(each: ValuesResult) -> ValuesResult:
     return replace(each, result=each.result.unshown(ON_ITS_WORD)) if met else each
 
 
-def _strength(check: Check, each: ValuesResult) -> tuple[bool, int, float]:
-    """What orders results of one check from the weakest: those that fail, by how many they fail for; then by figure."""
+def _strength(check: Check, each: ValuesResult) -> tuple[int, int, float]:
+    """What orders results of one check from the weakest: those that fail, by how many they fail for; those that could
+    not be shown; then by figure."""
     result = each.result
     bound = next(bound for bound in TWINS[check.model] if bound.parameter in check.parameters)
     figure = result.achieved.get(bound.parameter)
     reached = float(figure) if isinstance(figure, int | float) else float("inf")
     better = reached if bound.compared == "at least" or reached == float("inf") else -reached
-    return result.state is not State.UNMET, -result.failing_rows, better
+    return [State.UNMET, State.UNKNOWN, State.MET].index(result.state), -result.failing_rows, better

@@ -79,7 +79,8 @@ def outside(given: Given) -> pl.Expr:
 class TwinBound:
     """The figure that a parameter bounds.
 
-    `whole`: it is a count. `people`: of individuals. `of_table`: it is one of the table, from the columns of classes; a
+    `whole`: it is a count. `people`: of individuals. `overflows`: it may be beyond all numbers, and says nothing then.
+    `of_table`: it is one of the table, from the columns of classes; a
     class then fails, where the bound is not met, for `fails`.
     """
 
@@ -88,6 +89,7 @@ class TwinBound:
     compared: Compared = "at least"
     whole: bool = False
     people: bool = False
+    overflows: bool = False
     of_table: bool = False
     fails: Callable[[Given], pl.Expr] | None = None
 
@@ -210,11 +212,11 @@ TWINS: dict[str, tuple[TwinBound, ...]] = {
     "entropy-l-diversity": (TwinBound("l", _perplexity),),
     "frequency-l-diversity": (TwinBound("l", lambda given: COUNT.sum() / _most(given)),),
     "recursive-cl-diversity": (TwinBound("c", _top_to_rest, "below"),),
-    "squared-error-diversity": (TwinBound("error", _spread),),
+    "squared-error-diversity": (TwinBound("error", _spread, overflows=True),),
     "p-sensitivity": (TwinBound("p", lambda given: VALUE.n_unique(), whole=True),),
     "k-e-anonymity": (
         TwinBound("k", lambda given: VALUE.n_unique(), whole=True),
-        TwinBound("e", lambda given: VALUE.max() - VALUE.min()),
+        TwinBound("e", lambda given: VALUE.max() - VALUE.min(), overflows=True),
     ),
     "t-closeness": (TwinBound("t", _distance, "at most"),),
     "basic-beta-likeness": (TwinBound("beta", _gain, "at most"),),

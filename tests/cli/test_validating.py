@@ -177,3 +177,27 @@ def test_a_file_that_goes_while_it_is_watched_is_missed_and_no_bug(desk: Desk, c
     looks((desk.folder / "table.csv").unlink, lambda: None)
     ended = call("validate", "spec.yaml", "-i", "table.csv", "--watch")
     assert ended.code == 130 and "error: table.csv" in ended.err
+
+
+def test_a_value_that_reads_as_a_node_over_several_is_warned_of(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the table and without; nothing is wrong, and labels of a builder are none of its values."""
+    (folder / "codes.csv").write_text("C50;C50;*\nC50.911;C50;*\nI10;I10;*\n")
+    (folder / "t.csv").write_text("code\nC50\nC50.911\nI10\n")
+    head, tail = "version: 1\nquasi_identifiers: {code: {hierarchy: ", "}}\nprivacy: {k: 2}\n"
+    (folder / "file.yaml").write_text(f"{head}codes.csv{tail}")
+    (folder / "prefix.yaml").write_text(f"{head}{{prefix: [3]}}{tail}")
+    said = "code: 1 of its values read as a node over several does"
+    for arguments in (["file.yaml"], ["file.yaml", "-i", "t.csv"]):
+        assert outcome(lambda arguments=arguments: run(["validate", *arguments])) == 0
+        assert said in capsys.readouterr().err
+        code, out = printed(capsys, *arguments, "--format", "json")
+        assert code == 0 and [said in each for each in json.loads(out)["warnings"]] == [True]
+    assert (
+        outcome(lambda: run(["validate", "prefix.yaml", "-i", "t.csv", "-q"])) == 0
+        and "warning" not in capsys.readouterr().err
+    )
+    assert outcome(lambda: run(["hierarchy", "check", "codes.csv"])) == 0
+    assert "codes.csv: 1 of its values" in capsys.readouterr().err
+    assert "warnings" not in json.loads(printed(capsys, "right.yaml", "--format", "json")[1])

@@ -167,6 +167,18 @@ def test_a_label_may_stand_on_two_levels() -> None:
     assert domain.node_text(np.array([0, 2, 0]), np.array([1, 3, 2])) == ["b", "a", "*"]
 
 
+def test_of_nodes_with_one_label_the_widest_is_what_it_reads_as() -> None:
+    """C50 is a value and the node over two; I10 is the node over itself alone, which is the same node."""
+    domain = Taxonomy.of("code", Tree.from_paths([("C50", "C50", "*"), ("C50.911", "C50", "*"), ("I10", "I10", "*")]))
+    labels = [domain.labels[node] for node in domain.widest]
+    assert labels == domain.labels and domain.twofold == 1
+    leaf = domain.labels.index("C50")
+    assert (domain.start[domain.widest[leaf]], domain.stop[domain.widest[leaf]]) == (0, 2)
+    ncp, loss = domain.shown_cost(np.array([0, 1, 2, domain.root]))
+    assert ncp.tolist() == pytest.approx([2 / 3, 0, 0, 1]) and loss.tolist() == pytest.approx([1 / 2, 0, 0, 1])
+    assert Taxonomy.of("code", Tree.from_paths([("a", "A", "*"), ("b", "A", "*")])).twofold == 0
+
+
 def test_the_order_of_leaves_does_not_matter_to_what_covers_them() -> None:
     steps: list[Callable[[str], str]] = [lambda name: name[-1]]
     domain = Taxonomy.of("x", Tree.from_steps(["a1", "b2", "c1", "d2"], steps, "*"))

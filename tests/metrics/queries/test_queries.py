@@ -164,7 +164,10 @@ def test_a_decimal_is_asked_for_with_all_that_rounds_to_it(halves: tuple[Any, Ta
 
 def test_a_decimal_that_is_listed_is_a_point_as_well(halves: tuple[Any, Table]) -> None:
     (spec, table) = halves
-    selections = [{"size": Condition(**{"in": (2,)})}, {"size": Condition(**{"from": 1.5, "to": 2})}]
+    selections = [
+        {"size": Condition.model_validate({"in": (2,)})},
+        {"size": Condition.model_validate({"from": 1.5, "to": 2})},
+    ]
     queries = listed(spec, table, selections)
     assert estimated(np.array([[1.0]]), np.array([[3.0]]), np.array([5]), queries).tolist() == [1.25, 1.25]
     assert counted(columns(table), queries).tolist() == [1, 2]

@@ -1,0 +1,129 @@
+"""From text to a verdict: figures worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from anonymize.claims import State
+from anonymize.errors import DataError
+from anonymize.verify import Check, Verdict, measure
+from anonymize.verify.measuring import BEYOND, of_sizes
+from anonymize.verify.verdict import THRESHOLD
+
+K2 = Check("k-anonymity", None, {"k": 2})
+L2 = Check("distinct-l-diversity", "ill", {"l": 2})
+
+
+def verdict(zips: str, ill: str = "", checks: tuple[Check, ...] = (K2,), **more: Any) -> Verdict:
+    """Of rows of one letter each: `*` is a suppressed cell, `?` a missing one."""
+    frame = pl.DataFrame({"zip": list(zips), "ill": list(ill or "x" * len(zips))})
+    return measure(frame, ["zip"], checks, ("?",), **more)
+
+
+def test_a_class_below_k_is_unmet_with_its_rows() -> None:
+    (result,) = verdict("aabbbc").results
+    assert (result.state, result.achieved, result.failing_classes, result.failing_rows) == (State.UNMET, {"k": 1}, 1, 1)
+    (result,) = verdict("aabbb").results
+    assert (result.state, result.achieved, result.failing_rows) == (State.MET, {"k": 2}, 0)
+
+
+def test_suppressed_rows_are_a_class_that_is_counted_apart() -> None:
+    found = verdict("aab**")
+    assert (found.rows, found.suppressed_rows, found.blank) == (5, 2, False)
+    assert found.classes == {"count": 2, "min_size": 1, "mean_size": 1.5, "max_size": 2}
+    assert found.results[0].achieved == {"k": 1} and verdict("aa*").results[0].state is State.UNMET
+
+
+def test_where_every_row_is_suppressed_none_is() -> None:
+    found = verdict("***")
+    assert (found.suppressed_rows, found.blank, found.classes["count"]) == (0, True, 1)
+
+
+def test_a_missing_value_is_a_class_of_its_own_and_no_sensitive_value() -> None:
+    assert verdict("aa??").classes["count"] == 2
+    (result,) = verdict("aaaa", "x???", (L2,)).results
+    assert (result.state, result.achieved, result.failing_rows) == (State.UNMET, {"l": 1}, 4)
+    (result,) = verdict("aabb", "xy??", (L2,)).results
+    assert (result.achieved, result.failing_classes, result.failing_rows) == ({"l": 0}, 1, 2)
+
+
+def test_rows_about_one_unit_count_once() -> None:
+    units = pl.Series(["p", "p", "q", "r"])
+    found = verdict("aaab", units=units)
+    assert found.rows == 4 and found.classes["min_size"] == 1 and found.classes["max_size"] == 2
+    assert (found.results[0].failing_classes, found.results[0].failing_rows) == (1, 1)
+
+
+def test_risks_are_those_of_the_classes() -> None:
+    risk = verdict("aabbbbbc").risk
+    assert risk["prosecutor_max"] == 1 and risk["uniques"] == 1 and risk["threshold"] == THRESHOLD
+    assert risk["marketer"] == pytest.approx(3 / 8)
+    assert risk["records_at_risk"] == pytest.approx(3 / 8)  # of five rows that are alike each has a risk of 0.2
+    assert verdict("aabb", threshold=0.5).risk["records_at_risk"] == 0
+
+
+def test_nothing_required_is_measured_and_no_claim() -> None:
+    (result,) = verdict("aab", checks=(Check("k-anonymity", None, {}),)).results
+    assert result.state is State.NOTHING_REQUIRED and result.achieved == {"k": 1}
+
+
+def test_spaces_at_the_ends_are_no_other_value_where_texts_are_normalized() -> None:
+    frame = pl.DataFrame({"zip": ["a", "a ", "b", "b"]})
+    assert measure(frame, ["zip"], [K2]).state is State.UNMET
+    assert measure(frame, ["zip"], [K2], normalize=True).state is State.MET
+
+
+def test_a_null_means_missing_or_the_empty_text() -> None:
+    frame = pl.DataFrame({"zip": ["a", "a", None, ""]})
+    assert measure(frame, ["zip"], [K2], ("?",)).classes["count"] == 3
+    assert measure(frame, ["zip"], [K2], ("?",), null_missing=False).classes["count"] == 2
+
+
+def test_a_text_among_numbers_is_refused() -> None:
+    with pytest.raises(DataError):
+        verdict("aa", "1x", (Check("k-e-anonymity", "ill", {"k": 1, "e": 0}, numeric=True),))
+
+
+@pytest.mark.parametrize(
+    ("check", "values", "state"),
+    [
+        (Check("squared-error-diversity", "ill", {"error": 2.0}, numeric=True), ["1e200", "-1e200"], State.UNKNOWN),
+        (Check("squared-error-diversity", "ill", {"error": 2.0}, numeric=True), ["1.7e308", "1.7e308"], State.UNKNOWN),
+        (Check("squared-error-diversity", "ill", {"error": 2.0}, numeric=True), ["1e150", "-1e150"], State.MET),
+        (Check("k-e-anonymity", "ill", {"k": 2, "e": 1.0}, numeric=True), ["1.7e308", "-1.7e308"], State.UNKNOWN),
+        (Check("k-e-anonymity", "ill", {"k": 3, "e": 1.0}, numeric=True), ["1.7e308", "-1.7e308"], State.UNMET),
+    ],
+)
+def test_a_figure_beyond_all_numbers_is_never_met(check: Check, values: list[str], state: State) -> None:
+    frame = pl.DataFrame(
+        {"zip": ["a", "a", "b", "b"], "ill": [*values, "0", "9"] if state is not State.UNMET else values * 2}
+    )
+    (result,) = measure(frame, ["zip"], [check]).results
+    assert result.state is state and result.unknown == (BEYOND if state is State.UNKNOWN else None)
+
+
+def test_a_class_that_fails_beside_one_beyond_all_numbers_is_unmet() -> None:
+    check = Check("squared-error-diversity", "ill", {"error": 2.0}, numeric=True)
+    frame = pl.DataFrame({"zip": ["a", "a", "b", "b"], "ill": ["1e200", "-1e200", "1", "1"]})
+    (result,) = measure(frame, ["zip"], [check]).results
+    assert (result.state, result.failing_rows, result.achieved) == (State.UNMET, 2, {"error": 0.0})
+
+
+def test_classes_that_are_alike_are_judged_each() -> None:
+    """Three classes of one row and one value are one kind, and three failures."""
+    (result,) = verdict("abcdd", "xxxxy", (L2,)).results
+    assert (result.failing_classes, result.failing_rows, result.achieved) == (3, 3, {"l": 1})
+
+
+def test_sizes_alone_are_enough_for_models_of_no_attribute() -> None:
+    classes = pl.DataFrame({"class": [0, 1], "size": [3, 1], "rows": [3, 1], "suppressed": [False, False]})
+    (result,) = of_sizes(classes, [K2])
+    assert (result.state, result.failing_classes, result.failing_rows) == (State.UNMET, 1, 1)
+
+
+def test_protected_values_that_do_not_occur_are_named() -> None:
+    check = Check("frequency-l-diversity", "ill", {"l": 2, "values": ["x", "flu"]})
+    assert verdict("aabb", "xyxy", (check,)).absent == (("ill", "flu"),)
