@@ -70,7 +70,8 @@ class Audit:
     `reports`: paths, the kind by suffix; `force`: files that exist are replaced. They are written whatever the verdict.
 
     `k`, `l`, `t` and `missing_as` (what a missing or suppressed cell is) replace those of the spec; `require`: further
-    privacy models, as `anonymize.spec.require` reads them. `encoding`: of the table. The rest describes a table without
+    privacy models, as `anonymize.spec.require` reads them. `encoding`: of the table; `no_header`: its first line is a
+    row, and its columns are column_1, column_2, ... The rest describes a table without
     a spec; `numeric`: those of `sensitive` that are compared as numbers.
     """
 
@@ -102,6 +103,7 @@ class Audit:
     sampling_weight: str | None = None
     unit: str | None = None
     no_normalize: bool = False
+    no_header: bool = False
 
     @property
     def thresholds(self) -> dict[str, float]:
@@ -166,16 +168,21 @@ def _is_private(request: Audit, facts: AuditFacts) -> bool:
     with what is not published (whom rows are about, a population, a link, the figures of an earlier report)."""
     further = (request.unit_from, request.link, request.further.population, request.against.baseline)
     populations = any(each.population is not None for each in facts.requirements)
-    original = facts.table.spec.input.path
-    is_input = original is not None and (request.path is None or realpath(request.path) == realpath(original))
-    return is_input or populations or any(each is not None for each in further)
+    return _is_input(request, facts.table.spec) or populations or any(each is not None for each in further)
 
 
-def _original(request: Audit, encoding: str) -> Original | None:
-    """The table that has the unit, and how rows are matched with it."""
+def _is_input(request: Audit, spec: Spec) -> bool:
+    """Whether the table is the spec's own input, and not a release of it."""
+    own = spec.input.path
+    return own is not None and (request.path is None or realpath(request.path) == realpath(own))
+
+
+def _original(request: Audit, spec: Spec) -> Original | None:
+    """The table that has the unit, as the `spec` of it reads it, and how rows are matched with it."""
     if request.unit_from is None:
         return None
-    return Original(request.unit_from, encoding, request.link, request.against.by_position)
+    own = spec.input
+    return Original(request.unit_from, own.encoding, own.header, request.link, request.against.by_position)
 
 
 def _measured(
@@ -184,8 +191,7 @@ def _measured(
     grouping: BucketLayout | None,
 ) -> AuditFacts:
     """The table as it is, and together with the earlier release if there is one."""
-    encoding = (spec if request.spec is None else request.spec).input.encoding
-    original = _original(request, encoding)
+    original = _original(request, request.spec or spec)
     classified = request.spec is not None
     with ExitStack() as stack:
         table = stack.enter_context(
@@ -252,7 +258,7 @@ def _check_links(request: Audit) -> None:
 def _effective(request: Audit) -> Spec:
     """The spec by which the table is read and measured: its own, or one made of the options, with what replaces it."""
     spec = _with_meaning(_required(request), request.missing_as)
-    return _readable(_with_populations(spec, request.further.population), request.path, request.encoding)
+    return _readable(_with_populations(spec, request.further.population), request)
 
 
 def _required(request: Audit) -> Spec:
@@ -299,12 +305,12 @@ def _with_population(entry: Any, population: str | Path | None) -> Any:
     return entry.model_copy(update={"parameters": given.model_copy(update={"population": Path(population)})})
 
 
-def _readable(spec: Spec, path: str | Path | None, encoding: str | None) -> Spec:
-    """The spec with the encoding of the table at hand: a release is UTF-8, whatever the spec's own input is."""
-    if path is None and encoding is None:
-        return spec
-    table = spec.input.model_copy(update={"encoding": encoding or "utf8"})
-    return spec.model_copy(update={"input": table})
+def _readable(spec: Spec, request: Audit) -> Spec:
+    """The spec as it reads the table at hand: a release is UTF-8 and has names, whatever the spec's own input is."""
+    header = not request.no_header and (spec.input.header or not _is_input(request, spec))
+    if request.path is None and request.encoding is None:
+        return spec.reading(header=header)
+    return spec.reading(encoding=request.encoding or "utf8", header=header)
 
 
 def _spec_of(request: Audit) -> Spec:

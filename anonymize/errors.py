@@ -7,7 +7,7 @@ line numbers only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -65,6 +65,22 @@ class DataError(AnonymizeError):
     """The data is not what the spec says: exit code 3."""
 
     exit_code = 3
+
+
+class ValuesError(DataError):
+    """Some of a column's different values are not what the spec says. `places`: which ones of those that were given."""
+
+    def __init__(self, problem: Problem | str, places: Sequence[int]) -> None:
+        super().__init__(problem)
+        self.places = places
+
+
+class RowsError(DataError):
+    """Some rows of a table are not what the spec says. `row`: the first of them, from 0."""
+
+    def __init__(self, problem: Problem | str, row: int) -> None:
+        super().__init__(problem)
+        self.row = row
 
 
 class InfeasibleError(AnonymizeError):

@@ -27,7 +27,7 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.opened import ReleasedSource, read_file
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
-from anonymize.evaluation.released import ReleasedTable, as_written, read_released
+from anonymize.evaluation.released import ReleasedTable, read_released
 from anonymize.evaluation.unclassed import UnclassedFiles, blocks
 from anonymize.link import load as load_link
 from anonymize.metrics import METRICS, utility
@@ -194,7 +194,7 @@ def _opened(request: Evaluate, file: ReleasedSource, table: Table) -> tuple[Rele
     """The release, and the block `output`."""
     source, linked = file.source, _linked(request, table, file.source)
     try:
-        spec = as_written(request.spec)
+        spec = request.spec.of_release()
         released = read_released(spec, table, file.texts, file.columns, linked, request.threads)
     except DataError as error:
         raise DataError([Problem(p.message, source.name, p.line, p.column, p.hint) for p in error.problems]) from None

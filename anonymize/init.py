@@ -46,7 +46,8 @@ class Init:
     `path`: of the table, `-` for standard input. `output`: of the spec, `-` for standard output. `show_values`: values
     of the table stand in comments, and only the file's owner may read it. `hierarchies`: a folder for hierarchy files,
     which hold values; None: builders alone. `decide`: what makes other guesses of those that were made; `choose`: what
-    makes another k, l and suppression of those that are proposed. `input_path`: what the spec calls the table, `-` for
+    makes another k, l and suppression of those that are proposed. `header`: whether the first line of a CSV names its
+    columns, None where nobody has said so. `input_path`: what the spec calls the table, `-` for
     nothing; None: its path.
     """
 
@@ -57,17 +58,20 @@ class Init:
     force: bool = False
     separator: str | None = None
     encoding: str | None = None
+    header: bool | None = None
     decide: Decide = lambda guesses: guesses
     choose: Choose = lambda proposal: proposal
     input_path: str | None = None
 
 
 def init(request: Init) -> str:
-    """Writes a first spec; returns its text. Raises UsageError, DataError and WriteError; then nothing is written."""
+    """Writes a first spec; returns its text. Raises UsageError, also for a first line that looks like a row where
+    nobody has said what it is, DataError and WriteError; then nothing is written."""
     with ExitStack() as stack:
         values = layout_of(request.path, request.separator, request.encoding)
+        values |= {} if request.header is None else {"header": request.header}
         reading = make({"version": 1, "input": values, "quasi_identifiers": {"a": {}}}, PARAMETERS)
-        source = stack.enter_context(Source.open(reading, request.path))
+        source = stack.enter_context(Source.open(reading, request.path, doubtful=request.header is None))
         target = OutputFile(request.output, force=request.force, private=request.show_values)
         outputs = [stack.enter_context(target)]
         facts = measure(source)

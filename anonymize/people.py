@@ -29,7 +29,7 @@ def people(spec: Spec, path: str | Path, columns: Mapping[str, Sequence[str]], o
 
     Raises DataError where it cannot be read, has no rows or lacks a quasi-identifier.
     """
-    source = opened.enter_context(Source.open(spec, path))
+    source = opened.enter_context(Source.open(spec.reading(header=True), path))
     lacking = [name for name in spec.quasi_identifiers if name not in source.columns]
     if lacking:
         raise DataError([Problem(f"has no column {name}", file=source.name) for name in lacking])

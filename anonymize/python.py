@@ -315,8 +315,11 @@ def init(
     force: bool = False,
     separator: str | None = None,
     encoding: str | None = None,
+    header: bool | None = None,
 ) -> str:
     """A first spec for a table, as YAML with a comment for each guess; written to `output` where one is named.
+
+    `header`: whether the first line of a CSV names its columns; one that looks like a row is refused where it is None.
 
     It runs as it is, and whoever knows the data has to decide on each guess. For a frame it names no input.
     `show_values`: some values of each column stand in its comment; the file has mode 0600 then.
@@ -328,9 +331,8 @@ def init(
         is_file = isinstance(data, str | os.PathLike)
         place = path_of(output) or f"{folder}/spec.yaml"
         table = os.path.abspath(path) if is_file and output is None and not is_uri(path) else path
-        return init_road(
-            Init(table, place, show_values, None, force, separator, encoding, input_path=None if is_file else "-")
-        )
+        called = None if is_file else "-"
+        return init_road(Init(table, place, show_values, None, force, separator, encoding, header, input_path=called))
 
 
 def _without_paths(report: dict[str, Any], data: Frame) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def _reading(saved: Saved) -> Spec:
 
 def _input(saved: Saved) -> dict[str, Any]:
     table = saved.table
-    settings = {name: getattr(table, name) for name in ("separator", "encoding", "normalize")}
+    settings = {name: getattr(table, name) for name in ("separator", "encoding", "normalize", "header")}
     return settings | {"missing": list(table.missing)}
 
 

@@ -27,7 +27,6 @@ from anonymize import temporary
 from anonymize.algorithms import ALGORITHMS, files_of
 from anonymize.attack import Attack, attack
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.evaluation.released import as_written
 from anonymize.families import family_of
 from anonymize.formats import Concluded
 from anonymize.names import FRAME, split
@@ -131,7 +130,7 @@ def _report(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, A
 
 def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
     with _parted(attack_request) as parts:
-        written = as_written(made_by.spec)
+        written = made_by.spec.of_release()
         suffix = split(attack_request.released)[1] or ".csv"
         request = Request(
             written,

@@ -204,9 +204,8 @@ def _named(values: list[pl.Series]) -> list[pl.Series]:
 
 
 def _as_released(spec: Spec) -> Spec:
-    """The spec as it reads a release: UTF-8, without the columns that a release does not have."""
-    table = spec.input.model_copy(update={"encoding": "utf8"})
-    return spec.model_copy(update={"input": table, "unit": None, "sampling_weight": None})
+    """The spec as it reads a release, without the columns that a release does not have."""
+    return spec.of_release().model_copy(update={"unit": None, "sampling_weight": None})
 
 
 # --- what is on record, and what the files say -----------------------------------------------------------------------

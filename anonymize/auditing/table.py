@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from anonymize.auditing.buckets import BucketLayout, Buckets
-from anonymize.errors import DataError, Problem, UsageError
+from anonymize.errors import DataError, Problem, RowsError, UsageError
 from anonymize.link import load as load_link
 from anonymize.people import with_people
 from anonymize.recoding.typed import NumberColumns
@@ -21,6 +21,7 @@ from anonymize.table.roles import columns_in, unclassified
 from anonymize.table.source import Source
 from anonymize.table.trees import trees
 from anonymize.table.units import units_of
+from anonymize.table.wrong import placed
 from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure
 from anonymize.verify.bucketized import Reading
 from anonymize.verify.verdict import Uniqueness
@@ -69,7 +70,7 @@ class Audited:
             normalize = self.spec.input.normalize
             reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold, normalize)
             return self.buckets.measured(self.source, self.columns, checks, reading)
-        with ExitStack() as opened:
+        with ExitStack() as opened, _placed_in(self.source):
             return measure(
                 self.source.scan() if frame is None else frame,
                 self.columns if columns is None else columns,
@@ -106,6 +107,15 @@ class Audited:
         """The columns of each quasi-identifier where they are called otherwise: `columns`, its own first."""
         called = dict(zip(self.columns, columns or self.columns, strict=False))
         return {name: [called[column] for column in names] for name, names in self.columns_of.items()}
+
+
+@contextmanager
+def _placed_in(source: Source) -> Iterator[None]:
+    """Rows that the block finds to be wrong, by their line."""
+    try:
+        yield
+    except RowsError as error:
+        raise DataError([problem for _, problem in placed([("", error)], source)]) from None
 
 
 def with_trees(spec: Spec, checks: Sequence[Check], frame: pl.LazyFrame) -> list[Check]:
@@ -147,11 +157,13 @@ def opened(
 
 @dataclass(frozen=True)
 class Original:
-    """The table that a release was made of; `encoding` is its own. `link`: path of which row of it each released row
-    is; without it rows are matched by position, where that is asked for or the spec keeps the input's order."""
+    """The table that a release was made of; `encoding` and `header` are its own. `link`: path of which row of it each
+    released row is; without it rows are matched by position, where that is asked for or the spec keeps the input's
+    order."""
 
     path: str | Path
     encoding: str
+    header: bool
     link: str | Path | None
     by_position: bool
 
@@ -173,8 +185,7 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
     if original.link is None and not positions:
         hint = "--save-link of the release command writes it; without a spec --by-position, if they are in one order"
         raise UsageError(Problem("--unit-from: give --link, by which rows are matched", hint=hint))
-    table = spec.input.model_copy(update={"encoding": original.encoding})
-    with Source.open(spec.model_copy(update={"input": table}), original.path) as other:
+    with Source.open(spec.reading(encoding=original.encoding, header=original.header), original.path) as other:
         if spec.unit not in other.columns:
             raise DataError(Problem(f"has no column {spec.unit}", file=other.name))
         other.check()

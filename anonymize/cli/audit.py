@@ -66,6 +66,7 @@ _SIZE = _Size()
     click.option("-t", "t", type=float, help="t of every t-closeness model of the spec."),
     click.option("--separator", help="Separator of a CSV, without a spec.  [default: ,]"),
     click.option("--encoding", help="Encoding of a CSV.  [default: utf8]"),
+    flag_option("--no-header", help="The first line of the CSV is a row; columns are called column_1, column_2, ..."),
     click.option("--missing", multiple=True, help="Text that means missing, without a spec; repeatable."),
     click.option("--suppressed", help="Text of a suppressed cell, without a spec.  [default: *]"),
     flag_option(

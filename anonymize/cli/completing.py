@@ -59,10 +59,11 @@ def columns(context: click.Context) -> list[str]:
             return _header(str(context.params[name]))
     content, folder = _spec(context)
     input_section = content.get("input")
-    path = input_section.get("path") if isinstance(input_section, dict) else None
+    table = input_section if isinstance(input_section, dict) else {}
     from pathlib import Path
 
-    header = _header(str(Path(folder) / str(path))) if path else []
+    has_names = "path" in table and table.get("header") is not False
+    header = _header(str(Path(folder) / str(table["path"]))) if has_names else []
     named = header or [name for key in SPEC_KEYS for name in _names(content.get(key))]
     released = context.params.get("released") or next((each for each in _placed(context) if not _is_spec(each)), None)
     return named or (_header(str(released)) if released else [])

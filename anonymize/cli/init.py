@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     ),
     click.option("--separator", help="Separator of a CSV; else that of its header."),
     click.option("--encoding", help="Encoding of a CSV; else UTF-8 or, where it is not that, cp1252."),
+    click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of a CSV names its columns; without names they are column_1, column_2, ...",
+    ),
     flag_option("--watch", "watching", help="Write the spec anew whenever the table changes, until interrupted."),
     FORCE,
     THREADS,
@@ -49,6 +54,7 @@ def init(
     hierarchies: str | None,
     separator: str | None,
     encoding: str | None,
+    header: bool | None,
     watching: bool,
     force: bool,
     threads: int | None,
@@ -68,6 +74,9 @@ def init(
     that mean missing, such as NA, are in it where they occur, and widths of intervals tell the order of magnitude of
     numbers.
 
+    A first line that looks like those below it, and not like names, is refused: --no-header says that it is a row,
+    --header that it is not.
+
     With --watch the spec follows the table as long as nobody has touched it: one that has been edited is never
     overwritten, and ends the watch.
     """
@@ -78,7 +87,7 @@ def init(
 
     if interactive and table == "-":
         raise click.UsageError("--interactive asks on standard input: name the table's file.")
-    request = Init(table, output, show_values, hierarchies, force, separator, encoding)
+    request = Init(table, output, show_values, hierarchies, force, separator, encoding, header)
     if watching:
         _watched(request, interactive, quiet)
         return

@@ -32,7 +32,7 @@ from anonymize.domain.numeric import Numeric, included, template
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Level, Tree
 from anonymize.domain.weights import NUMBERS
-from anonymize.errors import DataError, Problem, SpecError
+from anonymize.errors import DataError, Problem, SpecError, ValuesError
 from anonymize.spec.columns import Definition
 from anonymize.spec.hierarchy import Intervals as IntervalsSource
 from anonymize.spec.hierarchy import Mask, Parts, Prefix, Rare
@@ -64,8 +64,9 @@ def build(
 
     Raises:
         SpecError: the hierarchy file is wrong, or the builder is one for numbers.
-        DataError: values without a leaf in the file, values that are not dates or times, values too long and too many
-            to be masked, a pool that is called what a value is; says how many, not which.
+        ValuesError: values without a leaf in the file, values that are not dates or times, a pool that is called what
+            a value is; says how many, not which.
+        DataError: values too long and too many to be masked.
     """
     source = definition.hierarchy
     if isinstance(source, Path):
@@ -89,11 +90,11 @@ def build(
 def file(name: str, path: Path, values: Sequence[str], missing: str | None, *, normalize: bool = True) -> Taxonomy:
     """The taxonomy of a hierarchy file, with all its leaves, whether or not they occur; see `build`."""
     tree = files.read(path, name, normalize=normalize)
-    uncovered = len(set(values).difference(tree.leaves))
-    if uncovered:
-        message = f"column {name!r}: {uncovered} of {len(values)} distinct values are not leaves of the hierarchy"
+    leaves = set(tree.leaves)
+    if uncovered := [place for place, value in enumerate(values) if value not in leaves]:
+        message = f"column {name!r}: {len(uncovered)} of {len(values)} distinct values are not leaves of the hierarchy"
         hint = "add a line for each of them, or list the text under 'missing' if it stands for a missing value"
-        raise DataError(Problem(message, file=str(path), hint=hint))
+        raise ValuesError(Problem(message, file=str(path), hint=hint), uncovered)
     return Taxonomy.of(name, tree, missing)
 
 
@@ -111,7 +112,7 @@ def numeric_hierarchy(
 
     Raises:
         SpecError: the file is wrong, or intervals are too small; see `intervals`.
-        DataError: numbers without a leaf in the file; says how many, not which.
+        ValuesError: numbers without a leaf in the file; says how many, not which.
     """
     source = definition.hierarchy
     if isinstance(source, Path):
@@ -145,11 +146,10 @@ def _numbers_file(numeric: Numeric, path: Path, interval: str, *, normalize: boo
     numbers = [None if code == taxonomy.missing else _number(text) for code, text in enumerate(taxonomy.leaf_text())]
     leaf_of = {number: code for code, number in reversed(list(enumerate(numbers))) if number is not None}
     leaf_codes = [leaf_of.get(value, -1) for value in numeric.values.tolist()]
-    if -1 in leaf_codes:
-        message = (
-            f"column {numeric.name!r}: {leaf_codes.count(-1)} of {len(leaf_codes)} distinct numbers are not leaves"
-        )
-        raise DataError(Problem(f"{message} of the hierarchy", file=str(path), hint="add a line for each of them"))
+    if uncovered := [place for place, code in enumerate(leaf_codes) if code == -1]:
+        message = f"column {numeric.name!r}: {len(uncovered)} of {len(leaf_codes)} distinct numbers are not leaves"
+        problem = Problem(f"{message} of the hierarchy", file=str(path), hint="add a line for each of them")
+        raise ValuesError(problem, uncovered)
     leaves = np.array([*leaf_codes, *([] if taxonomy.missing is None else [taxonomy.missing])], np.int64)
     values = np.array([np.nan if number is None else number for number in numbers], np.float64)
     return Generalization(numeric, taxonomy, leaves, values, *_widths(taxonomy, interval))
@@ -266,16 +266,15 @@ def prefix(lengths: Sequence[int]) -> list[Step]:
 
 
 def _moments(name: str, values: Sequence[str], moments: Moments) -> Sequence[Step]:
-    wrong = sum(not moments.fits(value) for value in values)
-    if wrong:
-        message = f"column {name!r}: {wrong} of {len(values)} distinct values are not {moments.expected}"
+    if wrong := [place for place, value in enumerate(values) if not moments.fits(value)]:
+        message = f"column {name!r}: {len(wrong)} of {len(values)} distinct values are not {moments.expected}"
         hint = f'{{{moments.noun}: {{format: "...", levels: [...]}}}} says how they are written'
-        raise DataError(Problem(message, hint=f"{hint}; texts that mean missing belong in input.missing"))
+        raise ValuesError(Problem(message, hint=f"{hint}; texts that mean missing belong in input.missing"), wrong)
     return moments.steps
 
 
 def _pooling(name: str, values: Sequence[str], label: str, frequent: Collection[str]) -> Step:
     if label in values:
         message = f"column {name!r}: the label of `rare` is a value of the column"
-        raise DataError(Problem(message, hint="choose another label"))
+        raise ValuesError(Problem(message, hint="choose another label"), [values.index(label)])
     return lambda value: value if value in frequent else label

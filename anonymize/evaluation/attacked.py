@@ -23,7 +23,7 @@ from anonymize.domain.cells import numbers
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.opened import ReleasedSource, read_file
 from anonymize.evaluation.regions import TextRegions
-from anonymize.evaluation.released import as_text, as_written, read_cells
+from anonymize.evaluation.released import as_text, read_cells
 from anonymize.spec import Spec
 from anonymize.table import Source, Table, read
 from anonymize.table.columns import Attribute
@@ -99,7 +99,7 @@ def with_control(spec: Spec, source: Source, control: str) -> Iterator[Known]:
         further.check()
         remarks = (*repeated(spec, source), *_outside(spec, source, further))
         with _together(spec, source, further) as both:
-            written = as_written(spec)
+            written = spec.of_release()
             yield Known(written, read(written, both), source.rows or 0, source.sha256, source.name, remarks)
 
 
@@ -153,7 +153,7 @@ def _together(spec: Spec, source: Source, further: Source) -> Iterator[Source]:
         both = pl.concat([*source.batches(names), *further.batches(names)], how="vertical_relaxed")
     except pl.exceptions.PolarsError:
         raise DataError(Problem("has columns of other types than the original", file=further.name)) from None
-    with copied(both.lazy(), source) as path, Source.open(as_written(spec), path) as opened:
+    with copied(both.lazy(), source) as path, Source.open(spec.of_release(), path) as opened:
         yield opened
 
 
@@ -201,7 +201,7 @@ def released(people: Known, path: str, stack: ExitStack, layout: BucketLayout | 
     if layout is not None:
         file, group_of = _grouped(people, file, layout, stack)
     try:
-        regions, text_of = read_cells(as_written(people.spec), people.table.attributes, file.texts, file.columns)
+        regions, text_of = read_cells(people.spec.of_release(), people.table.attributes, file.texts, file.columns)
     except DataError as error:
         raise DataError([Problem(p.message, path, p.line, p.column, p.hint) for p in error.problems]) from None
     return AttackedTables(file, regions, text_of, group_of)
@@ -212,7 +212,7 @@ def _grouped(
 ) -> tuple[ReleasedSource, Ints]:
     """A bucketized release with the sensitive values of each group dealt to its rows, and (rows,) the group of each.
     Raises DataError for tables that do not fit together."""
-    spec, source = as_written(people.spec), file.source
+    spec, source = people.spec.of_release(), file.source
     buckets = layout.opened(spec, source, stack)
     groups = file.texts[layout.name].cast(pl.String).fill_null("")
     if buckets.st is not None:

@@ -14,7 +14,6 @@ from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem
 from anonymize.evaluation.attacked import Known
 from anonymize.evaluation.opened import ReleasedSource, read_file
-from anonymize.evaluation.released import as_written
 from anonymize.metrics.joint import Axes, categories_of, categories_shown
 from anonymize.randomization.parameters import DistortedAttribute, Parameters
 from anonymize.table import Attribute
@@ -37,7 +36,7 @@ def randomized(people: Known, path: str, parameters_path: str, stack: ExitStack)
     """A randomized release. Raises DataError for files that cannot be read or do not fit together, UsageError for
     quasi-identifiers that are not among the parameters."""
     parameters = Parameters.read(parameters_path)
-    spec = as_written(people.spec, parameters.separator)
+    spec = people.spec.of_release(parameters.separator)
     file = read_file(spec, path, stack)
     if file.rows != parameters.rows:
         message = f"has {file.rows} rows, and its parameters are of {parameters.rows}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from anonymize.evaluation.released import as_text, as_written, columns_of
+from anonymize.evaluation.released import as_text, columns_of
 from anonymize.evaluation.typed import with_suppressed
 from anonymize.recoding.typed import NumberColumns
 from anonymize.spec import Spec
@@ -33,7 +33,7 @@ class ReleasedSource:
 def read_file(original: Spec, path: str, stack: ExitStack) -> ReleasedSource:
     """Reads a release: UTF-8, with the input's separator. Raises DataError for what cannot be read, and for
     quasi-identifiers of which there is no column."""
-    spec = as_written(original)
+    spec = original.of_release()
     source = stack.enter_context(Source.open(spec, path))
     source.check_types(source.columns)
     columns = columns_of(spec, source.columns, source.name)

@@ -249,12 +249,6 @@ def coded(column: pl.Series, *, numeric: bool) -> TargetColumn:
     )
 
 
-def as_written(spec: Spec, separator: str | None = None) -> Spec:
-    """The spec that reads a release of its table: UTF-8, and another separator if there is one."""
-    given = {"encoding": "utf8"} | ({"separator": separator} if separator else {})
-    return spec.model_copy(update={"input": spec.input.model_copy(update=given)})
-
-
 def as_text(column: pl.Series, spec: Spec, form: str) -> pl.Series:
     """A column as text, null where it is missing; `form` of the file, which says whether a null is."""
     missing = spec.missing(form)

@@ -17,7 +17,6 @@ import polars as pl
 
 from anonymize.classes import Floats, Ints, same_rows
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.evaluation.released import as_written
 from anonymize.metrics import METRICS, View, distances, joint, query_error, uncertainty, utility
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
 from anonymize.metrics.measures import MEASURES
@@ -94,7 +93,7 @@ class UnclassedFiles:
 
     def _randomized(self, spec: Spec, table: Table, path: str) -> RandomizedRelease:
         parameters = Parameters.read(str(self.parameters))
-        with Source.open(as_written(spec, parameters.separator), path) as source:
+        with Source.open(spec.of_release(parameters.separator), path) as source:
             names = [each.name for each in parameters.attributes]
             rows = _texts(source, names, spec, keep_empty=True)
             output = {"path": source.name, "sha256": source.sha256, "parameters_path": self.parameters}
@@ -107,7 +106,7 @@ class UnclassedFiles:
         if len(table.sensitive) != 1:
             raise UsageError(f"a bucketized release has one sensitive attribute, the spec {len(table.sensitive)}")
         group, (sensitive,) = str(self.group), [column.name for column in table.sensitive]
-        source = stack.enter_context(Source.open(as_written(spec), path))
+        source = stack.enter_context(Source.open(spec.of_release(), path))
         quasi = [attribute.name for attribute in table.attributes]
         if group in (*quasi, sensitive, COUNT if self.st else None):
             raise UsageError(f"--group: {group} is not the column of groups: it is another column")
@@ -116,7 +115,7 @@ class UnclassedFiles:
         if self.st is None:
             listed = joint.listing(rows, group, sensitive)
         else:
-            other = stack.enter_context(Source.open(as_written(spec), self.st))
+            other = stack.enter_context(Source.open(spec.of_release(), self.st))
             texts = _texts(other, [group, sensitive, COUNT], spec)
             listed = _counted(joint.listing(texts, group, sensitive, COUNT), other.name)
             check_together(_groups(rows, group), listed)

@@ -41,7 +41,7 @@ class Recoder:
         path = temporary.unnamed("anonymize-", ".parquet")
         try:
             frame.write_parquet(path)
-            with Source.open(spec, path) as source:
+            with Source.open(spec.of_release(), path) as source:
                 table = read(spec, source, workload=reads_workload(ALGORITHMS[algorithm], options))
         finally:
             temporary.remove(path)

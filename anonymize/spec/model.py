@@ -51,6 +51,9 @@ class Input(Entry):
     """The character between two fields of a CSV; the release is written with it as well."""
     missing: tuple[Text, ...] = ("",)
     """Texts that mean that a value is missing; the first one is what a release shows."""
+    header: bool = True
+    """Whether the first line of the CSV has the names of its columns. false: they are column_1, column_2, ..., and the
+    first line is a row. Of the table itself: a release, and a population, always have names."""
     encoding: Annotated[str, AfterValidator(_encoding), WithJsonSchema(TEXT)] = "utf8"
     """How the CSV's text is encoded: utf8, latin-1, cp1252, ..."""
     normalize: bool = True
@@ -273,6 +276,14 @@ class Spec(Entry):
         """The most individuals that every class has to have, or to have under it; None where none counts."""
         further = (entry.parameters.given(Means.PEOPLE) for entry in self.privacy.models)
         return max((k for k in (self.privacy.k, *further) if k is not None), default=None)
+
+    def reading(self, **changes: Any) -> Spec:
+        """The spec with other keys of `input`."""
+        return self.model_copy(update={"input": self.input.model_copy(update=changes)})
+
+    def of_release(self, separator: str | None = None) -> Spec:
+        """The spec as it reads a release of its table: UTF-8, with names, and another separator if there is one."""
+        return self.reading(encoding="utf8", header=True, separator=separator or self.input.separator)
 
     def missing(self, form: str) -> Missing:
         """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`."""

@@ -1,4 +1,4 @@
-"""A table written as another one was read, so that it is read in the same way."""
+"""A table written as a release of another one is: `Spec.of_release` reads it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from anonymize.table.source import Source
 
 @contextmanager
 def copied(frame: pl.LazyFrame, source: Source) -> Iterator[Path]:
-    """The path of a file that is in no folder, where the system allows it, as long as the block: a CSV with the
-    source's separator where the source is one, of which a null is an empty field; else an Arrow file, with the frame's
-    types. It is written piece by piece. Raises OSError."""
+    """The path of a file that is in no folder, where the system allows it, as long as the block: a CSV with names and
+    the source's separator where the source is one, of which a null is an empty field; else an Arrow file, with the
+    frame's types. It is written piece by piece. Raises OSError."""
     is_csv = source.format == "csv"
     path = temporary.unnamed("anonymize-", ".csv" if is_csv else ".arrow")
     try:

@@ -6,7 +6,7 @@ the order of rows; and what the finished column is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -94,6 +94,15 @@ class TextColumn:
                 counts[text] = counts.get(text, 0) + count
         return counts
 
+    def rows_of(self, texts: Collection[str]) -> Bad:
+        """How many rows have one of the texts, and the first of them."""
+        wanted = [code for code, text in enumerate(self._texts, 1) if text in texts]
+        rows, start = Bad(), 0
+        for piece in self._pieces:
+            rows.add(start + np.flatnonzero(np.isin(piece, wanted)))
+            start += len(piece)
+        return rows
+
     def codes(self, code_of: dict[str, int], missing: int | None, size: int) -> Codes:
         """(rows,) codes below `size`: `code_of` each row's text, or `missing`. Can be called once: frees the rows."""
         absent = 0 if missing is None else missing
@@ -112,7 +121,7 @@ class TextColumn:
 
 @dataclass
 class Bad:
-    """Values of a numeric column that are not numbers: how many, and the row (from 0) of the first."""
+    """Rows of a column whose values are not what they should be, such as numbers: how many, and the first (from 0)."""
 
     count: int = 0
     row: int | None = None

@@ -125,6 +125,7 @@ def _reason(error: str) -> str:
 def _unsound_record(path: Path, layout: Layout) -> Defect | None:
     """The first record with a wrong number of fields, else the first with a quotation mark where none may be."""
     blank, stray, sound, before = 0, 0, _sound_record(layout.separator), "the header has"
+    before = before if layout.header else "the first line has"
     try:
         with records(path, layout.separator) as parsed:
             if layout.short:
@@ -155,10 +156,10 @@ def _fields(count: int) -> str:
     return "1 field" if count == 1 else f"{count} fields"
 
 
-def line_of(path: Path, separator: str, row: int) -> int | None:
-    """The line (from 1) at which a row (from 0, the header apart) starts; None where there is no such row."""
+def line_of(path: Path, separator: str, number: int) -> int | None:
+    """The line (from 1) at which a record (from 0, the header among them) starts; None where there is no such one."""
     try:
         with records(path, separator) as parsed:
-            return next((record.line for index, record in enumerate(parsed, -1) if index == row), None)
+            return next((record.line for index, record in enumerate(parsed) if index == number), None)
     except Malformed:
         return None

@@ -22,7 +22,7 @@ def grouped(problems: Iterable[tuple[str, Problem]]) -> list[Problem]:
     """
     alike: dict[tuple[str | None, str, str | None], list[tuple[str, Problem]]] = {}
     for name, problem in problems:
-        message = re.sub(r"\d+( values are| value is)?", "#", problem.message.replace(repr(name), ""))
+        message = re.sub(r"\d+( values are| value is| rows?)?", "#", problem.message.replace(repr(name), ""))
         alike.setdefault((problem.file, message, problem.hint), []).append((name, problem))
     merged: list[Problem] = []
     for rows_alike in alike.values():

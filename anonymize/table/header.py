@@ -6,13 +6,14 @@ one shorter than the rows (`write.table`). That column is called `rownames` here
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from anonymize.errors import DataError, Problem
+from anonymize.errors import DataError, Problem, UsageError
 from anonymize.table import explain
 
 ROW_NAMES = "rownames"
@@ -28,14 +29,20 @@ class Header:
     short: bool = False
 
 
-def header_of(path: Path, name: str, separator: str) -> Header:
-    """The header of a CSV that is not empty. Raises DataError for one that names no columns."""
+def header_of(path: Path, name: str, separator: str, *, doubtful: bool = False) -> Header:
+    """The header of a CSV that is not empty. `doubtful`: nobody has said that there is one. Raises DataError for one
+    that names no columns, UsageError for a doubtful one that looks like a row."""
     try:
         with explain.records(path, separator) as records:
             names = next((record.fields for record in records), [])
-            short = bool(names) and _have_row_names(_first_rows(records), len(names))
+            rows = _first_rows(records)
+            short = bool(names) and _have_row_names(rows, len(names))
     except explain.Malformed as malformed:
         raise DataError(Problem(f"the header: {malformed.message}", file=name, line=1)) from None
+    if doubtful and looks_like_cells(names, rows):
+        message = "the first line looks like the lines below it, not like names of columns"
+        hint = "--no-header (input.header: false of a spec) where it is a row, --header (input.header: true) where not"
+        raise UsageError(Problem(message, file=name, line=1, hint=hint))
     if not names:
         raise DataError(Problem("the first line is empty: it must name the columns", file=name, line=1))
     if any("\ufffd" in text or "\0" in text for text in names):
@@ -43,6 +50,17 @@ def header_of(path: Path, name: str, separator: str) -> Header:
     header = Header(named(["", *names] if short else names), short)
     check_names(header.names, name, 1)
     return header
+
+
+def numbered(path: Path, name: str, separator: str) -> Header:
+    """Names in place of those that a CSV does not have: column_1, column_2, ... Raises DataError for a first line that
+    cannot be read."""
+    try:
+        with explain.records(path, separator) as records:
+            fields = next((record.fields for record in records), [])
+    except explain.Malformed as malformed:
+        raise DataError(Problem(malformed.message, file=name, line=1)) from None
+    return Header([f"column_{number + 1}" for number in range(max(len(fields), 1))])
 
 
 def named(names: Sequence[str]) -> list[str]:
@@ -70,7 +88,8 @@ def check_names(names: Sequence[str], name: str, line: int | None = None) -> Non
     if not names:
         wrong = ["has no columns"]
     if wrong:
-        hint = "give each column a name of its own" if names else None
+        unnamed = "; input.header: false is for a table without a line of names" if line is not None else ""
+        hint = f"give each column a name of its own{unnamed}" if names else None
         raise DataError([Problem(message, file=name, line=line, hint=hint) for message in wrong])
 
 
@@ -92,3 +111,64 @@ def _have_row_names(rows: Sequence[Sequence[str]], fields: int) -> bool:
         return False
     first = {row[0].strip() for row in rows}
     return len(first) == len(rows) and "" not in first and any(row[-1] for row in rows)
+
+
+# --- a first line that is a row ---------------------------------------------------------------------------------------
+
+
+NUMERIC, FEW = 0.8, 4
+"""A column of so large a share of numbers is one of numbers; one in which every value stands so often is one of
+categories, in the mean."""
+YEARS = range(1500, 2101)
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?")
+_YEAR = re.compile(r"[12][0-9]{3}")
+
+
+def looks_like_cells(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the fields of the first line look like those of the rows below it: of some columns they do, and of none
+    they do not. Numbers may be names where they are years, or follow each other (2019, 2020; 1, 2, 3)."""
+    columns = [[row[place].strip() for row in rows if place < len(row)] for place in range(len(names))]
+    counted = _in_sequence([name.strip() for name in names])
+    judged = [_is_like(name.strip(), cells, counted) for name, cells in zip(names, columns, strict=True)]
+    return True in judged and False not in judged
+
+
+def _is_like(name: str, column: Sequence[str], counted: bool) -> bool | None:
+    """Whether a field looks like those below it; None where that is not known. `counted`: numbers of the first line
+    follow each other."""
+    cells = [cell for cell in column if cell]
+    if not name or len(cells) < 2:
+        return None
+    numbers = [cell for cell in cells if _NUMBER.fullmatch(cell)]
+    if len(numbers) >= NUMERIC * len(cells):
+        return _is_number_like(name, numbers, counted)
+    if name in cells:
+        return True
+    forms = {_form(cell) for cell in cells}
+    if all("9" in form for form in forms) and len(forms) <= max(len(cells) // FEW, 1):
+        return _form(name) in forms or (False if "9" not in _form(name) else None)
+    return False if len(set(cells)) * FEW <= len(cells) else None
+
+
+def _is_number_like(name: str, numbers: Sequence[str], counted: bool) -> bool | None:
+    if not _NUMBER.fullmatch(name):
+        return False
+    if _is_year(name):
+        return all(map(_is_year, numbers)) or None
+    return None if counted else True
+
+
+def _is_year(text: str) -> bool:
+    return _YEAR.fullmatch(text) is not None and int(text) in YEARS
+
+
+def _in_sequence(names: Sequence[str]) -> bool:
+    """Whether the whole numbers among the names are three or more, one after the other."""
+    numbers = [int(name) for name in names if name.isdecimal()]
+    return len(numbers) > 2 and numbers == [*range(numbers[0], numbers[0] + len(numbers))]
+
+
+def _form(text: str) -> str:
+    """The text with every digit as 9 and every letter as a; in one with other signs, runs of them as one."""
+    form = "".join("9" if c.isdecimal() else "a" if c.isalpha() else c for c in text)
+    return form if form.isalnum() else re.sub(r"(9|a)\1+", r"\1", form)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,10 @@ from anonymize.table.boxes import BoxTree, Ints
 from anonymize.table.coding import coded
 from anonymize.table.columns import Attribute
 from anonymize.table.encode import Field, NumberColumn, TextColumn
+from anonymize.table.grouping import grouped
 from anonymize.table.source import Source
 from anonymize.table.trees import Paths, tree_of
+from anonymize.table.wrong import by_rows, not_numbers, placed, rows_of_codes
 
 
 @dataclass(frozen=True)
@@ -158,12 +160,12 @@ def populations_of(spec: Spec) -> list[Path]:
 
 
 def read_population(spec: Spec, path: str | Path, attributes: Sequence[Attribute]) -> Population:
-    """Reads the quasi-identifiers of a population, a table that is encoded and parted as the spec's input.
+    """Reads the quasi-identifiers of a population, a table with names that is encoded and parted as the spec's input.
 
     Raises DataError where it lacks a column, has no rows, or has a value that is not a number or is outside its
     hierarchy.
     """
-    with Source.open(spec, path) as source:
+    with Source.open(spec.reading(header=True), path) as source:
         lacking = [attribute.name for attribute in attributes if attribute.name not in source.schema]
         if lacking:
             raise DataError([Problem(f"the population has no column {name!r}", source.name) for name in lacking])
@@ -173,12 +175,14 @@ def read_population(spec: Spec, path: str | Path, attributes: Sequence[Attribute
                 column.add(batch)
         if not source.rows:
             raise DataError(Problem("the population has no rows", source.name))
+        axes, errors = [], []
         for attribute, column in zip(attributes, columns, strict=True):
-            if isinstance(column, NumberColumn) and column.bad.count:
-                text = f"numeric column {attribute.name!r}: {column.bad.count} values are not numbers"
-                raise DataError(Problem(text, source.name))
-    pairs = zip(attributes, columns, strict=True)
-    axes = [_axis(spec, attribute, column) for attribute, column in pairs]
+            try:
+                axes.append(_axis(spec, attribute, column))
+            except DataError as error:
+                errors.append((attribute.name, error))
+        if errors:
+            raise DataError(grouped(placed(errors, source)))
     frame = pl.DataFrame({str(index): axis.codes for index, axis in enumerate(axes)})
     distinct = frame.group_by(pl.all()).len().sort(pl.all())
     codes = [distinct[str(index)].to_numpy().astype(np.int64) for index in range(len(axes))]
@@ -199,6 +203,8 @@ def _axis(spec: Spec, attribute: Attribute, column: Any) -> PopulationAxis:
 def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: NumberColumn) -> PopulationAxis:
     domain = attribute.domain
     assert isinstance(domain, Numeric)
+    if column.bad.count:
+        raise not_numbers(attribute.name, column.bad)
     values, codes, missing = coded(domain.coding, *column.encode())
     both = np.union1d(values, domain.values)
     absent = spec.input.missing_text if missing is not None or domain.missing is not None else None
@@ -207,7 +213,10 @@ def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, colu
     place = np.append(np.searchsorted(both, domain.values), last * (domain.missing is not None))
     others = np.append(np.searchsorted(both, values), last * (missing is not None))
     output = spec.output
-    hierarchy = numeric_hierarchy(definition, wide, output.interval, output.suppressed, normalize=spec.input.normalize)
+    with by_rows(partial(rows_of_codes, others[codes])):
+        hierarchy = numeric_hierarchy(
+            definition, wide, output.interval, output.suppressed, normalize=spec.input.normalize
+        )
     return PopulationAxis(attribute, hierarchy, others.astype(np.int64)[codes], place.astype(np.int64))
 
 
@@ -220,7 +229,8 @@ def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column
     values = sorted({*texts, *leaves}) if not isinstance(definition.hierarchy, Path) else texts
     common = frequent_in(domain) if isinstance(definition.hierarchy, Rare) else ()
     suppressed, normalize = spec.output.suppressed, spec.input.normalize
-    wide = build(domain.name, definition, values, absent, suppressed, normalize=normalize, frequent=common)
+    with by_rows(lambda places: column.rows_of({values[place] for place in places})):
+        wide = build(domain.name, definition, values, absent, suppressed, normalize=normalize, frequent=common)
     code_of = {text: code for code, text in enumerate(wide.leaf_text())}
     place = [wide.missing if code == domain.missing else code_of[text] for code, text in enumerate(domain.leaf_text())]
     codes = column.codes(code_of, wide.missing, wide.size).astype(np.int64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -23,7 +24,7 @@ from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.rare import frequent
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.errors import DataError, Problem
+from anonymize.errors import DataError, Problem, RowsError, ValuesError
 from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange, QuasiIdentifier
 from anonymize.spec.hierarchy import Rare
 from anonymize.spec.model import Spec
@@ -43,7 +44,7 @@ from anonymize.table.source import Source
 from anonymize.table.texts import warnings_of
 from anonymize.table.units import UnitColumn
 from anonymize.table.weights import WeightColumn
-from anonymize.table.wrong import check_numbers, check_types
+from anonymize.table.wrong import by_rows, check_numbers, check_types, placed, rows_of_codes
 
 NEARLY_UNIQUE = 0.95  # share of distinct values
 FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
@@ -70,10 +71,10 @@ def read(spec: Spec, source: Source, *, workload: bool = False, room: Room | Non
     check_numbers(source, encoders.coded)
     for column in encoders.weights:
         column.check(source)
-    attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders.coded[name]))
+    attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders.coded[name]), source)
     selected = selections.resolve(spec, attributes) if workload else ()
     paths = dict.fromkeys(str(path) for path in populations_of(spec))
-    sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders.coded[name]))
+    sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders.coded[name]), source)
     targets = _targets(spec, kinds, attributes, encoders.coded)
     warnings = (
         *_left_over_warnings(spec),
@@ -209,17 +210,20 @@ def _stream(source: Source, encoders: Sequence[Taker], *, fits: bool = False) ->
 # --- what comes out --------------------------------------------------------------------------------------------------
 
 
-def _all(names: Iterable[str], make: Callable[[str], Made]) -> tuple[Made, ...]:
-    """What is made of all columns, or the problems of all of them."""
+def _all(names: Iterable[str], make: Callable[[str], Made], source: Source | None = None) -> tuple[Made, ...]:
+    """What is made of all columns, or the problems of all of them, with lines of the `source` where there is one."""
     made: list[Made] = []
-    problems: list[tuple[str, Problem]] = []
+    errors: list[tuple[str, DataError]] = []
     for name in names:
         try:
             made.append(make(name))
+        except RowsError as error:
+            errors.append((name, error if source is not None else cast(ValuesError, error.__cause__)))
         except DataError as error:
-            problems += [(name, problem) for problem in error.problems]
-    if problems:
-        raise DataError(grouped(problems))
+            errors.append((name, error))
+    if errors:
+        whole = [(name, problem) for name, error in errors for problem in error.problems]
+        raise DataError(grouped(whole if source is None else placed(errors, source)))
     return tuple(made)
 
 
@@ -234,7 +238,8 @@ def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
         values, codes, missing = coded(coding, *encoder.encode())
         absent = spec.missing("arrow")
         numbers = Numeric(name, values, None if missing is None else absent.text, absent.texts, coding)
-        generalize = _generalize(spec, definition, numbers)
+        with by_rows(partial(rows_of_codes, codes)):
+            generalize = _generalize(spec, definition, numbers)
         return Attribute(name, codes, numbers, definition.weight, generalize, *last)
     domain, codes = _taxonomy(spec, name, definition, encoder)
     return Attribute(name, codes, domain, definition.weight, None, *last)
@@ -247,7 +252,8 @@ def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn
     pool = definition.hierarchy.rare if isinstance(definition.hierarchy, Rare) else None
     common = () if pool is None else frequent(encoder.counts(), pool.below)
     suppressed, normalize = spec.output.suppressed, spec.input.normalize
-    domain = build(name, definition, texts, missing, suppressed, normalize=normalize, frequent=common)
+    with by_rows(lambda places: encoder.rows_of({texts[place] for place in places})):
+        domain = build(name, definition, texts, missing, suppressed, normalize=normalize, frequent=common)
     code_of = {text: code for code, text in enumerate(domain.leaf_text())}
     return domain, encoder.codes(code_of, domain.missing, domain.size)
 
@@ -303,7 +309,9 @@ def _sensitive(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn:
         return SensitiveColumn(name, codes, domain.size, domain.missing, None, names, tree)
     numbers, codes, missing = encoder.encode()
     numeric = Numeric(name, numbers, None if missing is None else spec.input.missing_text)
-    return SensitiveColumn(name, *_of_numbers(spec, numbers, codes, missing), _generalize(spec, definition, numeric)())
+    with by_rows(partial(rows_of_codes, codes)):
+        hierarchy = _generalize(spec, definition, numeric)()
+    return SensitiveColumn(name, *_of_numbers(spec, numbers, codes, missing), hierarchy)
 
 
 def _coded(kind: type[Column], spec: Spec, name: str, encoder: Encoder) -> Column:

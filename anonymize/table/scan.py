@@ -22,12 +22,13 @@ QUOTE, NEWLINE = ord('"'), ord("\n")
 @dataclass(frozen=True)
 class Layout:
     """How a CSV is laid out: its separator, the fields of a record, and the byte at which blank last lines begin.
-    `short`: the header has one field less, that of the row names."""
+    `short`: the header has one field less, that of the row names; `header`: the first record is one."""
 
     separator: str
     fields: int
     end: int
     short: bool = False
+    header: bool = True
 
 
 @dataclass(frozen=True)

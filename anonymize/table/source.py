@@ -20,7 +20,7 @@ from anonymize.spec.patterns import expand
 from anonymize.table import explain, memory
 from anonymize.table.files import reason
 from anonymize.table.grouping import grouped
-from anonymize.table.header import Header, check_names, header_of, named
+from anonymize.table.header import Header, check_names, header_of, named, numbered
 from anonymize.table.named import column
 from anonymize.table.scan import Layout, Scan, Scanner
 from anonymize.table.spool import Opened, open_input
@@ -53,8 +53,8 @@ class Source:
 
     earlier: Sequence[tuple[str, int]] = ()
 
-    def __init__(self, opened: Opened, separator: str = ",") -> None:
-        self._opened = opened
+    def __init__(self, opened: Opened, separator: str = ",", *, header: bool = True, doubtful: bool = False) -> None:
+        self._opened, self._has_header = opened, header
         self.name, self.path, self.format = opened.name, opened.path, opened.format
         self.separator = separator
         self.rows: int | None = None
@@ -63,19 +63,24 @@ class Source:
         self._layout: Layout | None = None
         self._blank_lines = 0
         if self.format == "csv":
-            header = self._csv_header()
-            self.schema = pl.Schema(dict.fromkeys(header.names, pl.String()))
-            self._layout, self._blank_lines = self._csv_layout(header)
+            columns = self._csv_header(doubtful)
+            self.schema = pl.Schema(dict.fromkeys(columns.names, pl.String()))
+            self._layout, self._blank_lines = self._csv_layout(columns)
+        elif not header:
+            message = f"is of the format {self.format}, which always names its columns"
+            raise UsageError(Problem(f"input.header: {message}", file=self.name, hint="leave it out"))
         else:
             self.schema = self._typed_schema()
         self.columns = tuple(self.schema)
 
     @classmethod
-    def open(cls, spec: Spec, path: str | Path | None = None) -> Source:
+    def open(cls, spec: Spec, path: str | Path | None = None, *, doubtful: bool = False) -> Source:
         """Opens `path`, or standard input for `-`, or the spec's `input.path` for None, and reads the header.
+        `doubtful`: nobody has said that it has one.
 
-        Raises UsageError where there is no path at all, and DataError for a file that cannot be read, is empty, or
-        whose column names are empty or not unique, or that has lists or the like in a column which the spec uses.
+        Raises UsageError where there is no path at all, where a file that is no CSV is said to have no header, and for
+        a doubtful header that looks like a row; DataError for a file that cannot be read, is empty, or whose column
+        names are empty or not unique, or that has lists or the like in a column which the spec uses.
         """
         chosen = spec.input.path if path is None else path
         if chosen is None:
@@ -83,7 +88,7 @@ class Source:
         text = str(chosen)
         opened = open_input(text if text == "-" or is_uri(text) else Path(chosen), spec.input.encoding)
         try:
-            source = cls(opened, spec.input.separator)
+            source = cls(opened, spec.input.separator, header=spec.input.header, doubtful=doubtful)
             source.check_types(_used(spec, source.columns))
         except BaseException:
             _remove(opened)
@@ -115,7 +120,12 @@ class Source:
 
     def _scan_csv(self) -> pl.LazyFrame:
         frame = pl.scan_csv(
-            self.path, schema=self.schema, has_header=False, skip_rows=1, separator=self.separator, glob=False
+            self.path,
+            schema=self.schema,
+            has_header=False,
+            skip_rows=int(self._has_header),
+            separator=self.separator,
+            glob=False,
         )
         return frame if not self._blank_lines or self.rows is None else frame.head(self.rows)
 
@@ -176,7 +186,7 @@ class Source:
     def _accept(self, scan: Scan, rows: int | None = None) -> None:
         """Takes the result of the byte scan; `rows` is what the parser counted, None if it has not."""
         self.sha256 = self.sha256 or scan.sha256
-        expected = rows if self.format != "csv" else scan.records - 1
+        expected = rows if self.format != "csv" else scan.records - self._has_header
         if not scan.sound or rows not in (None, expected):
             self._explain(too_many=scan.sound and scan.records > MOST_ROWS)
         self.rows = expected
@@ -218,7 +228,7 @@ class Source:
 
     def line_of(self, row: int) -> int | None:
         """The line (from 1) of the file at which a row (from 0) starts; None for a file that has no lines."""
-        return explain.line_of(self.path, self.separator, row) if self.format == "csv" else None
+        return explain.line_of(self.path, self.separator, row + self._has_header) if self.format == "csv" else None
 
     # --- the header ---
 
@@ -232,10 +242,12 @@ class Source:
         check_names(names, self.name)
         return pl.Schema(zip(names, schema.dtypes(), strict=True))
 
-    def _csv_header(self) -> Header:
+    def _csv_header(self, doubtful: bool) -> Header:
         if self._stamp[0] == 0:
             raise DataError(Problem("the file is empty", file=self.name))
-        return header_of(self.path, self.name, self.separator)
+        if not self._has_header:
+            return numbered(self.path, self.name, self.separator)
+        return header_of(self.path, self.name, self.separator, doubtful=doubtful)
 
     def _csv_layout(self, header: Header) -> tuple[Layout, int]:
         """The layout, and the number of blank lines at the end. In a single column a blank line is an empty value."""
@@ -244,7 +256,7 @@ class Source:
         first = tail.find(b"\n") + 1
         blank = tail[first:] if first else b""
         lines = blank.count(b"\n") + (not blank.endswith(b"\n") and bool(blank))
-        return Layout(self.separator, len(header.names), size - len(blank), header.short), lines
+        return Layout(self.separator, len(header.names), size - len(blank), header.short, self._has_header), lines
 
     def _line_ends(self, size: int) -> bytes:
         """The line ends with which the file ends."""

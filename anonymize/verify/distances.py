@@ -12,9 +12,9 @@ from functools import cached_property
 
 import polars as pl
 
-from anonymize.errors import DataError
+from anonymize.errors import RowsError
 from anonymize.verify.sums import summed
-from anonymize.verify.table import TextRows, plain, texts_of
+from anonymize.verify.table import TextRows, plain, texts_of, values_of
 from anonymize.verify.verdict import Subject, Tree
 
 
@@ -80,16 +80,18 @@ class Overall:
 
     @cached_property
     def _leaves(self) -> list[str]:
-        """The leaf of each value of `counts`. Raises DataError for values that are none."""
+        """The leaf of each value of `counts`. Raises RowsError for values that are none."""
         known: Mapping[object, str] = {leaf: leaf for leaf in self.tree or {}}
         if self.texts is None:
             known = {number: leaf for leaf in reversed(list(known.values())) if (number := _number(leaf)) is not None}
             leaves = [known.get(value) for value in self.counts["value"]]
         else:
             leaves = [known.get(self.texts[value - 1]) for value in self.counts["value"]]
-        unknown = leaves.count(None)
-        if unknown:
-            raise DataError(f"column {self.attribute}: {unknown} of its values are not leaves of its hierarchy")
+        if unknown := [value for value, leaf in zip(self.counts["value"], leaves, strict=True) if leaf is None]:
+            rows = values_of(self.rows, self.subject, self.missing).is_in(unknown).fill_null(False)
+            message = f"column {self.attribute}: {len(unknown)} of its values are not leaves of its hierarchy"
+            count = "1 row" if rows.sum() == 1 else f"{rows.sum():,} rows"
+            raise RowsError(f"{message}, in {count}", rows.arg_max() or 0)
         return [leaf for leaf in leaves if leaf is not None]
 
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from anonymize.errors import DataError
+from anonymize.errors import DataError, RowsError
 from anonymize.spec import UNKNOWN, remarks
 from anonymize.verify.columns import NumberedColumn, ShownColumns, read_columns
 from anonymize.verify.numbering import Numbering, pair, whole
@@ -287,7 +287,7 @@ def classes_of(rows: TextRows) -> pl.DataFrame:
 def entries_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.DataFrame:
     """How often each present value of a sensitive attribute occurs in each class: `class`, `value`, `count`.
 
-    In the order of classes, then of values. A value is a number, or the rank of a text. Raises DataError for texts of a
+    In the order of classes, then of values. A value is a number, or the rank of a text. Raises RowsError for texts of a
     numeric attribute that are not numbers.
     """
     attribute, numeric = subject
@@ -359,7 +359,8 @@ def _numbers(column: NumberedColumn, missing: Sequence[str], attribute: str) -> 
     numbers = bare["text"].cast(pl.Float64, strict=False) + 0.0  # so that -0 is 0
     wrong = bare["text"].is_not_null() & ~numbers.is_finite().fill_null(False)
     if wrong.any():
-        rows = int(wrong.gather(column.numbers.of_row).sum())
-        raise DataError(f"column {attribute} is numeric, and {rows} of its values are not numbers")
+        rows = wrong.gather(column.numbers.of_row)
+        message = f"column {attribute} is numeric, and {rows.sum()} of its values are not numbers"
+        raise RowsError(message, rows.arg_max() or 0)
     chosen = whole_ones if whole_ones.null_count() == numbers.null_count() else numbers
     return pl.DataFrame({"rank": chosen.rank("dense").fill_null(0).cast(pl.UInt32), "number": chosen})

@@ -145,7 +145,8 @@ class Box(Part):
 class TableBlock(Part):
     """How the table is read: what the spec's `input` says, and the roles of the other columns.
 
-    `identifiers` are left out; `others` pass through. `normalize`: what it was before it could be said is false.
+    `identifiers` are left out; `others` pass through. `normalize`, `header`: what they were before they could be
+    said.
     """
 
     separator: str
@@ -154,6 +155,7 @@ class TableBlock(Part):
     identifiers: tuple[str, ...]
     others: tuple[str, ...]
     normalize: bool = False
+    header: bool = True
 
 
 class OutputBlock(Part):

@@ -55,4 +55,5 @@ def _table(spec: Spec) -> TableBlock:
         identifiers=tuple(name for name, role in roles.items() if role in WITHHELD),
         others=tuple(others),
         normalize=table.normalize,
+        header=table.header,
     )
