@@ -35,6 +35,13 @@ class Finding:
     line: int | None = None
     known: bool = True
 
+    @property
+    def state(self) -> State | None:
+        """What the requirement comes to; None of a warning, which is about none."""
+        if self.level == "error":
+            return State.UNMET if self.known else State.UNKNOWN
+        return {"pass": State.MET, "measured": State.NOTHING_REQUIRED}.get(self.level)
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -52,6 +59,11 @@ class Checked:
         return str(self.report["input"]["path"])
 
     @property
+    def state(self) -> State:
+        """What all findings come to together."""
+        return overall(each.state for each in self.findings if each.state is not None)
+
+    @property
     def problems(self) -> tuple[Problem, ...]:
         """What is not met or could not be shown, with the line of the spec that asks for it, where one does."""
         return tuple(Problem(each.message, file=each.file, line=each.line) for each in self.of_levels("error"))
@@ -63,7 +75,7 @@ class Checked:
 
 def state_of(errors: Iterable[Finding], *, required: bool) -> State:
     """What a check comes to whose findings of the level error are these. `required`: something was."""
-    found = [State.UNMET if each.known else State.UNKNOWN for each in errors]
+    found = [each.state for each in errors if each.state is not None]
     return overall([*found, State.MET if required else State.NOTHING_REQUIRED])
 
 

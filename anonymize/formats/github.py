@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import IO
 
+from anonymize.claims import State
 from anonymize.formats.base import Checked, Finding
 
 COMMANDS = {"error": "error", "warning": "warning"}
@@ -25,7 +26,8 @@ def render(checked: Checked, out: IO[str], color: str) -> None:
 
 
 def _command(finding: Finding) -> str:
-    properties = {"file": finding.file, "line": finding.line, "title": finding.title}
+    title = f"{finding.title}, not shown" if finding.state is State.UNKNOWN else finding.title
+    properties = {"file": finding.file, "line": finding.line, "title": title}
     listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value is not None)
     return f"::{COMMANDS[finding.level]} {listed}::{_message(finding.message)}"
 

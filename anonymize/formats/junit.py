@@ -11,11 +11,19 @@ import re
 from typing import IO
 from xml.etree import ElementTree as XML
 
+from anonymize.claims import State
 from anonymize.formats.base import Checked, Finding
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold, not even escaped."""
 
+TAGS = {
+    State.MET: "system-out",
+    State.UNMET: "failure",
+    State.UNKNOWN: "error",
+    State.NOTHING_REQUIRED: "skipped",
+}
+"""The element that says what a requirement comes to."""
 COUNTED = {"failure": "failures", "error": "errors"}
 """What is wrong, and how the attribute is called that counts it."""
 
@@ -34,19 +42,12 @@ def render(checked: Checked, out: IO[str], color: str) -> None:
 
 def _case(finding: Finding, table: str) -> XML.Element:
     case = XML.Element("testcase", {"classname": _text(table), "name": _text(finding.title), "time": "0"})
-    tag = _tag(finding)
+    tag = "system-out" if finding.state is None else TAGS[finding.state]
     entry = XML.SubElement(case, tag)
     entry.text = _text(finding.message + _place(finding))
     if tag in COUNTED:
         entry.attrib.update(message=_text(finding.message), type=_text(finding.rule))
     return case
-
-
-def _tag(finding: Finding) -> str:
-    """The element that says what a finding comes to."""
-    if finding.level == "error":
-        return "failure" if finding.known else "error"
-    return "skipped" if finding.level == "measured" else "system-out"
 
 
 def _place(finding: Finding) -> str:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import IO
 
-from anonymize.formats.base import Checked, Finding
+from anonymize.formats.base import Checked
 
 
 def render(checked: Checked, out: IO[str], color: str) -> None:
     from anonymize.report.markdown import markdown, plain
+    from anonymize.report.verdict import problems_title
 
     unmet = checked.of_levels("error")
     lines = [f"- {plain(finding.message)}{_place(finding.file, finding.line)}" for finding in unmet]
     report = markdown(checked.report)
     if lines:
         title, _, rest = report.partition("\n\n")
-        report = "\n".join([title, "", _heading(unmet), "", *lines, "", rest])
+        heading = problems_title(each.state for each in unmet)
+        report = "\n".join([title, "", f"## {heading}", "", *lines, "", rest])
     out.write(report)
-
-
-def _heading(unmet: list[Finding]) -> str:
-    return "## Not met" if all(finding.known for finding in unmet) else "## Not met, or not shown to be"
 
 
 def _place(file: str | None, line: int | None) -> str:

@@ -1,6 +1,7 @@
 """For code scanning: SARIF 2.1.0, a result for each requirement that is not met, at the line of the spec that states
-it. A finding that belongs to no line of a spec is located at the table. A path that is not absolute is a relative
-reference, which a viewer takes from the root of the repository.
+it. Whether it is not met or could not be shown, and what everything comes to, is the property `state` of the result and
+of the run. A finding that belongs to no line of a spec is located at the table. A path that is not absolute is a
+relative reference, which a viewer takes from the root of the repository.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def render(checked: Checked, out: IO[str], color: str) -> None:
             }
         },
         "columnKind": "unicodeCodePoints",
+        "properties": {"state": str(checked.state)},
         "results": [_result(finding, rules.index(finding.rule), checked.table) for finding in findings],
     }
     out.write(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n")
@@ -54,6 +56,7 @@ def _result(finding: Finding, rule: int, table: str) -> dict[str, Any]:
         "ruleId": finding.rule,
         "ruleIndex": rule,
         "level": LEVELS[finding.level],
+        **({} if finding.state is None else {"properties": {"state": str(finding.state)}}),
         "message": {"text": finding.message},
         "locations": [{"physicalLocation": place}],
     }

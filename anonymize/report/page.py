@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from anonymize.claims import State
 from anonymize.report.attacks import TITLE as ATTACKS
 from anonymize.report.attacks import label
 from anonymize.report.compared import by_k, least
 from anonymize.report.intros import INTROS
 from anonymize.report.section import Section, percent
 from anonymize.report.tables import parameters, sections
-from anonymize.report.verdict import Tone, known_by, verdict_of
+from anonymize.report.verdict import Tone, known_by, problems_title, verdict_of
 
 Report = Mapping[str, Any]
 
@@ -78,6 +79,7 @@ class Page:
     known_by: str
     summary: str
     problems: list[str]
+    problems_title: str
     private: str
     tool: str
     started: str | None
@@ -90,13 +92,15 @@ class Page:
 def page(report: Report) -> Page:
     """The page of a report of any kind."""
     verdict, models = verdict_of(report), report.get("privacy", {}).get("models", [])
+    stated = list(_problems(report))
     return Page(
         title="Anonymization report",
         tone=verdict.tone,
         verdict=verdict.sentence,
-        known_by="" if verdict.tone == "neutral" else known_by(models),
+        known_by="" if verdict.tone in ("neutral", "unknown") else known_by(models),
         summary=_summary(report),
-        problems=list(_problems(report)),
+        problems=[problem for _, problem in stated],
+        problems_title=problems_title(state for state, _ in stated),
         private=PRIVATE if report.get("private", True) else "",
         tool=_tool(report),
         started=report.get("started_at"),
@@ -114,7 +118,7 @@ def _summary(report: Report) -> str:
     """What the verdict means, for somebody who has never heard of a model."""
     privacy = report.get("privacy", {})
     parts = []
-    if models := privacy.get("models"):
+    if models := [each for each in privacy.get("models", []) if each["satisfied"] is not None or "unknown" in each]:
         met = sum(each["satisfied"] is True for each in models)
         parts.append(f"{met} of {_number(len(models), 'privacy requirement')} met, {known_by(models)}.")
     smallest = report.get("classes", {}).get("min_size")
@@ -139,15 +143,15 @@ def _least(report: Report) -> Iterator[str]:
         yield f"{place}{chosen['label']} loses least: {percent(chosen['gcp'])} of the quasi-identifiers' precision."
 
 
-def _problems(report: Report) -> Iterator[str]:
+def _problems(report: Report) -> Iterator[tuple[State, str]]:
     """What is not met, or could not be shown, model by model."""
     privacy = report.get("privacy", {})
     for each in privacy.get("models", []):
         if each["satisfied"] is False:
             about = f" of {each['attribute']}" if each["attribute"] else ""
             reached, required = parameters(each["achieved"]), parameters(each["required"])
-            yield f"{each['model']}{about}: {reached} where {required} is required"
-    yield from privacy.get("unknown", [])
+            yield State.UNMET, f"{each['model']}{about}: {reached} where {required} is required"
+    yield from ((State.UNKNOWN, message) for message in privacy.get("unknown", []))
 
 
 def _before(risk: Report) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -44,6 +44,14 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
     if state is State.UNKNOWN:
         return ReportVerdict("unknown", UNSHOWN_HERE if "public" in report else UNSHOWN)
     return ReportVerdict("neutral", "measured; nothing was required")
+
+
+def problems_title(states: Iterable[State | None]) -> str:
+    """The heading of requirements that are not met, could not be shown, or some of either."""
+    present = set(states)
+    if State.UNKNOWN not in present:
+        return "Not met"
+    return "Not met, or not shown to be" if State.UNMET in present else "Not shown to be met"
 
 
 def known_by(models: Sequence[Mapping[str, Any]]) -> str:

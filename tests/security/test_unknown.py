@@ -151,10 +151,10 @@ def test_what_is_known_not_to_be_met_comes_before_what_is_not_known(tmp_path: Pa
     ("form", "said"),
     [
         ("text", "NOT SHOWN"),
-        ("markdown", "## Not met, or not shown to be"),
+        ("markdown", "## Not shown to be met"),
         ("github", "::error"),
         ("sarif", '"level": "error"'),
-        ("junit", 'failures="1"'),
+        ("junit", 'errors="1"'),
         ("json", '"satisfied": null'),
     ],
 )
