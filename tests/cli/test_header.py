@@ -36,7 +36,7 @@ ROADS = {
     "audit of the input": ["audit {name}.yaml -k 1 -r {name}.json"],
     "audit of the release": ["audit {name}.yaml -i released.csv -r {name}.json"],
     "evaluate": ["evaluate {name}.yaml released.csv -r {name}.json"],
-    "attack": ["attack {name}.yaml released.csv --control {name}.csv --targets 30 -r {name}.json"],
+    "attack": ["attack {name}.yaml released.csv --control others.{name}.csv --targets 30 -r {name}.json"],
     "attack, made again": ["attack {name}.yaml released.csv --remake released.json --targets 30 -r {name}.json"],
     "recode": [
         RELEASED.format(algorithm="mondrian", name="{name}") + " --save-recoding {name}.recoding.json --force",
@@ -54,12 +54,14 @@ ROADS = {
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     """A folder with one table twice, without names (`without`) and with (`named`), and a release of it."""
     draw = random.Random(1)
-    rows = "".join(
+    lines = [
         f"{draw.randrange(20, 60)},{draw.choice('mf')},{draw.choice('abcé')},0{draw.randrange(2100, 2140)},{number}\n"
-        for number in range(80)
-    )
+        for number in range(160)
+    ]
     for name, header in (("without", "false"), ("named", "true")):
-        (tmp_path / f"{name}.csv").write_text((NAMES if header == "true" else "") + rows, encoding="latin-1")
+        for place, part in ((f"{name}.csv", lines[:80]), (f"others.{name}.csv", lines[80:])):
+            text = (NAMES if header == "true" else "") + "".join(part)
+            (tmp_path / place).write_text(text, encoding="latin-1")
         (tmp_path / f"{name}.yaml").write_text(SPEC.format(path=f"{name}.csv", header=header, privacy="{k: 3}"))
     call = running(tmp_path, capsys)
     assert call("mondrian", "named.yaml", "-o", "released.csv", "-r", "released.json").code == 0
