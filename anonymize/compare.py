@@ -238,7 +238,7 @@ def figures(report: Mapping[str, Any]) -> dict[str, Any]:
         "gcp_weighted": weighted(utility),
         **{name: risk.get(name) for name in RISK},
         "classes": report.get("classes", {}).get("count"),
-        "suppressed_rows": report["output"]["suppressed_rows"],
+        "suppressed_rows": report["output"].get("suppressed_rows"),
     }
 
 
@@ -264,11 +264,11 @@ def with_front(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def pick(report: Mapping[str, Any], within: float | None) -> list[Result]:
     """For each k the result of least loss; with `within`, the fastest of those whose loss is at most that share higher.
 
-    Ties go to the first. Raises UsageError where no release was made at all.
+    Ties go to the first. Raises UsageError where no release was made that has a loss.
     """
     releases = by_k(report)
     if not releases:
-        raise UsageError("--pick: no release was made")
+        raise UsageError("--pick: no release was made of which a loss (gcp) is known")
     if within is None:
         return [least(results) for results in releases.values()]
     return [_fastest(results, least(results)["gcp"] * (1 + within)) for results in releases.values()]

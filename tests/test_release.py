@@ -18,6 +18,7 @@ from anonymize import rows
 from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
 from anonymize.algorithms.base import Needs
 from anonymize.classes import Partition
+from anonymize.compare import figures, pick, with_front
 from anonymize.errors import SpecError, UnsafeError, UsageError
 from anonymize.families import FAMILIES, Draft, Family, Measured
 from anonymize.privacy import PARAMETERS
@@ -25,6 +26,7 @@ from anonymize.publication import Files, ReleasePaths
 from anonymize.recoding import Regions
 from anonymize.release import release
 from anonymize.report.data import Blocks, verdict_blocks
+from anonymize.report.tables import sections
 from anonymize.request import Request
 from anonymize.spec import load
 from anonymize.verify import Verdict
@@ -351,6 +353,12 @@ def test_a_release_of_which_nothing_is_required_is_published_with_a_warning(
     report = release(request)
     assert rows_of(request) == [["age"], ["1"]] and report["privacy"]["state"] == "nothing required"
     assert report["warnings"] == [NOTHING_ASKED]
+    result = {"label": "forced", "k": None, "code": 0, "seconds": 1.0, **figures(report)}
+    comparison = {"comparison": with_front([result])}
+    (section,) = sections(comparison)
+    assert section.rows == [("forced", *["-"] * 6, "1", "")]
+    with pytest.raises(UsageError, match="no release was made of which a loss"):
+        pick(comparison, None)
 
 
 def test_a_family_that_is_not_known_is_not_taken_for_classes(
