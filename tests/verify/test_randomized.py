@@ -170,3 +170,14 @@ def test_what_a_row_tells(p: float, bound: RatioBound, achieved: dict[str, float
     assert result.achieved == pytest.approx(achieved)
     assert result.satisfied == satisfied
     assert result.failing_rows == (0 if satisfied else ROWS)
+
+
+@pytest.mark.parametrize(("kept", "noticed"), [(600, False), (601, True)])
+def test_a_frequency_is_noticed_that_chance_hardly_ever_brings(kept: int, noticed: bool) -> None:
+    """Of three frequencies at p = 0.5 a thousand draws may be off by KL = (log 10^8 + log 6) / 1000 = 0.02021: 600 of
+    them by 0.02014, 601 by 0.02054."""
+    table = pl.DataFrame({name: pl.repeat(0, 1000, dtype=pl.UInt8, eager=True) for name in SIZES})
+    a = pl.Series(["a0"] * kept + ["a1"] * (1000 - kept))
+    text = pl.DataFrame({"a": a, "b": pl.repeat("b0", 1000, eager=True), "s": pl.repeat("s0", 1000, eager=True)})
+    wrong = measure_randomized(text.lazy(), table, told({"a": 0.5}), [])[1]
+    assert wrong == (["a: 2 of 3 frequencies are not those of a distortion with p = 0.5"] if noticed else [])
