@@ -183,8 +183,8 @@ class SharedNumbers:
         texts = {}
         for keys, shown in self.neighbouring.items():
             for (name, *_), column in zip(keys, shown.of_runs, strict=True):
-                null = [None] if 0 in column.numbers.of_row else []
-                texts[name] = column.texts.append(pl.Series(null, dtype=pl.String)) if null else column.texts
+                null = pl.Series([None] if 0 in column.numbers.of_row else [], dtype=pl.String)
+                texts[name] = pl.concat([column.texts, null])
         return {name: texts[name] for name in names if name in texts}
 
     def _read(self, table: TextTable, neighbours: Sequence[str], names: Sequence[str]) -> ShownColumns:

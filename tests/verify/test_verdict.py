@@ -7,16 +7,20 @@ from typing import Any
 import pytest
 
 from anonymize.claims import Basis, State
+from anonymize.privacy import PARAMETERS, requirements
+from anonymize.spec import make
 from anonymize.verify.verdict import (
     BLANK,
     BY_ORDER,
     NOTHING_ASKED,
+    THRESHOLD,
     Check,
     NarrowedAttribute,
     OrderVerdict,
     Result,
     Uniqueness,
     Verdict,
+    checks_of,
     said,
 )
 
@@ -54,6 +58,21 @@ def test_a_check_protects_the_values_of_a_list(values: Any, protects: tuple[str,
 def test_a_distance_by_a_hierarchy_needs_one(distance: str | None, numeric: bool, needs: bool) -> None:
     given = {} if distance is None else {"distance": distance}
     assert Check("t-closeness", "s", given, numeric).needs_tree is needs
+
+
+def test_checks_are_those_of_the_requirements_by_the_kind_of_their_attribute() -> None:
+    content = {"version": 1, "quasi_identifiers": {"age": {}}, "sensitive": {"pay": {"type": "numeric"}, "ill": {}}}
+    spec = make({**content, "privacy": {"k": 3, "l": 2}}, PARAMETERS)
+    assert checks_of(spec, requirements(spec)) == [
+        Check("k-anonymity", None, {"k": 3}),
+        Check("distinct-l-diversity", "pay", {"l": 2}, numeric=True),
+        Check("distinct-l-diversity", "ill", {"l": 2}, numeric=False),
+    ]
+    assert not Check("m", None, {}).numeric
+
+
+def test_a_record_is_at_risk_above_a_fifth() -> None:
+    assert THRESHOLD == 0.2
 
 
 def test_figures_read_short() -> None:
@@ -94,7 +113,7 @@ def test_a_verdict_clears_by_what_is_known_alone(states: tuple[State, ...], stat
 
 @pytest.mark.parametrize(("judged", "state"), [(True, State.UNKNOWN), (False, State.MET)])
 def test_the_order_counts_where_the_table_is_judged_by_it(judged: bool, state: State) -> None:
-    order = OrderVerdict(False, judged, results=(result(State.MET).unshown("why"),))
+    order = OrderVerdict(False, judged, results=(result(State.MET), result(State.MET).unshown("why")))
     found = verdict(State.MET, order=order)
     assert found.state is state
     assert found.unmet == ([f"k-anonymity (k=2) could not be shown: why{BY_ORDER}"] if judged else [])
@@ -123,12 +142,17 @@ def test_what_passes_through_is_bounded_by_its_share(
     whole = verdict(State.MET, passing=passing(share, most))
     assert whole.state is (State.UNMET if state is State.UNMET else State.MET)
     assert len(whole.unmet) == (state is State.UNMET)
+    if state is State.UNMET:
+        words = f"passing (uniques={most:g}) is not met: {100 * share:.3g} % of the rows are singled out"
+        assert whole.unmet[0].startswith(words) and "(ward)" in whole.unmet[0]
 
 
 def test_columns_that_pass_through_are_named_up_to_five() -> None:
     many = Uniqueness(tuple("abcdefg"), 10, 0.1, 0.2, 0.3)
     (said_of_many,) = many.cautions
     assert "(a, b, c, d, e and 2 more) single out 10 % of the rows by themselves, 20 % together" in said_of_many
+    for count, named in ((5, "(a, b, c, d, e) single"), (6, "(a, b, c, d, e and 1 more) single")):
+        assert named in Uniqueness(tuple("abcdefg"[:count]), 10, 0.1, 0.2, 0.3).cautions[0]
     assert "(ward)" in passing(0.2, None).cautions[0] and passing(0.0, None).cautions == []
 
 
