@@ -28,12 +28,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from anonymize.algorithms.base import Context, Needs
-from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
+from anonymize.algorithms.lattice.search import climbed
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.algorithms.outliers import allowed_rows, outliers_option
@@ -57,25 +55,14 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The node at the end of the climb."""
     allowed = allowed_rows(options.outliers, requirements, context)
     if options.mask_minimality:
-        return masked(table, requirements, replace(context, suppression_limit=allowed), climbed)
+        return masked(table, requirements, replace(context, suppression_limit=allowed), _safe)
     checker = Checker(table, requirements, allowed, context.progress, context.published)
-    return checker.recoding(climbed(checker), {"allowed_rows": allowed})
+    return checker.recoding(_safe(checker), {"allowed_rows": allowed})
 
 
-def climbed(checker: Checker) -> Vector:
+def _safe(checker: Checker) -> Vector:
     """The first safe node on the way up. Raises InfeasibleError where there is none."""
-    lattice = checker.lattice
-    vector = lattice.bottom
-    while not checker.check(vector).safe:
-        if vector == lattice.top:
-            raise checker.infeasible()
-        vector = _raised(vector, lattice.top, checker.frequency_set(vector))
+    vector = climbed(checker)
+    if vector is None:
+        raise checker.infeasible()
     return vector
-
-
-def _raised(vector: Vector, top: Vector, frequency_set: FrequencySet) -> Vector:
-    """One level up in the attribute with the most distinct values of those below their roots, the first of several."""
-    distinct = [len(np.unique(column)) for column in frequency_set.columns]
-    below = [index for index, level in enumerate(vector) if level < top[index]]
-    most = max(below, key=lambda index: distinct[index])
-    return (*vector[:most], vector[most] + 1, *vector[most + 1 :])

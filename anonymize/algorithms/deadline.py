@@ -6,6 +6,14 @@ import time
 
 import numpy as np
 
+TIME = "time"
+"""How a report says, under `stopped`, that a search ended because its time was up."""
+
+
+def stopped(late: bool) -> dict[str, str]:
+    """What the report's `recoding` block says where the time ended a search, and else nothing."""
+    return {"stopped": TIME} if late else {}
+
 
 class Deadline:
     """When a search has to end; never where no seconds are `given`."""

@@ -32,9 +32,9 @@ are compared with, or rows are at risk in classes of different sizes, such a cho
 
 What it guarantees. Every class meets every model of the spec, and no node within the suppression limit has a lower
 score, unless the time limit or, in a lattice of more than 2 million nodes, the budget ended the search: then the report
-says by how much at most another node may be lower (`gap`). With `--iterate` the rounds are greedy, and what they find
-together is not an optimum; no row is released at the root of every hierarchy unless all are, as it would be a
-suppressed row.
+says which of them did (`stopped: time` or `work`), and by how much at most another node may be lower (`gap`). With
+`--iterate` the rounds are greedy, and what they find together is not an optimum; no row is released at the root of
+every hierarchy unless all are, as it would be a suppressed row.
 
 Tagging. Nodes above a safe one are safe if no row may be suppressed and all models are monotone, or if every model is
 one that a class keeps with any further rows: k-anonymity, distinct l-diversity, squared error. For the others with
@@ -181,7 +181,8 @@ def _scorer(checker: Checker, options: Options) -> Scorer:
 def _account(best: BestNode, options: Options) -> dict[str, Any]:
     """What the report says of the search."""
     gap = {"gap": as_json([best.gap])} if options.time_limit or best.gap else {}
-    return {"metric": options.metric, "score": as_json(best.score), **gap}
+    ended = {} if best.stopped is None else {"stopped": best.stopped}
+    return {"metric": options.metric, "score": as_json(best.score), **gap, **ended}
 
 
 def _check_options(options: Options, checker: Checker) -> None:

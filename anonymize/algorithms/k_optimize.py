@@ -32,10 +32,11 @@ tried one by one.
 
 When it stops. When the set is proved to be the best one; or after `--nodes` of the tree, in rounds of up to 256;
 `--work` million numbers read by the last stage; or `--time-limit` seconds, after the round that is under way. Then the
-report's `recoding` block has the cost of the best set, the lower bound that is proved, and the gap between them as a
-share of the cost; on a terminal, bound and cost are shown while the search goes on. Interrupted, it leaves them on the
-terminal and writes nothing: `--time-limit` is the way to have what is found by a certain time. What `--nodes` or
-`--work` ends is the same on every machine, with any number of `--threads`; what `--time-limit` ends is not.
+report's `recoding` block has the cost of the best set, the lower bound that is proved, the gap between them as a share
+of the cost, and what `stopped` it (`nodes`, `work` or `time`); on a terminal, bound and cost are shown while the search
+goes on. Interrupted, it leaves them on the terminal and writes nothing: `--time-limit` is the way to have what is found
+by a certain time. What `--nodes` or `--work` ends is the same on every machine, with any number of `--threads`; what
+`--time-limit` ends is not.
 
 How far it reaches. That depends on k more than on the number of values: the larger the classes have to be, the fewer
 sets are possible, fewer still where no row may be suppressed. Of 30,162 rows, with eight attributes and 156 splits, the
@@ -82,6 +83,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.deadline import TIME
 from anonymize.algorithms.feasibility import no_generalization
 from anonymize.algorithms.optimize.cells import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
@@ -153,7 +155,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
         raise no_generalization(table, requirements, problem.limit)
     chosen = problem.full(final.best.mask, np.ones(splits.count, np.bool_))
     released = ~problem.suppressed(chosen)[0]
-    return distinct.recoding(splits.cuts(final.best.mask), chosen.class_of, released, _chosen(final, splits))
+    account = _chosen(final, splits) | ({} if final.finished else {"stopped": search.budget.spent})
+    return distinct.recoding(splits.cuts(final.best.mask), chosen.class_of, released, account)
 
 
 def _check(options: Options, table: Table) -> None:
@@ -215,12 +218,13 @@ def _begin(stage: Stage, outlook: Outlook, ranks: dict[int, Ints], timely: Calla
 
 
 class Budget:
-    """How much may be looked at, and until when."""
+    """How much may be looked at, and until when. `spent`: the first of it to be spent, once it is."""
 
     def __init__(self, options: Options, context: Context, rows: int) -> None:
         self._work, self._seconds, self._start = options.work * 1_000_000, options.time_limit, monotonic()
         self._nodes = options.nodes or (0 if options.work or options.time_limit else NODES)
         self._context, self._rows, self._reported = context, rows, 0
+        self.spent: str | None = None
 
     def timely(self) -> bool:
         """Whether there is time left."""
@@ -228,11 +232,12 @@ class Budget:
 
     def left(self, stage: Stage) -> bool:
         """Whether the search may go on; tells the progress how much of the budget is spent."""
-        spent = [stage.tree.nodes / self._nodes] if self._nodes else []
-        spent += [stage.best.work / self._work] if self._work else []
-        spent += [(monotonic() - self._start) / self._seconds] if self._seconds else []
-        self.tell(int(min(max(spent), 1.0) * self._rows))
-        return max(spent) < 1
+        most = {"nodes": self._nodes, "work": self._work, TIME: self._seconds}
+        used = {"nodes": stage.tree.nodes, "work": stage.best.work, TIME: monotonic() - self._start}
+        share, name = max((used[name] / limit, name) for name, limit in most.items() if limit)
+        self.tell(int(min(share, 1.0) * self._rows))
+        self.spent = name if share >= 1 else None
+        return share < 1
 
     def tell(self, rows: int) -> None:
         """Tells the progress that so many rows are as good as done."""

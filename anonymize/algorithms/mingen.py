@@ -13,8 +13,10 @@ that exceeds the best; the nodes that this leaves out cannot be better. Nothing 
 What a node stands for, which of its rows are suppressed, and what `--mask-minimality` does: as in `incognito`.
 
 `--time-limit` ends the search earlier, with the best node so far, and `gap` in the report's `recoding` block says by
-how much at most another one may be of less distortion. Where none has been met, the top of the lattice is looked at,
-and if that is not safe, the search goes on to the first safe node. Interrupted, the best so far and the gap are told on
+how much at most another one may be of less distortion; `stopped: time` says that it did, as does a line on the
+terminal. It then begins with the node that `datafly` finds, whatever the time, and with the ways down from that and
+from the top of the lattice, always to the safe node of least distortion; where it has met none, it goes on to the first
+safe node. Interrupted, the best so far and the gap are told on
 the terminal, and nothing is written.
 
 Recoding model. Full-domain generalization with suppression of rows.
@@ -34,11 +36,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs
-from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.deadline import Deadline, stopped
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import MOST, count_of, time_limit_option
+from anonymize.algorithms.lattice.search import MOST, count_of, descents, time_limit_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.algorithms.standing import of_levels
@@ -70,7 +72,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     exhaustion = _exhausted(checker, Deadline(options.time_limit), context)
     gap = {"gap": exhaustion.gap} if options.time_limit else {}
     distortion = exhaustion.scorer.score(exhaustion.least)[0]
-    return checker.recoding(exhaustion.least, {"distortion": distortion, **gap})
+    return checker.recoding(exhaustion.least, {"distortion": distortion, **gap, **stopped(exhaustion.late)})
 
 
 def _exhausted(checker: Checker, deadline: Deadline, context: Context) -> Exhaustion:
@@ -95,8 +97,9 @@ def least_distorted(checker: Checker) -> Vector | None:
 
 
 class Exhaustion:
-    """All nodes, those first that may be of least distortion. `bound`: no node that is left is of less. `best`: the
-    least so far, with the number of its node."""
+    """All nodes, those first that may be of least distortion; with a deadline, before them some on the way down to it.
+    `bound`: no node that is left is of less. `best`: the least so far, with the number of its node. `late`: whether the
+    deadline ended the search."""
 
     def __init__(self, checker: Checker, deadline: Deadline) -> None:
         self.checker, self.deadline = checker, deadline
@@ -104,9 +107,13 @@ class Exhaustion:
         self.nodes = list(checker.lattice)  # by height, then lexicographically
         self.bound = 0.0
         self.best: tuple[float, int] | None = None
+        self.late = False
 
     def run(self) -> None:
         """Until no node that is left can be better, or the time is up and there is a safe node."""
+        if self.deadline.given:
+            for vector in descents(self.checker, self.scorer.score, self.deadline):
+                self._take(self.nodes.index(vector))
         at_least = np.round(self.scorer.lower_bounds(np.array(self.nodes, np.int16))[:, 0], DIGITS)
         for examined, number in enumerate(np.argsort(at_least, kind="stable").tolist()):
             self.checker.settled(examined)
@@ -119,9 +126,11 @@ class Exhaustion:
 
     @property
     def _over(self) -> bool:
-        if self.deadline.passed and self.best is None:
-            self._take(len(self.nodes) - 1)
-        return self.best is not None and (self.deadline.passed or self.bound > self.best[0])
+        if self.best is None:
+            return False
+        proved = self.bound > self.best[0]
+        self.late = self.deadline.passed and not proved
+        return proved or self.late
 
     def _take(self, number: int) -> None:
         """Checks a node, which may be the best."""

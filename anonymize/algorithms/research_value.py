@@ -65,7 +65,7 @@ from functools import partial
 from typing import Any
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.deadline import Deadline, stopped
 from anonymize.algorithms.lattice.distributed import Distributed, Limits
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.local import CHECKS, LocalSearch
@@ -214,6 +214,11 @@ class Search:
         return sorted(self.strings.successes, key=lambda vector: (-total(vector), roots(vector, heights), vector))
 
     @property
+    def late(self) -> bool:
+        """Whether the deadline ended the search."""
+        return self.deadline.passed and self.gap > 0
+
+    @property
     def gap(self) -> float:
         """By how much at most another string may have a higher research value."""
         best = self.strings.total(self.strings.successes[0])
@@ -250,7 +255,8 @@ def _chosen(search: Search) -> dict[str, Any]:
     ]
     best = {name: listed[0][name] for name in ("research_value", "root_attributes")}
     subsets = {} if search.distributed is None else search.distributed.account
-    return {"strings": search.size, **best, "gap": search.gap, **subsets, "successes": listed}
+    ended = stopped(search.late)
+    return {"strings": search.size, **best, "gap": search.gap, **ended, **subsets, "successes": listed}
 
 
 def _infeasible(search: Search) -> InfeasibleError:

@@ -23,8 +23,10 @@ What a node stands for, which of its rows are suppressed, and what `--mask-minim
 
 `--time-limit` ends the search earlier. What is released then is the most precise of the lowest good nodes so far, which
 need not be minimal; `gap` in the report's `recoding` block says how many heights lower another good node may be at the
-most, and `minimal` has the nodes that were met in time. Where none has been met, the top of the lattice is looked at,
-and if that is not good, the search goes on to the first good node. Interrupted, the best so far and the gap are told on
+most, `minimal` has the nodes that were met in time, and `stopped: time` says that it was up, as does a line on the
+terminal. The search then begins with the node that `datafly` finds, whatever the time, and with the ways down from that
+and from the top of the lattice, always to the good node of fewest classes, which leaves most room below it; where it
+has met no good node, it goes on to the first. Interrupted, the best so far and the gap are told on
 the terminal, and nothing is written.
 
 Recoding model. Full-domain generalization with suppression of rows.
@@ -43,11 +45,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.deadline import Deadline, stopped
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import check_enumerable, time_limit_option
+from anonymize.algorithms.lattice.search import check_enumerable, descents, time_limit_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.algorithms.standing import of_levels
@@ -85,12 +87,13 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     check_enumerable(checker, deadline, GOES_THROUGH)
     heights = Heights(checker, deadline)
     context.standing.describe = heights.described
+    heights.begin()
     minimal = heights.listed() if options.all_minimal else heights.lowest()
-    best, listed = heights.chosen(minimal), {}
+    best, listed = heights.chosen(minimal or heights.good), {}
     if options.all_minimal:
         listed = {"minimal": [_described(checker, vector) for vector in minimal]}
     gap = {"gap": heights.gap} if options.time_limit else {}
-    return checker.recoding(best, {"height": sum(best), **gap, **listed})
+    return checker.recoding(best, {"height": sum(best), **gap, **stopped(heights.late), **listed})
 
 
 def most_precise(checker: Checker) -> Vector:
@@ -107,33 +110,38 @@ def lowest(checker: Checker) -> list[Vector]:
 
 class Heights:
     """The search through the heights of the lattice. `low`: no node below this height is good. `good`: the nodes that
-    were found to be, in the order in which they were met.
-
-    At the deadline the search takes what it has; as long as it has nothing, it looks at the top, and goes on if that is
-    not good either.
+    were found to be, in the order in which they were met. `late`: whether the deadline ended the search: it does as
+    soon as there is a good node.
     """
 
     def __init__(self, checker: Checker, deadline: Deadline) -> None:
         self.checker, self.deadline = checker, deadline
-        self.low, self.good = 0, list[Vector]()
+        self.low, self.good, self.late = 0, list[Vector](), False
+
+    def begin(self) -> None:
+        """With a deadline, good nodes to begin with: of two as low, that of fewer classes leaves more room below it."""
+        if self.deadline.given:
+            worth = lambda vector: self.checker.check(vector).all_classes  # noqa: E731
+            self.good += descents(self.checker, worth, self.deadline)
 
     def lowest(self) -> list[Vector]:
         """The good nodes of the lowest height that has any, in lexicographic order; none where no node is good. Late,
         those that are known of the lowest height so far."""
         height = self._bisected() if self.checker.monotone else self._searched()
-        if self._late:
+        found = list(self._good(height))
+        if self.late:
             lowest = min(map(sum, self.good))
-            return sorted(vector for vector in self.good if sum(vector) == lowest)
-        return list(self._good(height))
+            return sorted({vector for vector in self.good if sum(vector) == lowest})
+        return found
 
     def listed(self) -> list[Vector]:
         """Every minimal node, or those that are met in time."""
-        nodes = []
+        nodes: list[Vector] = []
         for vector in all_minimal(self.checker, self._stopped):
-            self.good.append(vector)
-            self.low = sum(self.good[0])
             nodes.append(vector)
-        return nodes or self.good
+            self.good.append(vector)
+            self.low = sum(nodes[0])
+        return nodes
 
     def chosen(self, among: list[Vector]) -> Vector:
         """The most precise of the lowest nodes, the search being over. Raises InfeasibleError where there is none."""
@@ -156,24 +164,18 @@ class Heights:
         named = {each.name: level for each, level in zip(self.checker.table.attributes, best, strict=True)}
         return of_levels(named, f"height {sum(best)}", self.gap)
 
-    @property
-    def _late(self) -> bool:
-        return self.deadline.passed and bool(self.good)
-
     def _stopped(self) -> bool:
-        """Whether to stop, having a good node: at the deadline the top is one, if any is known without a search."""
-        if self.deadline.passed and not self.good:
-            top = self.checker.lattice.top
-            self.good += [top] if self.checker.check(top).safe else []
-        return self._late
+        """Whether to stop: it is late, and there is a good node."""
+        self.late = self.late or (self.deadline.passed and bool(self.good))
+        return self.late
 
     def _bisected(self) -> int:
         """The lowest height with a good node, or the greatest height, where good nodes have good ones above them."""
-        high = sum(self.checker.lattice.top)
+        high = min(map(sum, self.good), default=sum(self.checker.lattice.top))
         while self.low < high:
             middle = (self.low + high) // 2
             good = self._has_good(middle)
-            if self._late:
+            if self._stopped():
                 break
             self.low, high = (self.low, middle) if good else (middle + 1, high)
         return self.low
@@ -181,7 +183,7 @@ class Heights:
     def _searched(self) -> int:
         """The same, whatever the models."""
         highest = sum(self.checker.lattice.top)
-        while self.low < highest and not self._has_good(self.low) and not self._late:
+        while self.low < highest and not self._has_good(self.low) and not self._stopped():
             self.low += 1
         return self.low
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import resource
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -298,7 +298,15 @@ def _warnings(facts: ReleaseFacts) -> list[str]:
         )
     if facts.recoding.labelled:
         warnings += _without_effect(spec, request.algorithm, sets=facts.recoding.SETS)
-    return [*warnings, *_ambiguous(facts), *unused(request)]
+    return [*warnings, *_late(facts.recoding.summary()), *_ambiguous(facts), *unused(request)]
+
+
+def _late(recoding: Mapping[str, Any]) -> Iterator[str]:
+    """A warning where the time ended the search, with the gap where one is known."""
+    if recoding.get("stopped") == "time":
+        gap = recoding.get("gap")
+        away = "" if gap is None else f" (gap {gap:.6g}: another may be better by as much, at most)"
+        yield f"the time of the search was up: this is the best release that it found{away}"
 
 
 def order_warnings(spec: Spec) -> list[str]:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import mingen
 from anonymize.algorithms.base import Context
+from anonymize.algorithms.lattice.nodes import Checker
+from anonymize.algorithms.lattice.search import climbed
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
@@ -106,3 +108,6 @@ def test_a_late_search_knows_how_far_off_it_is(table: Table, wanted: list[Requir
     assert tuple(told["levels"].values()) in safe
     assert told["distortion"] - told["gap"] - 1e-9 <= least <= told["distortion"] + 1e-9
     assert "gap" in (context.standing.describe() or "")
+    greedy = climbed(Checker(table, tuple(wanted), limit))
+    assert greedy is None or told["distortion"] <= distortion(table, greedy, wanted) + 1e-9
+    assert told.get("stopped", "time") == "time" and (told["gap"] == 0 or "stopped" in told)

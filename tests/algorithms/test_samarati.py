@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from anonymize.algorithms import samarati
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.lattice.nodes import Checker
+from anonymize.algorithms.lattice.search import climbed
 from anonymize.errors import InfeasibleError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
@@ -150,3 +151,6 @@ def test_a_late_search_knows_how_far_off_it_is(table: Table, wanted: list[Requir
         assert vector in safe_nodes(table, wanted, limit) and lowest is not None
         assert told["height"] - told["gap"] <= lowest <= told["height"] == sum(vector)
         assert f"height {told['height']}; gap {told['gap']}" in (context.standing.describe() or "")
+        greedy = climbed(Checker(table, tuple(wanted), limit))
+        assert greedy is None or told["height"] <= sum(greedy)
+        assert told.get("stopped", "time") == "time" and (told["gap"] == 0 or "stopped" in told)

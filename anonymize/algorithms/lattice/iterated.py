@@ -20,7 +20,7 @@ from itertools import product
 
 import numpy as np
 
-from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.deadline import Deadline, stopped
 from anonymize.algorithms.lattice.ladders import Ladder
 from anonymize.algorithms.lattice.rounds import Rounds
 from anonymize.algorithms.lattice.scores import Scorer
@@ -49,17 +49,22 @@ def iterated(
     `scorer_of`: a scorer of nodes by the rows that may be suppressed. `share` of the rows left that each round releases
     at least; `suppressed`: how a suppressed cell reads.
     """
-    best, least, checks, most = None, np.inf, 0, LEAST
+    best, least, checks, most, late = None, np.inf, 0, LEAST, False
     for limit, thorough in searches:
         scorer = scorer_of(limit)
         rounds = Rounds(scorer.checker, scorer, share, deadline, suppressed, most if thorough else 0)
         released = rounds.run()
+        late |= rounds.late
         checks, most = checks + rounds.checks, max(LEAST, TIMES * rounds.checks)
         if released is not None:
             lost = loss(scorer.checker.table, scorer.checker.bottom.ladders, released)
             if lost < least:
                 best, least = released, lost
-    return None if best is None else replace(best, chosen={**(best.chosen or {}), "nodes_checked": checks})
+    return (
+        None
+        if best is None
+        else replace(best, chosen={**(best.chosen or {}), "nodes_checked": checks, **stopped(late)})
+    )
 
 
 def loss(table: Table, ladders: tuple[Ladder, ...] | list[Ladder], released: Levels) -> float:

@@ -76,14 +76,14 @@ class Rounds:
         self.left: Ints = np.arange(checker.bottom.size)
         self.classes = ReleasedClasses(np.full(checker.bottom.size, -1, np.int64))
         self.rounds = self.checks = 0
+        self.late = False
 
     def run(self) -> Levels | None:
         """The release; None where what is left can neither be released nor suppressed."""
-        late = False
-        while len(self.left) and not late:
-            late = self.deadline.passed
+        while len(self.left) and not self.late:
+            self.late = self.deadline.passed
             remaining = self._left()
-            vector = self._round(remaining, 1.0 if late else self.share)
+            vector = self._round(remaining, 1.0 if self.late else self.share)
             if vector is None:
                 break
             self._release(remaining, vector)

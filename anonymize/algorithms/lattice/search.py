@@ -18,14 +18,14 @@ optimal k-anonymity, PASSAT 2012.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from anonymize.algorithms.base import option
-from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.deadline import TIME, Deadline
 from anonymize.algorithms.lattice.aggregates import below, larger, least
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
@@ -43,11 +43,13 @@ A_NODE = 1 << 14
 
 @dataclass(frozen=True)
 class BestNode:
-    """The best node, its score, and how far it can be from the optimum at most: 0 where it is the optimum."""
+    """The best node, its score, and how far it can be from the optimum at most: 0 where it is the optimum. `stopped`:
+    what ended the search before that was known, the `time` or the `work` that it may take."""
 
     vector: Vector
     score: Score
     gap: float = 0.0
+    stopped: str | None = None
 
 
 def time_limit_option(**facts: Any) -> Any:
@@ -142,6 +144,35 @@ def bisect(path: list[int], fine: Callable[[int], bool]) -> None:
             low = middle + 1
 
 
+def climbed(checker: Checker) -> Vector | None:
+    """The first safe node on the way up by the attribute that shows the most distinct values, the first of several;
+    None where there is none."""
+    vector, top = checker.lattice.bottom, checker.lattice.top
+    while not checker.check(vector).safe:
+        if vector == top:
+            return None
+        distinct = [len(np.unique(column)) for column in checker.frequency_set(vector).columns]
+        below_root = [index for index, level in enumerate(vector) if level < top[index]]
+        most = max(below_root, key=distinct.__getitem__)
+        vector = (*vector[:most], vector[most] + 1, *vector[most + 1 :])
+    return vector
+
+
+def descents(checker: Checker, worth: Callable[[Vector], Any], deadline: Deadline) -> Iterator[Vector]:
+    """Safe nodes to begin with, as long as there is time: the one that `climbed` finds, at any time, and the ways down
+    from it and from the top, always to the safe node directly below of the least `worth`."""
+    begin = climbed(checker)
+    starts = [checker.lattice.top] if begin is None else [begin, checker.lattice.top]
+    for vector in starts if begin is not None or checker.check(checker.lattice.top).safe else []:
+        yield vector
+        while not deadline.passed:
+            safe = [each for each in checker.lattice.below(vector) if checker.check(each).safe]
+            if not safe:
+                break
+            vector = min(safe, key=lambda each: (worth(each), each))
+            yield vector
+
+
 class Walk:
     """See `walk` above. `open` (nodes,): may still be better than the best. `bounds` (nodes, length of a score)."""
 
@@ -157,7 +188,7 @@ class Walk:
         while (numbers := self._candidates()).size:
             if self.deadline.passed and self.best is not None:
                 bound = self.bounds[numbers[least(self.bounds[numbers])]]
-                return BestNode(self.best.vector, self.best.score, self.best.score[0] - float(bound[0]))
+                return BestNode(self.best.vector, self.best.score, self.best.score[0] - float(bound[0]), TIME)
             start = int(numbers[least(self.bounds[numbers])])
             path = self.grid.path(start, self.open, self.bounds) if self.checker.monotone else [start]
             bisect(path, lambda number: self._check(number).safe)
@@ -225,7 +256,8 @@ class BestFirst:
             if self.best is None and self._left <= 0:
                 raise _unmet(self.checker)
             if self.best is not None and (self._left <= 0 or self.deadline.passed):
-                return BestNode(self.best.vector, self.best.score, self.best.score[0] - bound[0])
+                stopped = TIME if self.deadline.passed else "work"
+                return BestNode(self.best.vector, self.best.score, self.best.score[0] - bound[0], stopped)
             self._take(vector)
             inherited = max(bound, self.scorer.bounds_above(self.checker.check(vector)) or bound)
             successors = self._next(vector, first)
