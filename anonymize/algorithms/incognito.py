@@ -15,9 +15,10 @@ the rows that are left; a smaller share makes more rounds and less loss. Under m
 classes that meet them, such as t-closeness and entropy l-diversity, there are two searches: one takes the best node of
 the first path that has one, the other looks further in every round, which takes longer and is no better in the end on
 every table. That one looks further until it has checked ten times as many nodes as the first, or 5,000. Where rows may
-be suppressed, each is made without suppression too. The release that loses least weighted NCP is kept, a suppressed row
-losing all; so it never loses more than it would with `suppression: 0`, unless a time
-limit ended a search.
+be suppressed, each is made without suppression too; and where classes have to have k rows, with k + 1. The release that
+loses least weighted NCP is kept, a suppressed row losing all; so it never loses more than it would with `suppression:
+0`, or than the rounds do at k + 1, unless a time limit ended a search. Rounds are greedy, and not steady in general: a
+release at a smaller k, l or with a larger t may lose more than one that asks for more.
 
 What a node stands for. One release: the classes of its levels, of which those that fail are suppressed and no others.
 Suppressed rows are published as one class that shows nothing; they count in the whole table that models such as
@@ -136,11 +137,11 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 def _iterated(scorer: Scorer, options: Options, context: Context, deadline: Deadline) -> Levels | None:
     """The release of the rounds; None where they come to no end."""
     checker = scorer.checker
-    searches = searches_of(checker.growing, checker.suppression_limit)
+    searches = searches_of(checker.requirements, checker.growing, checker.suppression_limit)
 
-    def scorer_of(limit: int) -> Scorer:
+    def scorer_of(requirements: tuple[Requirement, ...], limit: int) -> Scorer:
         progress = lambda rows: context.progress(rows // len(searches))  # noqa: E731
-        return scorer.over(Checker(checker.table, checker.requirements, limit, progress))
+        return scorer.over(Checker(checker.table, requirements, limit, progress, context.published))
 
     return iterated(scorer_of, searches, options.round_share, deadline, context.suppressed)
 

@@ -7,6 +7,8 @@ Rounds are greedy, so no one way of going about them is always the best:
   rows behind that are worse to release in the next ones. Once it has checked `TIMES` as many nodes as the first, and
   `LEAST`, it goes on as the first does.
 - Where rows may be suppressed, rounds that suppress none may lose less all the same.
+- So may rounds whose classes have one row more than they need: those of k + 1. With them a release at k loses no more
+  than the rounds at k + 1 do. It may still lose more than a release at k + 1 for which k + 2 was better.
 
 All of these searches are made, so that none of them loses less than what is released; a suppressed row loses all. At a
 tie the first is kept.
@@ -17,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,6 +27,7 @@ from anonymize.algorithms.deadline import Deadline, stopped
 from anonymize.algorithms.lattice.ladders import Ladder
 from anonymize.algorithms.lattice.rounds import Rounds
 from anonymize.algorithms.lattice.scores import Scorer
+from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table
 
@@ -31,27 +35,41 @@ TIMES, LEAST = 10, 5_000
 """The nodes that a search looks at all of, at most: by those that the search of first paths checked, and at least."""
 
 
-def searches_of(growing: bool, limit: int) -> list[tuple[int, bool]]:
-    """The searches that are made, each by the rows that it may suppress, and whether its rounds look at all nodes that
-    may still be better."""
-    return list(product([limit, 0] if limit else [0], [False] if growing else [False, True]))
+Search: TypeAlias = tuple[tuple[Requirement, ...], int, bool]
+"""What is asked of classes, how many rows may be suppressed, and whether rounds look at all nodes that may still be
+better."""
+
+
+def searches_of(requirements: tuple[Requirement, ...], growing: bool, limit: int) -> list[Search]:
+    """The searches that are made."""
+    larger = tuple(map(_larger, requirements))
+    asked = [requirements] if larger == requirements else [requirements, larger]
+    return list(product(asked, [limit, 0] if limit else [0], [False] if growing else [False, True]))
+
+
+def _larger(requirement: Requirement) -> Requirement:
+    """A requirement of classes of so many rows as one of classes with one row more; another as it is."""
+    sizes = [limit.parameter for limit in MODELS[requirement.model].limits if limit.size]
+    parameters = requirement.parameters
+    more = {name: getattr(parameters, name) + 1 for name in sizes}
+    return replace(requirement, parameters=parameters.model_copy(update=more)) if more else requirement
 
 
 def iterated(
-    scorer_of: Callable[[int], Scorer],
-    searches: list[tuple[int, bool]],
+    scorer_of: Callable[[tuple[Requirement, ...], int], Scorer],
+    searches: list[Search],
     share: float,
     deadline: Deadline,
     suppressed: str = "*",
 ) -> Levels | None:
     """The release of the search that loses least; None where none of them comes to an end.
 
-    `scorer_of`: a scorer of nodes by the rows that may be suppressed. `share` of the rows left that each round releases
-    at least; `suppressed`: how a suppressed cell reads.
+    `scorer_of`: a scorer of nodes by what is asked and by the rows that may be suppressed. `share` of the rows left
+    that each round releases at least; `suppressed`: how a suppressed cell reads.
     """
     best, least, checks, most, late = None, np.inf, 0, LEAST, False
-    for limit, thorough in searches:
-        scorer = scorer_of(limit)
+    for requirements, limit, thorough in searches:
+        scorer = scorer_of(requirements, limit)
         rounds = Rounds(scorer.checker, scorer, share, deadline, suppressed, most if thorough else 0)
         released = rounds.run()
         late |= rounds.late

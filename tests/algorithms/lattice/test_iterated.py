@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,18 +14,20 @@ from anonymize.algorithms.lattice.iterated import iterated, loss, searches_of
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.rounds import Rounds
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
+from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from tests.algorithms.lattice.cases import Case, small_cases
+from tests.algorithms.tables import k_anonymity, requirement
 from tests.examples import some
 
 
-def scorer(case: Case, limit: int, metric: str) -> Scorer:
-    return Scorer(Checker(case.table, case.wanted, limit), metric, None, 0.5)
+def scorer(case: Case, limit: int, metric: str, wanted: tuple[Requirement, ...] | None = None) -> Scorer:
+    return Scorer(Checker(case.table, wanted or case.wanted, limit), metric, None, 0.5)
 
 
 def best(case: Case, limit: int, metric: str) -> Levels | None:
-    searches = searches_of(case.checker().growing, limit)
-    return iterated(lambda each: scorer(case, each, metric), searches, 0.1, Deadline())
+    searches = searches_of(case.wanted, case.checker().growing, limit)
+    return iterated(lambda wanted, each: scorer(case, each, metric, wanted), searches, 0.1, Deadline())
 
 
 def lost(case: Case, released: Levels | None) -> float:
@@ -42,10 +46,22 @@ def slow_loss(case: Case, released: Levels) -> float:
 
 
 def test_searches_with_and_without_suppression_and_thorough_only_where_that_matters() -> None:
-    assert searches_of(True, 0) == [(0, False)]
-    assert searches_of(True, 3) == [(3, False), (0, False)]
-    assert searches_of(False, 0) == [(0, False), (0, True)]
-    assert searches_of(False, 3) == [(3, False), (3, True), (0, False), (0, True)]
+    values, k, more = (
+        (each,) for each in (requirement("distinct-l-diversity", "s", l=2), k_anonymity(4), k_anonymity(5))
+    )
+    assert searches_of(values, True, 0) == [(values, 0, False)]
+    assert searches_of(values, True, 3) == [(values, 3, False), (values, 0, False)]
+    assert searches_of(values, False, 0) == [(values, 0, False), (values, 0, True)]
+    assert searches_of(values, False, 3) == [
+        (values, 3, False),
+        (values, 3, True),
+        (values, 0, False),
+        (values, 0, True),
+    ]
+    assert searches_of(k, True, 3) == [(k, 3, False), (k, 0, False), (more, 3, False), (more, 0, False)]
+    assert searches_of(k + values, True, 0) == [(k + values, 0, False), (more + values, 0, False)]
+    alpha, larger = (requirement("alpha-k-anonymity", "s", alpha=0.5, k=size) for size in (2, 3))
+    assert searches_of((alpha,), True, 0) == [((alpha,), 0, False), ((larger,), 0, False)]
 
 
 @settings(max_examples=some(60))
@@ -62,3 +78,11 @@ def test_no_search_loses_less_and_suppression_never_costs(case: Case, metric: st
             if not case.checker().growing or not thorough:
                 assert least <= lost(case, single) + 1e-9
     assert least <= lost(case, best(case, 0, metric)) + 1e-9
+
+
+@settings(max_examples=some(100))
+@given(small_cases(max_rows=24), st.integers(2, 4))
+def test_a_release_loses_no_more_than_the_rounds_at_a_larger_k(case: Case, k: int) -> None:
+    case, larger = (replace(case, wanted=(k_anonymity(size),)) for size in (k, k + 1))
+    its = scorer(larger, larger.limit, "loss")
+    assert lost(case, best(case, case.limit, "loss")) <= lost(larger, Rounds(its.checker, its, 0.1, Deadline()).run())
