@@ -6,8 +6,9 @@ children of that node, the one nearest the median of the leaf order; where no su
 sides, at the boundary of leaves nearest the median.
 
 If ranges are equal, as all that are weighed alike are in a whole table, the attribute with fewer leaves is cut: its
-values are exact after fewer cuts. If these are equal as well, it is the one that the spec lists first. The source
-leaves this open; its own example of six patients comes out as printed, in whatever order the spec lists the attributes.
+values are exact after fewer cuts. If these are equal as well, it is the one that the spec lists first, as it is in the
+first place for `widest-listed`. The source leaves this open; its own example of six patients comes out as printed, in
+whatever order the spec lists the attributes.
 
 Source: LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006, section 3.
 """

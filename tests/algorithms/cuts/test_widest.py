@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.cuts.widest import Widest
+from anonymize.algorithms.cuts.widest_listed import WidestListed
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.domain.base import Domain
@@ -33,9 +34,9 @@ from tests.algorithms.tables import (
 from tests.examples import some
 
 
-def grown(table: Table, minimum: int) -> list[list[int]]:
+def grown(table: Table, minimum: int, rule: type[Widest] = Widest) -> list[list[int]]:
     """Rows of each class."""
-    partition = grow(whole(table), Widest(domains(table), weights(table), minimum), None, 1, lambda rows: None)
+    partition = grow(whole(table), rule(domains(table), weights(table), minimum), None, 1, lambda rows: None)
     return [rows.tolist() for rows in np.split(partition.order, partition.starts[1:-1])]
 
 
@@ -57,19 +58,21 @@ def cut_below(attribute: Attribute, codes: list[int], minimum: int) -> int | Non
     return nearest_below(codes, len(codes) // 2, minimum)
 
 
-def slow(table: Table, rows: Any, minimum: int) -> list[list[int]]:
-    """Classes that Mondrian makes of some rows: the widest attribute that has an allowable cut is cut, and so on."""
+def slow(table: Table, rows: Any, minimum: int, *, listed: bool = False) -> list[list[int]]:
+    """Classes that Mondrian makes of some rows: the widest attribute that has an allowable cut is cut, and so on.
+    `listed`: of equally wide ones that which is listed first, and not that of fewest leaves."""
 
     def width(attribute: Attribute) -> float:
         codes = attribute.codes[rows]
         return attribute.weight * float(attribute.domain.cost(codes.min(keepdims=True), codes.max(keepdims=True))[0])
 
-    for attribute in sorted(table.attributes, key=lambda each: (-width(each), each.domain.size)):
+    for attribute in sorted(table.attributes, key=lambda each: (-width(each), 0 if listed else each.domain.size)):
         codes = attribute.codes[rows]
         below = cut_below(attribute, codes.tolist(), minimum) if len(set(codes.tolist())) > 1 else None
         if below is not None:
             first = codes < np.sort(codes)[below]
-            return slow(table, rows[first], minimum) + slow(table, rows[~first], minimum)
+            halves = (slow(table, half, minimum, listed=listed) for half in (rows[first], rows[~first]))
+            return [each for half in halves for each in half]
     return [rows.tolist()]
 
 
@@ -77,6 +80,7 @@ def slow(table: Table, rows: Any, minimum: int) -> list[list[int]]:
 @given(tables(), st.integers(1, 8))
 def test_classes_are_those_of_the_textbook(table: Table, minimum: int) -> None:
     assert grown(table, minimum) == sorted(slow(table, np.arange(table.rows), minimum))
+    assert grown(table, minimum, WidestListed) == sorted(slow(table, np.arange(table.rows), minimum, listed=True))
 
 
 @settings(max_examples=some(40))
