@@ -61,7 +61,8 @@ class SingleDimensional(Recoding):
 
     `partition`: the classes; the rows of one lie in the same interval of every attribute. `cuts`: by name, how each
     quasi-identifier is cut, in the table's order. `suppressed` (s,) uint32: rows of no class. `chosen`: what else the
-    report's `recoding` block says.
+    report's `recoding` block says. `ordered`: the attributes as they are cut, where siblings have another order in them
+    than in the table; none where they have the same.
     """
 
     KIND: ClassVar[str] = "single-dimensional"
@@ -70,6 +71,7 @@ class SingleDimensional(Recoding):
     cuts: Mapping[str, Cut]
     suppressed: NDArray[np.uint32]
     chosen: dict[str, Any] | None = None
+    ordered: tuple[Attribute, ...] = ()
 
     @property
     def labelled(self) -> bool:
@@ -84,14 +86,14 @@ class SingleDimensional(Recoding):
 
     def appearances(self, table: Table, output: Output) -> list[Appearance]:
         """The interval that the values of each class lie in."""
-        tails = Tails.of(table)
-        return [ByInterval.of(a, self.cuts[a.name], self.partition, output, tails) for a in table.attributes]
+        tails, attributes = Tails.of(table), self.ordered or table.attributes
+        return [ByInterval.of(a, self.cuts[a.name], self.partition, output, tails) for a in attributes]
 
     def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
         """Segments that are the intervals."""
         from anonymize.recoding.saved import segments
 
-        parted = []
+        parted, table = [], replace(table, attributes=self.ordered or table.attributes)
         for attribute in table.attributes:
             cut = self.cuts[attribute.name]
             by_code = isinstance(attribute.domain, Numeric) and not cut.labelled
