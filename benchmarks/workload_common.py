@@ -28,7 +28,7 @@ SAMPLED, LISTED = "InfoGain, sampled", "Median, listed"
 MADE = {
     **RIVALS,
     SAMPLED: ("mondrian", {"cut": "infogain", "exact": False}),
-    LISTED: ("mondrian", {"cut": "widest-listed"}),
+    LISTED: ("mondrian", {"cut": "widest", "ties": "listed"}),
 }
 Folds = Iterator[tuple[pl.DataFrame, pl.DataFrame]]
 Features = tuple[Any, Any]

@@ -60,7 +60,7 @@ KS = (2, 5, 10, 25, 50, 100)
 SELECTED_TABLES = 20
 SELECTED = ("age", "salary")
 CURVES = ("Selection", "Median of age and salary", "Median", "Median, listed")
-CUTS = ("selection", "widest", "widest", "widest-listed")
+CUTS = (("selection", "leaves"), ("widest", "leaves"), ("widest", "leaves"), ("widest", "listed"))
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -189,12 +189,12 @@ def _selecting(path: Path, restricted: bool) -> Path:
     return written
 
 
-def _imprecision(path: Path, folder: Path, k: int, cut: str) -> float:
+def _imprecision(path: Path, folder: Path, k: int, cut: tuple[str, str]) -> float:
     from anonymize.spec import override
 
     spec = override(load(path, PARAMETERS), k=k)
     table, out = str(folder / "table.csv"), str(folder / "out.csv")
-    options = ALGORITHMS["mondrian"].Options(cut=cut)
+    options = ALGORITHMS["mondrian"].Options(cut=cut[0], ties=cut[1])
     release(Request(spec, "mondrian", options, input=table, output=out, force=True))
     return float(evaluate(Evaluate(spec, out, table, queries=0))["utility"]["imprecision"]["total"])
 

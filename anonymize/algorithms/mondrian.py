@@ -95,6 +95,12 @@ class Options(Refinable):
         ("auto", *RULES),
         workload=frozenset({"auto", *BY_TARGET, Selecting.ID}),
     )
+    ties: str = option(
+        "leaves",
+        "Which of equally wide attributes is cut: of fewest leaves, or listed first.",
+        ("leaves", "listed"),
+        only_with={"cut": ("widest",)},
+    )
     relaxed: bool = option(False, "Rows of equal value may part at a median.", local=frozenset({True}))
     refine: bool = option(
         False,
@@ -117,7 +123,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     if options.mask_minimality:
         return _masked(table, requirements, options, context)
     rows = remaining_in_region(table, requirements, context)
-    search = RuleSearch(table, requirements, options.relaxed, context, rows.rows, options.exact)
+    search = RuleSearch(table, requirements, options.relaxed, context, rows.rows, options.exact, ties=options.ties)
     selecting = options.cut == Selecting.ID or (options.cut == "auto" and bool(table.selections))
     cut = best_rule(search) if options.cut in ("auto", Selecting.ID) else options.cut
     history = History() if context.save else None
@@ -177,7 +183,7 @@ def _masked(table: Table, requirements: tuple[Requirement, ...], options: Option
     for wrong in _not_blind(options):
         raise UsageError(f"{FLAG} and {wrong} exclude each other: classes then follow from more than quasi-identifiers")
     rows = remaining_in_region(table, requirements, replace(context, suppression_limit=0)).rows
-    search = RuleSearch(table, requirements, False, context, rows)
+    search = RuleSearch(table, requirements, False, context, rows, ties=options.ties)
     selecting = options.cut == Selecting.ID or (options.cut == "auto" and bool(table.selections))
     cut = MASKED if options.cut in ("auto", Selecting.ID) else options.cut
     check, history = last_cut(Judge(table, requirements, rows)), History() if context.save else None
@@ -215,8 +221,9 @@ _WANTED = {"infogain": "a categorical target", "lsd": "a numeric target", "mixed
 
 @dataclass(frozen=True)
 class RuleSearch:
-    """What growing classes needs, whatever the rule. `rows`: those that are released. `exact`: whether rules that look
-    at targets weigh every cut by all rows. `several`: times the fewest rows of a class that those of a part are."""
+    """What growing classes needs, whatever the rule. `rows`: those that are released. `exact`: whether rules that
+    look at targets weigh every cut by all rows. `several`: times the fewest rows of a class that those of a part
+    are. `ties`: which of equally wide attributes is cut."""
 
     table: Table
     requirements: tuple[Requirement, ...]
@@ -225,6 +232,7 @@ class RuleSearch:
     rows: NDArray[np.uint32]
     exact: bool = True
     several: int = 1
+    ties: str = "leaves"
 
     def grow(
         self,
@@ -266,7 +274,7 @@ class RuleSearch:
     def _rule(self, cut: str) -> tuple[CutRule, Sequence[TargetColumn]]:
         """A rule, and the targets whose codes it looks at."""
         if cut not in BY_TARGET:
-            return RULES[cut](**self._common), ()
+            return RULES[cut](**self._common, **ties_of(cut, self.ties)), ()
         rule = BY_TARGET[cut]
         weighed = [(column, rule.weighs(column)) for column in self.table.targets]
         targets = {column.name: target for column, target in weighed if target is not None}
@@ -287,6 +295,11 @@ class RuleSearch:
         """Weighted NCP of the classes."""
         boxes = [(a, *partition.boxes(a.codes)) for a in self.table.attributes]
         return sum(a.weight * float(a.domain.cost(low, high) @ partition.sizes) for a, low, high in boxes)
+
+
+def ties_of(cut: str, ties: str) -> dict[str, Any]:
+    """What a rule is made with beside what all are: the one that has ties, which of them it takes."""
+    return {"ties": ties} if cut == "widest" else {}
 
 
 def best_rule(search: RuleSearch) -> str:

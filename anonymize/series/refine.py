@@ -6,12 +6,15 @@ become small is left as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
 from anonymize.algorithms import mondrian
-from anonymize.algorithms.cuts import RULES
+from anonymize.algorithms.cuts import RULES, CutRule
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.classes import Bools, Ints, Partition, concatenated_ranges
@@ -25,12 +28,17 @@ MOST = 20
 """Passes, where the request leaves them to the search."""
 
 
-def further_cut(request: Request) -> str | None:
-    """The rule by which classes of the release before are cut; None where they are taken as they were. In place of one
-    that looks at more than the quasi-identifiers it is the first of those that do not."""
+Rule: TypeAlias = Callable[..., CutRule]
+"""Makes a rule by which classes are cut, of what all rules are made with."""
+
+
+def further_cut(request: Request) -> Rule | None:
+    """What makes the rule by which classes of the release before are cut; None where they are taken as they were.
+    In place of one that looks at more than the quasi-identifiers it is the first of those that do not."""
     if request.algorithm != mondrian.ID or request.options.mask_minimality:
         return None
-    return request.options.cut if request.options.cut in mondrian.CANDIDATES else mondrian.CANDIDATES[0]
+    cut = request.options.cut if request.options.cut in mondrian.CANDIDATES else mondrian.CANDIDATES[0]
+    return partial(RULES[cut], **mondrian.ties_of(cut, request.options.ties))
 
 
 def lasting(request: Request, people: int) -> Request:
@@ -43,12 +51,12 @@ def lasting(request: Request, people: int) -> Request:
     return request if not passes else replace(request, options=replace(options, refine=True, passes=passes))
 
 
-def finer(table: Table, guarantee: Guarantee, partition: Partition, cut: str, minimum: int) -> Partition:
-    """The classes that a rule cuts the larger ones of a partition into, beside the smaller ones."""
+def finer(table: Table, guarantee: Guarantee, partition: Partition, cut: Rule, minimum: int) -> Partition:
+    """The classes that a rule, made by `cut`, cuts the larger ones of a partition into, beside the smaller ones."""
     large = partition.sizes >= 2 * minimum
     if not large.any():
         return partition
-    rule = RULES[cut](
+    rule = cut(
         domains=[attribute.domain for attribute in table.attributes],
         weights=[attribute.weight for attribute in table.attributes],
         minimum=minimum,

@@ -25,7 +25,7 @@ INSTEAD = {
 """What to take in place of families that an engine does not have."""
 OF_ROWS = ("mask_minimality", "output_lattice")
 """Options of full-domain searches that look at rows, or write a file beside the release."""
-OF_ALL = ("mask_minimality", "exact", "time_limit", "local")
+OF_ALL = ("mask_minimality", "exact", "ties", "time_limit", "local")
 """Options of searches by parts that are about the table as a whole: by seconds, parts would differ between workers."""
 
 

@@ -22,7 +22,6 @@ RULES: CutRules[CutRule] = CutRules(
     {
         "rate": "rate.Rate",
         "widest": "widest.Widest",
-        "widest-listed": "widest_listed.WidestListed",
         "entropy": "entropy.Entropy",
         "ncp": "ncp.Ncp",
         **_OF_TARGETS,

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.cuts.widest import Widest
-from anonymize.algorithms.cuts.widest_listed import WidestListed
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.domain.base import Domain
@@ -34,9 +33,10 @@ from tests.algorithms.tables import (
 from tests.examples import some
 
 
-def grown(table: Table, minimum: int, rule: type[Widest] = Widest) -> list[list[int]]:
+def grown(table: Table, minimum: int, ties: str = "leaves") -> list[list[int]]:
     """Rows of each class."""
-    partition = grow(whole(table), rule(domains(table), weights(table), minimum), None, 1, lambda rows: None)
+    rule = Widest(domains(table), weights(table), minimum, ties=ties)
+    partition = grow(whole(table), rule, None, 1, lambda rows: None)
     return [rows.tolist() for rows in np.split(partition.order, partition.starts[1:-1])]
 
 
@@ -80,7 +80,7 @@ def slow(table: Table, rows: Any, minimum: int, *, listed: bool = False) -> list
 @given(tables(), st.integers(1, 8))
 def test_classes_are_those_of_the_textbook(table: Table, minimum: int) -> None:
     assert grown(table, minimum) == sorted(slow(table, np.arange(table.rows), minimum))
-    assert grown(table, minimum, WidestListed) == sorted(slow(table, np.arange(table.rows), minimum, listed=True))
+    assert grown(table, minimum, "listed") == sorted(slow(table, np.arange(table.rows), minimum, listed=True))
 
 
 @settings(max_examples=some(40))
