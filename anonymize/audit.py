@@ -31,7 +31,7 @@ from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
 from anonymize.publication import named_by, reported
 from anonymize.spec import Spec, make, override, require
-from anonymize.verify import THRESHOLD, Check, Verdict, checks_of
+from anonymize.verify import THRESHOLD, Check, Verdict, check_of, checks_of
 
 OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight", "no_normalize": "no-normalize"}
 """What the command line calls an option, where it is not its name."""
@@ -375,11 +375,10 @@ def _requires(spec: Spec) -> bool:
 def _unjudged(spec: Spec) -> list[Check]:
     """What is measured where nothing is required."""
     models = [model for model in MODELS.values() if model.by_default]
-    checks = [Check(model.id, None, {}) for model in models if model.sensitive == "none"]
+    checks = [check_of(spec, model.id, None, {}) for model in models if model.sensitive == "none"]
     for name, attribute in spec.sensitive.items():
-        numeric = attribute.type == "numeric"
-        able = ("any", "numeric") if numeric else ("any",)
-        checks += [Check(model.id, name, {}, numeric) for model in models if model.sensitive in able]
+        able = ("any", "numeric") if attribute.type == "numeric" else ("any",)
+        checks += [check_of(spec, model.id, name, {}) for model in models if model.sensitive in able]
     return checks
 
 

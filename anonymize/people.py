@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from anonymize.errors import DataError, Problem
+from anonymize.errors import DataError, Problem, UsageError
 from anonymize.spec import Spec
 from anonymize.table import Source
 from anonymize.table.population import population_trees
@@ -29,6 +29,11 @@ def people(spec: Spec, path: str | Path, columns: Mapping[str, Sequence[str]], o
 
     Raises DataError where it cannot be read, has no rows or lacks a quasi-identifier.
     """
+    exact = [name for name in spec.quasi_identifiers if name in spec.exact]
+    if exact:
+        hint = "`input.normalize: exact` is of all columns"
+        message = f"{exact[0]}: `normalize: exact` of one quasi-identifier: not with a population"
+        raise UsageError(spec.problem(("quasi_identifiers", exact[0], "normalize"), message, hint))
     source = opened.enter_context(Source.open(spec.reading(header=True), path))
     lacking = [name for name in spec.quasi_identifiers if name not in source.columns]
     if lacking:

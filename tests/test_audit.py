@@ -415,8 +415,12 @@ def test_options_describe_the_table(tmp_path: Path) -> None:
 
 def test_what_means_missing_is_declared_not_guessed(tmp_path: Path) -> None:
     table = csv_file(tmp_path, "q,s\na,NA\na,x\n")
-    assert audit(None, table, quasi_identifiers=["q"], sensitive=["s"], l=2).satisfied is True
-    assert audit(None, table, quasi_identifiers=["q"], sensitive=["s"], l=2, missing=["NA"]).satisfied is False
+    numeric = {"quasi_identifiers": ["q"], "sensitive": ["s"], "numeric": ["s"], "l": 1}
+    with pytest.raises(DataError, match="not numbers"):
+        audit(None, table, **numeric)
+    options = {"quasi_identifiers": ["q"], "sensitive": ["s"], "l": 2}
+    assert audit(None, table, **options, no_normalize=True).satisfied is True
+    assert audit(None, table, **options, missing=["NA"]).satisfied is False
 
 
 def test_an_empty_field_is_missing_only_if_the_empty_text_is(tmp_path: Path) -> None:

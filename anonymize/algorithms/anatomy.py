@@ -64,7 +64,7 @@ class Options:
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Bucketized:
     """The groups."""
-    (column,) = table.sensitive
+    (column,) = (each.counted for each in table.sensitive)
     _check_names(table, column, options)
     l = _least(requirements)  # noqa: E741
     random = np.random.default_rng(context.seed)

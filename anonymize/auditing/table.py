@@ -24,6 +24,7 @@ from anonymize.table.units import units_of
 from anonymize.table.wrong import placed
 from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure
 from anonymize.verify.bucketized import Reading
+from anonymize.verify.looks import looking_alike
 from anonymize.verify.verdict import Uniqueness
 
 
@@ -86,7 +87,14 @@ class Audited:
                 numbers=NumberColumns.of(self.spec, self.source.format).names,
                 ordering=self._ordering if frame is None else None,
                 normalize=self.spec.input.normalize,
+                exact=self.exact,
             )
+
+    @property
+    def exact(self) -> frozenset[str]:
+        """The columns whose texts are compared as they stand."""
+        columns = {name: self.columns_of.get(name, [name]) for name in self.spec.exact}
+        return frozenset(each for own in columns.values() for each in own)
 
     def passing(self) -> Uniqueness:
         """What the columns that pass through give away; without a spec, these are all that no option names."""
@@ -152,7 +160,10 @@ def opened(
         warnings = weights.check(spec, source)
         if not source.rows:
             raise DataError(Problem("has no rows", file=source.name))
-        yield Audited(spec, source, columns_of, _units(spec, source, unit_from), warnings, buckets, classified)
+        units = _units(spec, source, unit_from)
+        if units is not None and spec.input.normalize:
+            units = looking_alike(units)
+        yield Audited(spec, source, columns_of, units, warnings, buckets, classified)
 
 
 @dataclass(frozen=True)

@@ -237,6 +237,11 @@ def members(text: str) -> list[str]:
     return values
 
 
+def escaped(text: str) -> str:
+    """A value as it stands in a set: backslash, `|`, `{` and `}` behind a backslash."""
+    return text.translate({ord(character): "\\" + character for character in "\\|{}"})
+
+
 def unescaped(text: str) -> str:
     """A value that stands alone, where a set would be if there were several."""
     return "".join(map("".join, _MEMBER.findall(text)))

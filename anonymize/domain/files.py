@@ -48,7 +48,7 @@ from anonymize.domain import weights as node_weights
 from anonymize.domain.plain import read_plain
 from anonymize.domain.tree import Tree
 from anonymize.errors import Problem, SpecError
-from anonymize.spec.missing import normalized
+from anonymize.spec.missing import normalized, trimmed
 
 MOST = 20  # problems of a file that are listed; the others are counted
 DEPTH = 100  # so deep may YAML be nested
@@ -119,6 +119,19 @@ def read(path: Path, column: str = "", *, normalize: bool = True) -> Tree:
             faults.add(*fault)
         faults.settle()
     return Tree.from_paths([branch.labels for branch in branches], weights)
+
+
+def labels_written(path: Path) -> dict[str, str]:
+    """How the labels of a file that has been read are written, of those that are compared as another text."""
+    faults = Faults(path, "")
+    text = _text(path, faults)
+    if text.isascii():
+        return {}
+    yaml_file = path.suffix.lower() in {".yaml", ".yml"}
+    branches = _yaml_branches(text, faults, {}) if yaml_file else list(_csv_branches(text, faults))
+    labels = {label for branch in branches for label in branch.labels if not label.isascii()}
+    pairs = ((normalized(label), trimmed(label)) for label in sorted(labels, reverse=True))
+    return {compared: shown for compared, shown in pairs if compared and compared != shown}
 
 
 def _text(path: Path, faults: Faults) -> str:

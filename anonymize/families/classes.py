@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -95,7 +95,7 @@ class ClassedDraft(Draft):
             from anonymize.recoding.saved import save  # half the time that it takes to import recodings
 
             saved = save(
-                self.recoding, self.table, self.released, self.request.spec, self.request.algorithm, drop=self.drop
+                self.recoding, self.table, self._shown, self.request.spec, self.request.algorithm, drop=self.drop
             )
             files.private[SAVE_RECODING].write_text(saved.as_json())
         request = self.request
@@ -104,7 +104,7 @@ class ClassedDraft(Draft):
         target = files.table
         if not request.public:
             _ = self._beside
-        pieces = frames(self.request, self.table, self.released, target.format, written, target.separator)
+        pieces = frames(self.request, self.table, self._shown, target.format, written, target.separator)
         target.write(ahead(pieces, request.threads if self.table.rows > PIECE else 1))
 
     def measure(self, files: Files) -> Measured:
@@ -141,6 +141,13 @@ class ClassedDraft(Draft):
         return classed_blocks(facts)
 
     @cached_property
+    def _shown(self) -> Released:
+        """The release with labels as they are written; in a series they are as they are compared, which never
+        changes."""
+        written = {} if self.request.in_series else {each.name: each.written for each in self.table.attributes}
+        return self.released.written_as({name: each for name, each in written.items() if each})
+
+    @cached_property
     def _beside(self) -> Callable[[], Beside]:
         """What the report has beside the release: of a large table begun when this is first asked for."""
         threads = worth(_threads_at_once(self.request, self.table), self.table.rows)
@@ -175,11 +182,16 @@ class ClassedDraft(Draft):
                 null_missing=spec.missing(target.format).null,
                 missing_as=spec.privacy.missing,
                 normalize=spec.input.normalize,
+                exact=self._exact(columns),
                 units=None if self._units is None else pl.Series(self._units),
                 numbers=NumberColumns.of(spec, target.format).names,
                 ordering=self._ordering(files, columns),
                 shared=shared,
             )
+
+    def _exact(self, columns: Mapping[str, Sequence[str]]) -> frozenset[str]:
+        """The released columns whose texts are compared as they stand."""
+        return frozenset(each for name in self.request.spec.exact for each in columns.get(name, [name]))
 
     def _ordering(self, files: Files, columns: dict[str, list[str]]) -> verify.Ordering | None:
         """Where rows are in the input's order, what they are in order by is read from the input's own text."""

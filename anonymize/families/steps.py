@@ -90,10 +90,21 @@ def search(
     )
     try:
         return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+    except InfeasibleError as error:
+        raise InfeasibleError([*error.problems, *_looking_alike(table, requirements)]) from None
     except KeyboardInterrupt as interruption:
         if (described := context.standing.describe()) is not None:
             interruption.add_note(OwnNote(described))
         raise
+
+
+def _looking_alike(table: Table, requirements: Sequence[Requirement]) -> Iterator[Problem]:
+    """How many values requirements do not count, because they look like others or read as unknown."""
+    diverse = {each.attribute for each in requirements if MODELS[each.model].alike}
+    for column in table.sensitive:
+        if column.name in diverse and column.together is not None:
+            uncounted = int((column.together != np.arange(column.size)).sum())
+            yield Problem(f"{column.name}: {verify.alike_counted(uncounted)}")
 
 
 def suppression_limit(spec: Spec, rows: int) -> int:
@@ -123,6 +134,7 @@ def check_needs(request: Request) -> None:
     if wrong := wrong_values(request.options):
         raise UsageError(wrong)
     check_interval(spec)
+    _check_exact(request)
     if spec.unit is not None and not algorithm.NEEDS.units:
         raise UsageError(_unable(request, ("unit",), "`unit`: {} counts rows, and not whom they are about", "units"))
     if not algorithm.NEEDS.populations:
@@ -156,6 +168,17 @@ def check_interval(spec: Spec) -> None:
         message = f"output.interval: this template {says} an end, and those of released intervals are included"
         hint = 'write "[{low}-{high}]"; a last ] becomes ) by itself where an upper end is left out'
         raise UsageError(spec.problem(("output", "interval"), message, hint))
+
+
+def _check_exact(request: Request) -> None:
+    """Raises UsageError for quasi-identifiers that alone are compared as they stand, where all are compared alike."""
+    named = [name for name in request.spec.quasi_identifiers if name in request.spec.exact]
+    where = {"in a series": request.in_series, "--save-recoding": request.save_recoding is not None}
+    if named and any(where.values()):
+        place = next(each for each, asked in where.items() if asked)
+        message = f"{named[0]}: `normalize: exact` of one quasi-identifier: not {place}"
+        hint = "`input.normalize: exact` is of all columns"
+        raise UsageError(request.spec.problem(("quasi_identifiers", named[0], "normalize"), message, hint))
 
 
 def _unable(request: Request, path: tuple[str | int, ...], message: str, need: str) -> Problem:

@@ -7,7 +7,7 @@ here (and its independent twin in `anonymize.verify`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,7 +131,7 @@ def of_classes(groups: Groups, requirements: Iterable[Requirement]) -> NDArray[n
     passed = np.ones(groups.sizes.size, dtype=np.bool_)
     for requirement in requirements:
         model = MODELS[requirement.model]
-        measured = model.measure(groups, requirement.attribute, requirement.parameters)
+        measured = _measured(groups, requirement)
         passed &= model.necessary(measured, requirement.parameters)
     return passed
 
@@ -139,8 +139,7 @@ def of_classes(groups: Groups, requirements: Iterable[Requirement]) -> NDArray[n
 def of_table(groups: Groups, requirements: Iterable[Requirement]) -> bool:
     """Whether the classes together, as a table, meet the requirements, each of which is a model of the table."""
     for requirement in requirements:
-        model = MODELS[requirement.model]
-        measured = model.measure(groups, requirement.attribute, requirement.parameters)
+        model, measured = MODELS[requirement.model], _measured(groups, requirement)
         if not model.within(model.achieved(measured, requirement.parameters), requirement.parameters):
             return False
     return True
@@ -172,9 +171,23 @@ def assess(groups: Groups, requirement: Requirement) -> Assessment:
 
 
 def _meets(groups: Groups, requirement: Requirement) -> tuple[Measured, NDArray[np.bool_]]:
-    model = MODELS[requirement.model]
-    measured = model.measure(groups, requirement.attribute, requirement.parameters)
+    model, measured = MODELS[requirement.model], _measured(groups, requirement)
     return measured, model.satisfied(measured, requirement.parameters)
+
+
+def _measured(groups: Groups, requirement: Requirement) -> Measured:
+    """The figures of a requirement; of how diverse values are, the worse one of what is counted as it stands and with
+    those that look alike as one."""
+    model, parameters = MODELS[requirement.model], requirement.parameters
+    measured = model.measure(groups, requirement.attribute, parameters)
+    alike = groups.of(requirement.attribute).alike if model.alike else None
+    if alike is None:
+        return measured
+    histograms = {**groups.histograms, requirement.attribute or "": alike}
+    folded = model.measure(replace(groups, histograms=histograms), requirement.attribute, parameters)
+    pairs = zip(model.limits, measured.reshape(len(measured), -1).T, folded.reshape(len(folded), -1).T, strict=True)
+    worse = [(np.minimum if limit.worse == "lower" else np.maximum)(own, other) for limit, own, other in pairs]
+    return np.stack(worse, axis=1).reshape(measured.shape)
 
 
 def requirements(spec: Spec) -> tuple[Requirement, ...]:

@@ -65,4 +65,5 @@ MODEL = base.ClassModel(
         base.Limit("k", count=True, size=True, rows=base.as_many),
     ),
     given=("values",),
+    alike=True,
 )

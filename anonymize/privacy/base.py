@@ -173,6 +173,8 @@ class ClassModel(Model):
     """Classes are compared with all rows that are released: another row can break the model in every class."""
     diverse: bool = False
     """It is about the sensitive values of a group alone, and a group of enough values, each of them once, meets it."""
+    alike: bool = False
+    """It counts how diverse sensitive values are: those that look alike are one, and what reads as unknown is none."""
     by_default: bool = False
     """It is measured where nothing is required; that takes no parameters."""
     rank: str | None = None
@@ -260,6 +262,7 @@ class DiversityModel(ClassModel):
 
     limits: tuple[Limit, ...] = (Limit("l", rows=as_many),)
     diverse: bool = True
+    alike: bool = True
     by_default: bool = True
 
 

@@ -31,6 +31,10 @@ class Whole:
     counts: NDArray[np.int64]
     levels: NDArray[np.int32] | None = None
     names: protected.Names = ()
+    together: NDArray[np.int64] | None = None
+    """(size,) the code that stands for all that look like each, -1 where it reads as unknown; None: each for itself."""
+    folded: bool = False
+    """These have been counted by the code that stands for them."""
     _masks: dict[tuple[str, ...], NDArray[np.bool_]] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -57,15 +61,24 @@ class Whole:
         """`totals` (size,) rows of each code, of which those of the missing one are set to 0."""
         if column.missing is not None:
             totals[column.missing] = 0
-        return cls(totals, column.levels, column.texts if column.values is None else column.values)
+        names = column.texts if column.values is None else column.values
+        return cls(totals, column.levels, names, column.together)
 
     def protected(self, values: tuple[str, ...]) -> NDArray[np.bool_]:
         """(size,) which codes read as one of the values."""
         if values not in self._masks:
             if len(self.names) != len(self.counts):
                 raise TypeError("values without names: this is probably a bug")
-            self._masks[values] = protected.mask(self.names, values)
+            self._masks[values] = mask = protected.mask(self.names, values)
+            if self.folded and self.together is not None:
+                mask[self.together[mask & (self.together >= 0)]] = True
         return self._masks[values]
+
+    def as_alike(self, together: NDArray[np.int64]) -> Whole:
+        """The same with those that look alike as one, and without what reads as unknown."""
+        known = together >= 0
+        counts = np.bincount(together[known], self.counts[known], len(together)).astype(np.int64)
+        return replace(self, counts=counts, folded=True, _masks={})
 
     @cached_property
     def total(self) -> int:
@@ -179,6 +192,18 @@ class Histogram:
             None if self.values is None else self.values[entries],
             self.given,
         )
+
+    @property
+    def alike(self) -> Histogram | None:
+        """The same classes, with values that look alike as one, and without those that read as unknown; None where that
+        is what they are."""
+        together = None if self.given is None or self.given.folded else self.given.together
+        if self.given is None or together is None:
+            return None
+        codes = together[self.codes]
+        known, whole, count = codes >= 0, self.given.as_alike(together), self.starts.size - 1
+        counted = (self.classes[known], codes[known], count, len(together))
+        return self.from_rows(*counted, counts=self.counts[known], whole=whole)
 
     def by_itself(self) -> Histogram:
         """The same classes as the whole release: compared with what they are together."""

@@ -39,4 +39,5 @@ MODEL = base.ClassModel(
     measure=distinct_l_diversity.measure,
     limits=(base.Limit("p", count=True, rows=base.as_many),),
     grows=True,
+    alike=True,
 )

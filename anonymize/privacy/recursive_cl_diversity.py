@@ -89,4 +89,5 @@ MODEL = Recursive(
     given=("l", "values"),
     diverse=True,
     rank="l",
+    alike=True,
 )

@@ -10,9 +10,9 @@ quasi-identifier is shown, and what that costs, is an `Appearance`.
 
 from __future__ import annotations
 
+from anonymize.domain.cells import escaped
 from anonymize.recoding.appearance import Appearance
 from anonymize.recoding.base import Recoding
-from anonymize.recoding.categories import escaped
 from anonymize.recoding.columns import Released, ReleasedColumn
 from anonymize.recoding.levels import Levels
 from anonymize.recoding.numbers import format_number

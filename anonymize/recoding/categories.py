@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints, Runs
+from anonymize.domain.cells import escaped
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.recoding.appearance import BOUNDS, InRegions
 from anonymize.recoding.columns import ClassTexts, ReleasedColumn, released_columns
@@ -108,8 +109,3 @@ def leaf_positions(domain: Taxonomy, first: Ints, last: Ints, of_class: Ints) ->
             texts[index] = domain.labels[int(first[index])]
         columns.append((texts, of_class))
     return columns
-
-
-def escaped(text: str) -> str:
-    """A value as it stands in a set: backslash, `|`, `{` and `}` behind a backslash."""
-    return text.translate({ord(character): "\\" + character for character in "\\|{}"})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.classes import Floats, Integers, Ints
+from anonymize.domain.cells import escaped, members
 
 ClassTexts: TypeAlias = tuple[list[str] | pl.Series, Ints]
 """Distinct texts, and which of them each class shows (classes,)."""
@@ -50,9 +52,31 @@ class Released:
     dropped_rows: int
     left_out: int = 0
 
+    def written_as(self, labels: Mapping[str, Mapping[str, str]]) -> Released:
+        """The same with other texts for labels, by quasi-identifier; members of sets are labels, too."""
+        columns = (
+            replace(each, texts=_written(each.texts, labels[each.attribute])) if each.attribute in labels else each
+            for each in self.columns
+        )
+        return replace(self, columns=tuple(columns))
+
     def columns_of(self, attribute: str) -> list[ReleasedColumn]:
         """The released columns that a quasi-identifier became."""
         return [column for column in self.columns if column.attribute == attribute]
+
+
+def _written(texts: pl.Series, labels: Mapping[str, str]) -> pl.Series:
+    """Distinct texts with other ones for labels."""
+    in_sets = {escaped(label): escaped(shown) for label, shown in labels.items()}
+
+    def shown(text: str) -> str:
+        if text in labels:
+            return labels[text]
+        if not (text.startswith("{") and text.endswith("}")):
+            return in_sets.get(text, text)
+        return "{" + "|".join(in_sets.get(each, each) for each in map(escaped, members(text))) + "}"
+
+    return pl.Series(texts.name, [shown(text) for text in texts], dtype=pl.String)
 
 
 def released_columns(

@@ -58,7 +58,9 @@ class PassingText:
     def _text(self) -> TextTable:
         normalize = self.spec.input.normalize
         fill = "" if normalize or not self.missing.null or "" in self.missing.texts else None
-        return TextTable(self.frame, (), (), fill, normalize=normalize, shared=self.shared)
+        columns = {name: self.columns_of.get(name, [name]) for name in self.spec.exact}
+        exact = frozenset(each for own in columns.values() for each in own)
+        return TextTable(self.frame, (), (), fill, normalize=normalize, shared=self.shared, exact=exact)
 
     def _columns(self) -> PassingColumns:
         """Those that the file has, by what becomes of them."""

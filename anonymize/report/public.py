@@ -112,6 +112,7 @@ def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
         null_missing=spec.missing(table.form).null,
         missing_as=spec.privacy.missing,
         normalize=spec.input.normalize,
+        exact=published.exact,
         ordering=_ordering(published),
     )
 

@@ -51,6 +51,11 @@ class Published:
     options: Any
 
     @property
+    def exact(self) -> frozenset[str]:
+        """The released columns whose texts are compared as they stand."""
+        return frozenset(each for name in self.spec.exact for each in self.columns_of.get(name, [name]))
+
+    @property
     def table(self) -> ReleasedFile:
         """The table with the rows."""
         return self.files[0]

@@ -26,7 +26,7 @@ from anonymize.series.histories import without_last, without_people
 from anonymize.series.journal import locked
 from anonymize.series.key import Key
 from anonymize.series.state import State
-from anonymize.spec.missing import normalized
+from anonymize.spec.missing import identified
 from anonymize.table import OutputFile
 
 
@@ -136,7 +136,7 @@ def forget(
             raise UsageError(Problem(message, str(path), hint=hint))
         if any(len(person) != len(series.person) for person in people):
             raise UsageError(f"a person is named by {', '.join(series.person)}, in this order")
-        gone = set(series_key.pseudonyms([[normalized(text) for text in person] for person in people]))
+        gone = set(series_key.pseudonyms([[identified(text) for text in person] for person in people]))
         forgotten = np.array([person in gone for person in series.people["person"]], np.bool_)
         lacking = len(gone) - int(forgotten.sum())
         if lacking:

@@ -17,7 +17,7 @@ from anonymize.series.state import State
 from anonymize.spec import Spec
 from anonymize.table import Source
 from anonymize.table.named import column, unnamed
-from anonymize.table.texts import compared
+from anonymize.table.texts import named_by
 
 
 def naming(spec: Spec) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ def pseudonyms(spec: Spec, source: Source, names: Sequence[str], key: Key) -> pl
     """
     missing = spec.missing(source.format)
     texts = source.scan().select([column(name).cast(pl.String) for name in names]).collect(engine="streaming")
-    identifiers = [compared(unnamed(each), missing) for each in texts.iter_columns()]
+    identifiers = [named_by(unnamed(each), missing) for each in texts.iter_columns()]
     lacking = [name for name, each in zip(names, identifiers, strict=True) if each.null_count()]
     if lacking:
         raise DataError(Problem(f"{', '.join(lacking)}: missing in some rows, which name nobody then", source.name))

@@ -77,6 +77,7 @@ def beyond(spec: Spec) -> dict[str, object]:
         "unit": spec.unit is not None,
         "sampling_weight": spec.sampling_weight is not None,
         "privacy.missing: wildcard": spec.privacy.missing == "wildcard",
+        "normalize: exact of a quasi-identifier": not spec.exact.isdisjoint(spec.quasi_identifiers),
         "output.pseudonym": spec.output.pseudonym is not None,
         "input.header: false (a DataFrame has names)": not spec.input.header,
         "output.row_order: keep (a DataFrame has no order)": spec.output.row_order == "keep",

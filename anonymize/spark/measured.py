@@ -45,7 +45,10 @@ _MEASURED = {"size": "long", "suppressed": "int", "classes": "long", "results": 
 def looked_at(reading: TextReading, checks: Sequence[Check]) -> list[str]:
     """The columns by which the rows of a DataFrame are told apart."""
     subjects = _subjects([check for check in checks if check.attribute is not None])
-    return [*reading.quasi_identifiers, *dict.fromkeys(reading.attributes[subject[0] or ""] for subject in subjects)]
+    return [
+        *reading.quasi_identifiers,
+        *dict.fromkeys(reading.attributes[subject.attribute or ""] for subject in subjects),
+    ]
 
 
 def measured(
@@ -168,15 +171,15 @@ def _alike(counts: CountedRows, reading: TextReading, names: Sequence[str]) -> b
 
 
 def _subjects(checks: Sequence[Check]) -> list[Subject]:
-    return list(dict.fromkeys((check.attribute, check.numeric) for check in checks))
+    return list(dict.fromkeys(each for check in checks for each in (check.subject.as_they_stand, check.subject)))
 
 
 def _values(counts: CountedRows, reading: TextReading, subject: Subject, checks: Sequence[Check]) -> CountedValues:
     """A sensitive attribute in the whole table."""
-    name = reading.attributes[subject[0] or ""]
+    name = reading.attributes[subject.attribute or ""]
     counted = collected(compared_texts(counts, reading, [name]))
     known = counted.filter(pl.col(name).is_not_null()).group_by(name).agg(pl.col("rows").sum()).sort(name)
-    tree = next((c.tree for c in checks if (c.attribute, c.numeric) == subject and c.tree is not None), None)
+    tree = next((c.tree for c in checks if c.subject == subject and c.tree is not None), None)
     return CountedValues(subject, known[name], known["rows"], reading.compared.missing, tree)
 
 

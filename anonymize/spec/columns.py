@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from anonymize.spec.base import Entry, Number, Positive
 from anonymize.spec.hierarchy import HierarchySource
@@ -21,6 +21,20 @@ Kind = Literal["numeric", "categorical"]
 Edges = TypeVar("Edges", bound=tuple[float, ...])
 
 
+NORMALIZE = {"anyOf": [{"enum": ["look-alikes", "exact"]}, {"type": "boolean"}]}
+"""How `normalize` is described to editors."""
+
+
+def as_normalize(value: object) -> object:
+    """Whether texts are compared by how they look, however that is written."""
+    known = {"look-alikes": True, "exact": False}
+    if isinstance(value, str) and value in known:
+        return known[value]
+    if value is None or isinstance(value, bool):
+        return value
+    raise ValueError("expected look-alikes or exact")
+
+
 class Definition(Entry):
     """What quasi-identifiers and sensitive attributes have in common."""
 
@@ -29,6 +43,8 @@ class Definition(Entry):
     hierarchy: HierarchySource | None = None
     """The value generalization hierarchy: a file (CSV from leaf to root, or a YAML tree), relative to this one, or a
     builder: intervals, mask, prefix, dates, times, rare, flat. Left out: flat."""
+    normalize: Annotated[bool | None, BeforeValidator(as_normalize), WithJsonSchema(NORMALIZE)] = None
+    """How texts are compared, as `input.normalize` has it. Left out: as there. exact: texts that look alike differ."""
 
 
 def _ascending(edges: Edges) -> Edges:

@@ -4,8 +4,7 @@ normalization and the format of a file combine.
 Everything outside the second opinion asks here, so that whatever else comes to mean missing is added once.
 
 Normalized, two texts that a reader cannot tell apart are one value: Unicode NFC, without invisible characters, without
-space at either end. A text of which nothing is left is missing. The joiners U+200C and U+200D carry meaning in several
-scripts and stay.
+space at either end. A text of which nothing is left is missing.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ _CHARACTERS = {
     **_LINES,
     **dict.fromkeys([0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000], " "),
 }
-"""What becomes of characters: invisible ones go; any space, a tab and the end of a line are a space like any other."""
+"""What becomes of characters in who somebody is: some invisible ones go; any space, a tab and the end of a line are a
+space like any other."""
 
 ODD = r"[^ -~]|^ | $"
 """Finds every text that normalization may change: all others are printable ASCII without outer spaces."""
@@ -35,7 +36,8 @@ _TOUCHED = re.compile(f"[{''.join(map(chr, _CHARACTERS))}]|^ | $")
 UNKNOWN = frozenset(
     (
         *("unknown", "not known", "unspecified", "not specified", "not stated", "not available", "no answer"),
-        *("n/a", "n.a.", "na", "nan", "none", "null", "nil", "missing", "-", "--", ".", "?"),
+        *("n/a", "n.a.", "na", "nan", "nat", "none", "null", "nil", "missing", "-", "--", ".", "?", "<na>", "(null)"),
+        *("#n/a", "#na", "#null!", "#value!", "#ref!", "#name?", "#div/0!", "#num!", "not applicable", "no data"),
         *("unbekannt", "keine angabe", "k. a.", "k.a.", "inconnu", "desconocido"),
     )
 )
@@ -43,19 +45,56 @@ UNKNOWN = frozenset(
 
 
 def normalized(text: str) -> str:
-    """What a text is compared as.
+    """What a text is compared as: in NFC, without invisible characters, any white space being a space, none outside.
 
     >>> normalized(" Caf\u200be\u0301\u00a0"), normalized("\t\u2060"), normalized("New\u00a0York")
     ('Café', '', 'New York')
     """
+    if not text.isascii() or _TOUCHED.search(text):
+        text = "".join(map(_seen, text)).strip(" ")
+    return unicodedata.normalize("NFC", text)
+
+
+def identified(text: str) -> str:
+    """What a text says of who somebody is: as it was first laid down, so that a series knows its people for ever."""
     if _TOUCHED.search(text):
         text = text.translate(_CHARACTERS).strip(" ")
     return unicodedata.normalize("NFC", text)
 
 
-def remarks(column: str, alike: int, unknown: int) -> list[str]:
+def trimmed(text: str) -> str:
+    """A text as it may be shown: in NFC, on one line, without control characters, and outside nothing invisible."""
+    text = "".join(" " if ord(each) in _LINES else "" if unicodedata.category(each) == "Cc" else each for each in text)
+    inner = [place for place, each in enumerate(text) if _seen(each).strip()]
+    return unicodedata.normalize("NFC", text[inner[0] : inner[-1] + 1]) if inner else ""
+
+
+@cache
+def _seen(character: str) -> str:
+    """What is seen of a character: itself, a space, or nothing of one that Unicode says is ignored by default, of a
+    control character, and of the empty pattern of Braille."""
+    category = unicodedata.category(character)
+    if category == "Zs" or ord(character) in _LINES:
+        return " "
+    if category == "Cc" or character == "\u2800":
+        return ""
+    if character.isascii():
+        return character
+    import polars as pl  # whose patterns know the properties of Unicode
+
+    ignored = pl.Series([character]).str.contains(r"\p{Default_Ignorable_Code_Point}").item()
+    return "" if ignored else character
+
+
+def remarks(column: str, alike: int, unknown: int, *, counted: bool = False) -> list[str]:
     """What to say of a column with so many distinct values that differ from another one in case alone, and so many that
-    read as unknown (`UNKNOWN`)."""
+    read as unknown (`UNKNOWN`). `counted`: a sensitive one, of whose values so many look like another one."""
+    if counted:
+        look = "value looks like another one, and is" if alike == 1 else "values look like others, and are"
+        read = "value reads as unknown, and is" if unknown == 1 else "values read as unknown, and are"
+        said = [f"{number} {text}" for text, number in ((look, alike), (read, unknown)) if number]
+        exact = "not counted as different ones (`normalize: exact` of the column does)"
+        return [f"column {column!r}: {text} {exact}" for text in said]
     messages = []
     if alike:
         messages.append(

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, Serial
 
 from anonymize.errors import Problem
 from anonymize.spec.base import TEXT, Entry, KeyPath, Means, ModelParameters, Place, TablePath, Text
-from anonymize.spec.columns import Kind, QuasiIdentifier, Role, Sensitive
+from anonymize.spec.columns import NORMALIZE, Kind, QuasiIdentifier, Role, Sensitive, as_normalize
 from anonymize.spec.missing import Missing, normalized
 from anonymize.spec.risk import RiskTrials
 from anonymize.spec.series import SeriesOptions
@@ -56,9 +56,10 @@ class Input(Entry):
     first line is a row. Of the table itself: a release, and a population, always have names."""
     encoding: Annotated[str, AfterValidator(_encoding), WithJsonSchema(TEXT)] = "utf8"
     """How the CSV's text is encoded: utf8, latin-1, cp1252, ..."""
-    normalize: bool = True
-    """Whether values are compared without outer space and invisible characters, in Unicode NFC, a blank one being
-    missing. false: as they stand."""
+    normalize: Annotated[bool, BeforeValidator(as_normalize), WithJsonSchema(NORMALIZE)] = True
+    """How texts are compared. look-alikes (or true): without outer space and invisible characters, in Unicode NFC, a
+    blank one being missing; and where different values or people are counted, those that look alike are one, and what
+    reads as unknown is none. exact (or false): as they stand."""
 
     @property
     def missing_text(self) -> str:
@@ -285,9 +286,23 @@ class Spec(Entry):
         """The spec as it reads a release of its table: UTF-8, with names, and another separator if there is one."""
         return self.reading(encoding="utf8", header=True, separator=separator or self.input.separator)
 
-    def missing(self, form: str) -> Missing:
-        """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`."""
-        return self.input.meaning(form)
+    def missing(self, form: str, column: str | None = None) -> Missing:
+        """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`; in a `column` that may
+        be compared otherwise than the others."""
+        normalize = self.input.normalize if column is None else self.normalizes(column)
+        return Missing.in_format(self.input.missing, form, normalize=normalize)
+
+    def normalizes(self, column: str) -> bool:
+        """Whether texts of a column are compared by how they look, and not as they stand."""
+        definition = self.quasi_identifiers.get(column) or self.sensitive.get(column)
+        own = None if definition is None else definition.normalize
+        return self.input.normalize if own is None else own
+
+    @property
+    def exact(self) -> frozenset[str]:
+        """The columns whose texts are compared as they stand, where those of others are not."""
+        named = (*self.quasi_identifiers, *self.sensitive)
+        return frozenset(name for name in named if self.input.normalize and not self.normalizes(name))
 
     def roles(self) -> dict[str, Role]:
         """The role of every column of the spec, in the spec's order.

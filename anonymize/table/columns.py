@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,7 @@ from anonymize.domain.categories import Categories, of_domain
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec.rules import Rule
+from anonymize.table.texts import look_alikes
 
 if TYPE_CHECKING:
     from anonymize.domain.base import Domain
@@ -48,6 +49,8 @@ class Attribute:
     """The levels that a full-domain search may choose from; None: up to the root."""
     counts: NDArray[np.int64] | None = None
     """(rows,) how many rows of the input each row stands for; None: itself alone."""
+    written: Mapping[str, str] = field(default_factory=dict)
+    """How labels are written that are compared as another text: as most rows, or the hierarchy's file, have them."""
 
     @property
     def categories(self) -> Categories:
@@ -100,6 +103,33 @@ class SensitiveColumn(CodedColumn):
 
     hierarchy: Generalization | None = None
     everywhere: NDArray[np.int64] | None = None
+    alike: bool = False
+    """Whether texts that look alike are one, and what reads as unknown none, where different values are counted."""
+
+    @cached_property
+    def together(self) -> NDArray[np.int64] | None:
+        """(size,) the code that stands for all that look like each, -1 where it reads as unknown; None where each
+        stands for itself."""
+        stands = None if self.numeric or not self.alike else look_alikes(self._present_texts)
+        if stands is None:
+            return None
+        together = np.arange(self.size)
+        places = together[together != self.missing] if self.missing is not None else together.copy()
+        together[places] = np.where(stands < 0, -1, places[stands])
+        return together
+
+    @property
+    def counted(self) -> SensitiveColumn:
+        """The column as the different values in it are counted: what reads as unknown is missing."""
+        if self.together is None:
+            return self
+        missing = self.size if self.missing is None else self.missing
+        codes = np.where(self.together < 0, missing, self.together).astype(np.uint32)[self.codes]
+        return SensitiveColumn(self.name, codes, max(self.size, missing + 1), missing, None)
+
+    @property
+    def _present_texts(self) -> list[str]:
+        return [text for code, text in enumerate(self.texts) if code != self.missing]
 
     @cached_property
     def levels(self) -> NDArray[np.int32] | None:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.spec.missing import Missing
+from anonymize.spec.missing import Missing, trimmed
 from anonymize.table.columns import Codes
 from anonymize.table.named import column
 from anonymize.table.scratch import Arrays
@@ -50,6 +50,14 @@ class Field:
         return self.missing.filled(column(self.name).cast(pl.String))
 
     @property
+    def text_compared(self) -> pl.Expr:
+        """The same, where a zero with a sign is zero."""
+        if not self.dtype.is_float():
+            return self.text
+        number = column(self.name)
+        return self.missing.filled(pl.when(number == 0).then(number.abs()).otherwise(number).cast(pl.String))
+
+    @property
     def number(self) -> pl.Expr:
         """The column as it is, as text if it is one; null where the text is a number that means missing, as -9 may."""
         value = self.text if is_text(self.dtype) else column(self.name)
@@ -69,7 +77,7 @@ class TextColumn:
         self._categories = pl.Categories.random()
         self._pieces: list[Codes] = []
         self.expressions = [
-            (field.text.cast(pl.Categorical(self._categories)).to_physical() + 1).fill_null(0).alias(key)
+            (field.text_compared.cast(pl.Categorical(self._categories)).to_physical() + 1).fill_null(0).alias(key)
         ]
 
     def add(self, batch: pl.DataFrame) -> None:
@@ -102,6 +110,23 @@ class TextColumn:
             rows.add(start + np.flatnonzero(np.isin(piece, wanted)))
             start += len(piece)
         return rows
+
+    def most_frequent(self) -> dict[str, str]:
+        """Of each distinct text as it is compared, how most of its rows have it, and of several the first by code
+        point; those alone that are compared as another text."""
+        raw = self._categories.to_series().drop_nulls().to_list()
+        if not self._missing.normalize or raw == self._texts:
+            return {}
+        rows = np.zeros(len(raw) + 1, np.int64)
+        for piece in self._pieces:
+            rows += np.bincount(piece, minlength=len(rows))
+        counts: dict[str, dict[str, int]] = {}
+        for text, compared_as, count in zip(raw, self._texts, rows[1:].tolist(), strict=True):
+            if compared_as is not None:
+                shown = counts.setdefault(compared_as, {})
+                shown[trimmed(text)] = shown.get(trimmed(text), 0) + count
+        best = {text: min(shown, key=lambda each: (-shown[each], each)) for text, shown in counts.items()}
+        return {text: shown for text, shown in best.items() if shown != text}
 
     def codes(self, code_of: dict[str, int], missing: int | None, size: int) -> Codes:
         """(rows,) codes below `size`: `code_of` each row's text, or `missing`. Can be called once: frees the rows."""

@@ -8,7 +8,7 @@ are not looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.domain import files
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.categories import Categories, of_bins, of_level
 from anonymize.domain.generalization import Generalization
@@ -79,7 +80,8 @@ def read(spec: Spec, source: Source, *, workload: bool = False, room: Room | Non
     warnings = (
         *_left_over_warnings(spec),
         *_unique_warnings(encoders.passing),
-        *_text_warnings(encoders.coded),
+        *_text_warnings(spec, encoders.coded),
+        *(warning for column in encoders.units for warning in column.warnings),
         *(warning for column in encoders.weights for warning in column.warnings),
         *_constant_warnings(attributes),
         *rules.check(spec, attributes),
@@ -170,7 +172,7 @@ def _filled(spec: Spec, definitions: Mapping[str, Definition], values: Mapping[s
     """The encoders of columns in memory, which have taken all rows."""
     columns, wrong = {}, []
     for name, definition in definitions.items():
-        encoder = _encoder(definition, Field(name, values[name].dtype, spec.missing("arrow")), "value")
+        encoder = _encoder(definition, Field(name, values[name].dtype, spec.missing("arrow", name)), "value")
         encoder.add(values[name].to_frame(name).select(encoder.expressions))
         if isinstance(encoder, NumberColumn) and encoder.bad.count:
             wrong.append(f"numeric column {name!r}: {encoder.bad.count} values are not numbers")
@@ -187,7 +189,7 @@ def passed_through(spec: Spec, source: Source) -> list[str]:
 
 
 def _field(spec: Spec, source: Source, name: str) -> Field:
-    return Field(name, source.schema[name], spec.missing(source.format))
+    return Field(name, source.schema[name], spec.missing(source.format, name))
 
 
 def _encoder(definition: Definition, field: Field, key: str, arrays: Arrays = np.empty) -> Encoder:
@@ -229,7 +231,7 @@ def _all(names: Iterable[str], make: Callable[[str], Made], source: Source | Non
 
 def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
     definition = spec.quasi_identifiers[name]
-    rules = tuple(rule.named(spec.input.compared) for rule in definition.rules)
+    rules = tuple(rule.named(spec.missing("arrow", name).compared) for rule in definition.rules)
     identifying, levels = definition.identifying, definition.levels or LevelRange()
     categorize = _categorize(definition, spec.output.interval)
     last = (rules, identifying, categorize, definition.research_value, definition.range, levels.min, levels.max)
@@ -241,8 +243,11 @@ def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
         with by_rows(partial(rows_of_codes, codes)):
             generalize = _generalize(spec, definition, numbers)
         return Attribute(name, codes, numbers, definition.weight, generalize, *last)
+    written = encoder.most_frequent()
+    if spec.normalizes(name) and isinstance(definition.hierarchy, Path):
+        written = files.labels_written(definition.hierarchy) | written
     domain, codes = _taxonomy(spec, name, definition, encoder)
-    return Attribute(name, codes, domain, definition.weight, None, *last)
+    return Attribute(name, codes, domain, definition.weight, None, *last, written=written)
 
 
 def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:
@@ -251,7 +256,7 @@ def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn
     missing = spec.input.missing_text if any_missing else None
     pool = definition.hierarchy.rare if isinstance(definition.hierarchy, Rare) else None
     common = () if pool is None else frequent(encoder.counts(), pool.below)
-    suppressed, normalize = spec.output.suppressed, spec.input.normalize
+    suppressed, normalize = spec.output.suppressed, spec.normalizes(name)
     with by_rows(lambda places: encoder.rows_of({texts[place] for place in places})):
         domain = build(name, definition, texts, missing, suppressed, normalize=normalize, frequent=common)
     code_of = {text: code for code, text in enumerate(domain.leaf_text())}
@@ -263,9 +268,8 @@ def _generalize(spec: Spec, definition: Definition, numbers: Numeric) -> Callabl
 
     def make() -> Generalization:
         output = spec.output
-        return numeric_hierarchy(
-            definition, numbers, output.interval, output.suppressed, normalize=spec.input.normalize
-        )
+        normalize = spec.normalizes(numbers.name)
+        return numeric_hierarchy(definition, numbers, output.interval, output.suppressed, normalize=normalize)
 
     if not isinstance(definition.hierarchy, Path):
         return make
@@ -302,11 +306,11 @@ def as_target(attribute: Attribute) -> TargetColumn:
 def _sensitive(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn:
     definition = spec.sensitive[name]
     if definition.hierarchy is None:
-        return _coded(SensitiveColumn, spec, name, encoder)
+        return replace(_coded(SensitiveColumn, spec, name, encoder), alike=spec.normalizes(name))
     if isinstance(encoder, TextColumn):
         domain, codes = _taxonomy(spec, name, definition, encoder)
         names, tree = tuple(domain.leaf_text()), Generalization.plain(domain)
-        return SensitiveColumn(name, codes, domain.size, domain.missing, None, names, tree)
+        return SensitiveColumn(name, codes, domain.size, domain.missing, None, names, tree, alike=spec.normalizes(name))
     numbers, codes, missing = encoder.encode()
     numeric = Numeric(name, numbers, None if missing is None else spec.input.missing_text)
     with by_rows(partial(rows_of_codes, codes)):
@@ -355,10 +359,10 @@ def _unique_warnings(passing: Iterable[UniquenessSample | KeptTexts]) -> Iterato
             )
 
 
-def _text_warnings(encoders: Mapping[str, Encoder]) -> Iterator[str]:
+def _text_warnings(spec: Spec, encoders: Mapping[str, Encoder]) -> Iterator[str]:
     for name, column in encoders.items():
-        if isinstance(column, TextColumn):
-            yield from warnings_of(name, column.distinct()[0])
+        if isinstance(column, TextColumn) and not (name in spec.sensitive and not spec.normalizes(name)):
+            yield from warnings_of(name, column.distinct()[0], counted=name in spec.sensitive)
 
 
 def _constant_warnings(attributes: tuple[Attribute, ...]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 
 from anonymize.errors import DataError, Problem
@@ -10,7 +11,7 @@ from anonymize.table.columns import Codes
 from anonymize.table.encode import Field, TextColumn
 from anonymize.table.named import column
 from anonymize.table.source import Source
-from anonymize.table.texts import tidy
+from anonymize.table.texts import look_alikes, tidy
 
 
 class UnitColumn(TextColumn):
@@ -19,13 +20,23 @@ class UnitColumn(TextColumn):
     def __init__(self, field: Field, key: str) -> None:
         super().__init__(field, key)
         self.name = field.name
+        self.warnings: list[str] = []
 
     def encode(self, source: Source) -> Codes:
-        """(rows,) codes; the same for the same text. Raises DataError where a row does not say whom it is about."""
+        """(rows,) codes; the same for texts that look alike. Raises DataError where a row does not say whom it is
+        about."""
         texts, missing = self.distinct()
         if missing:
             hint = "every row needs one; rows about nobody known need one each"
             raise DataError(Problem(f"unit {self.name!r} is missing in some rows", source.name, hint=hint))
+        stands = look_alikes(texts, known=False) if self._missing.normalize else None
+        if stands is not None:
+            people, whom = np.unique(stands, return_inverse=True)
+            alike = len(texts) - len(people)
+            look = "unit looks like another one, and is" if alike == 1 else "units look like others, and are"
+            exact = "not counted apart (`input.normalize: exact` does)"
+            self.warnings.append(f"column {self.name!r}: {alike} {look} {exact}")
+            return self.codes(dict(zip(texts, whom.tolist(), strict=True)), None, len(people))
         return self.codes({text: code for code, text in enumerate(texts)}, None, len(texts))
 
 

@@ -18,7 +18,17 @@ from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, SharedNumbers, text_of
 from anonymize.verify.tighten import Ordering, OriginalRows
 from anonymize.verify.twins import TWINS, TwinBound
-from anonymize.verify.verdict import BY_ORDER, THRESHOLD, Check, Result, Verdict, Wildcard, checks_of
+from anonymize.verify.verdict import (
+    BY_ORDER,
+    THRESHOLD,
+    Check,
+    Result,
+    Verdict,
+    Wildcard,
+    alike_counted,
+    check_of,
+    checks_of,
+)
 
 __all__ = [
     "BY_ORDER",
@@ -36,6 +46,8 @@ __all__ = [
     "TwinBound",
     "Verdict",
     "Wildcard",
+    "alike_counted",
+    "check_of",
     "checks_of",
     "measure",
     "text_of",

@@ -15,6 +15,7 @@ from functools import cached_property
 
 import polars as pl
 
+from anonymize.verify.looks import looking_alike
 from anonymize.verify.numbering import Numbering, together, whole
 
 _TYPES: tuple[tuple[int, pl.DataType], ...] = ((1 << 8, pl.UInt8()), (1 << 16, pl.UInt16()), (1 << 32, pl.UInt32()))
@@ -32,6 +33,11 @@ class NumberedColumn:
 
     numbers: Numbering
     texts: pl.Series
+
+    @cached_property
+    def looks(self) -> pl.Series:
+        """For each text what stands for all that look alike; null for one that reads as unknown."""
+        return looking_alike(self.texts, known=True)
 
     def gathered(self, rows: pl.Series) -> NumberedColumn:
         """The column of some rows."""

@@ -16,7 +16,7 @@ import polars as pl
 from anonymize.claims import overall
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
-from anonymize.verify.measuring import measure_counted, of_sizes
+from anonymize.verify.measuring import Pieces, check_classes, of_sizes
 from anonymize.verify.numbering import Numbering
 from anonymize.verify.risk import class_sizes, risk, size_ranges
 from anonymize.verify.table import TextRows, TextTable, plain, read, values_of
@@ -95,7 +95,7 @@ class CountedValues:
         places = pl.Series(range(1, len(self.texts) + 1), dtype=pl.UInt32)
         codes = texts.replace_strict(self.texts, places, default=None, return_dtype=pl.UInt32).fill_null(0)
         column = NumberedColumn(Numbering(codes, len(self.texts) + 1), self.texts)
-        return TextRows(Numbering(codes, 1), None, {self.subject[0] or "": column}, None)
+        return TextRows(Numbering(codes, 1), None, {self.subject.attribute or "": column}, None)
 
 
 def _entries(classes: pl.Series, values: pl.Series, rows: pl.Series) -> pl.DataFrame:
@@ -119,7 +119,7 @@ def measure_part(
 ) -> MeasuredPart:
     """Measures classes that are whole, from their different rows: texts as `TextReading.texts` makes them, and `ROWS`.
 
-    `checks`: those that are about attributes. `values`: of these.
+    `checks`: those that are about attributes. `values`: of these, as they stand and with those that look alike as one.
     """
     names = reading.quasi_identifiers
     rows = read(TextTable(frame.lazy(), names, (), None), (), reading.suppressed)
@@ -128,10 +128,14 @@ def measure_part(
     classes = own_rows.group_by("class").agg(pl.col("rows").sum(), pl.col("suppressed").all()).sort("class")
     classes = classes.with_columns(size="rows")
     results: dict[int, Result] = {}
-    for subject, own in values.items():
-        mine = [place for place, check in enumerate(checks) if (check.attribute, check.numeric) == subject]
-        entries = own.entries(of_row, frame[reading.attributes[subject[0] or ""]], frame[ROWS])
-        measured = measure_counted(classes, entries, [checks[place] for place in mine], own.overall())
+
+    def classed(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
+        texts = frame[reading.attributes[subject.attribute or ""]]
+        return [(classes, values[subject].entries(of_row, texts, frame[ROWS]))], values[subject].overall()
+
+    for subject in dict.fromkeys(each.as_they_stand for each in values):
+        mine = [place for place, check in enumerate(checks) if check.subject.as_they_stand == subject]
+        measured = check_classes([checks[place] for place in mine], classed, classes)
         results |= dict(zip(mine, measured, strict=True))
     sizes = classes.group_by("size", "suppressed").agg(classes=pl.len().cast(pl.Int64))
     return MeasuredPart(sizes, tuple(results[place] for place in range(len(checks))))
@@ -162,6 +166,7 @@ def merged(parts: Sequence[Result]) -> Result:
         state=overall(each.state for each in parts),
         failing_classes=sum(each.failing_classes for each in parts),
         failing_rows=sum(each.failing_rows for each in parts),
+        alike=max(each.alike for each in parts),
     )
 
 

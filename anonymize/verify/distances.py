@@ -14,7 +14,7 @@ import polars as pl
 
 from anonymize.errors import RowsError
 from anonymize.verify.sums import summed
-from anonymize.verify.table import TextRows, plain, texts_of, values_of
+from anonymize.verify.table import TextRows, plain, ranked_texts, texts_of, uncounted, values_of
 from anonymize.verify.verdict import Subject, Tree
 
 
@@ -32,19 +32,24 @@ class Overall:
     @property
     def attribute(self) -> str:
         """Its name."""
-        return self.subject[0] or ""
+        return self.subject.attribute or ""
 
     @cached_property
     def texts(self) -> pl.Series | None:
         """How its values read, in the order of values; None of numbers. Values are numbers of texts, from 1."""
-        return None if self.subject[1] else texts_of(self.rows, self.subject, self.missing)
+        return None if self.subject.numeric else texts_of(self.rows, self.subject, self.missing)
+
+    @cached_property
+    def uncounted(self) -> int:
+        """How many of its different texts look like another one or read as unknown; 0 of numbers."""
+        return 0 if self.subject.numeric else uncounted(self.rows, self.subject._replace(alike=True), self.missing)
 
     def codes_of(self, values: Sequence[str]) -> dict[str, float | None]:
         """What `entries` calls each of some values; None for one that the table does not have."""
         if self.texts is None:
             known = {number: number for number in self.counts["value"]}  # whole ones stay whole
             return {value: known.get(_number(value)) for value in values}
-        places = {text: place for place, text in enumerate(self.texts, 1)}
+        places = dict(ranked_texts(self.rows, self.subject, self.missing).iter_rows())
         return {value: places.get(value, places.get(as_compared(value))) for value in values}
 
     @cached_property

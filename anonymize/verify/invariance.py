@@ -17,6 +17,7 @@ import polars as pl
 from anonymize.verify.numbering import whole
 from anonymize.verify.series import Followed, ReleasedAt
 from anonymize.verify.table import entries_of
+from anonymize.verify.verdict import Subject
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def invariance(releases: Sequence[ReleasedAt], attribute: str) -> Invariance:
 
 def _signatures(release: ReleasedAt, attribute: str) -> pl.DataFrame:
     """The values of each class as texts, with how often each occurs: `class`, `value`, `count`."""
-    entries = entries_of(release.rows, (attribute, False), release.missing)
+    entries = entries_of(release.rows, Subject(attribute), release.missing)
     texts = release.texts(attribute)
     return entries.select("class", value=texts.gather(entries["value"] - 1), count="count")
 

@@ -64,6 +64,7 @@ def measure(
     ordering: Ordering | None = None,
     normalize: bool = False,
     shared: SharedNumbers | None = None,
+    exact: frozenset[str] = frozenset(),
 ) -> Verdict:
     """Measures a table from its text.
 
@@ -74,19 +75,22 @@ def measure(
     rows about one unit count as one in everything but numbers of rows. `missing_as`: what a missing or suppressed cell
     of a quasi-identifier is; as a wildcard everything is measured in both meanings. `numbers`: columns in which a
     suppressed cell is a null, where they have numbers and not texts. `ordering`: what is asked about the order of the
-    rows. `normalize`: texts are compared without what cannot be seen, and a blank one is missing. `shared`: what is
-    read of the same frame for other measures, too. Raises DataError if a numeric attribute has other values.
+    rows. `normalize`: texts are compared without what cannot be seen, and a blank one is missing. `exact`: columns
+    whose texts are compared as they stand. `shared`: what is read of the same frame for other measures, too. Raises
+    DataError if a numeric attribute has other values.
     """
     if normalize:
         missing, suppressed = _plain([*missing, ""]), _plain([suppressed])[0]
     fill = "" if not null_missing or "" in missing else None
     kinds = frame.collect_schema()
     blank = frozenset(name for name in numbers if name in kinds and kinds[name].is_numeric())
-    table = TextTable(frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units, normalize, blank, shared)
-    subjects = dict.fromkeys((check.attribute, check.numeric) for check in checks)
+    table = TextTable(
+        frame.lazy(), tuple(quasi_identifiers), tuple(missing), fill, units, normalize, blank, shared, exact
+    )
+    subjects = dict.fromkeys(check.subject for check in checks)
     wild = missing_as == "wildcard"
     looked_up = any(check.people is not None for check in checks)
-    names = list(dict.fromkeys(name for name, _ in subjects if name))
+    names = list(dict.fromkeys(each.attribute for each in subjects if each.attribute))
     rows = read(table, names, suppressed, keep=wild or looked_up or ordering is not None)
     reading = None if ordering is None else read_order(table, rows, ordering)
     if not wild and not looked_up:
@@ -104,7 +108,7 @@ def measure(
         rows=rows.count,
         absent=absent_values(checks, classed),
         suppressed_rows=int(classes.filter("suppressed")["rows"].sum()),
-        results=_results(checks, classed, classes),
+        results=check_classes(checks, classed, classes),
         classes=class_sizes(sizes),
         sizes=size_ranges(sizes),
         risk=risk(classes["size"], threshold) | _journalist(classes),
@@ -113,14 +117,6 @@ def measure(
         order=None if reading is None or ordering is None else _of_order(reading, ordering, checks, missing, classes),
         remarks=tuple(rows.remarks),
     )
-
-
-def measure_counted(
-    classes: pl.DataFrame, entries: pl.DataFrame, checks: Sequence[Check], overall: Overall
-) -> tuple[Result, ...]:
-    """The checks, all of one attribute, on classes that have been counted already: `classes` and `entries` as in
-    `table`. `overall`: the table with which models that compare do compare."""
-    return _results(checks, lambda subject, tree: ([(classes, entries)], overall), classes)
 
 
 def of_sizes(classes: pl.DataFrame, checks: Sequence[Check]) -> tuple[Result, ...]:
@@ -139,7 +135,7 @@ def measure_within(
     def classed(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
         return [(classes, entries_of(rows, subject, missing))], overall(subject, tree)
 
-    return _results(checks, classed, classes)
+    return check_classes(checks, classed, classes)
 
 
 def _of_order(
@@ -162,7 +158,7 @@ def _of_order(
         entries = entries_of(rows, subject, missing)
         return [(classes, entries)], _overall(rows, entries, subject, missing, tree)
 
-    measured = iter(_results(able, plain, classes))
+    measured = iter(check_classes(able, plain, classes))
     results = [next(measured) if check.people is None else _unknown(check, IN_POPULATION) for check in checks]
     return replace(
         verdict,
@@ -182,12 +178,12 @@ def _unknown(check: Check, why: str) -> Result:
 def absent_values(
     checks: Sequence[Check], made: Callable[[Subject, Tree | None], tuple[Pieces, Overall]]
 ) -> tuple[tuple[str, str], ...]:
-    """The attribute and the value of each value that is protected and does not occur. `made`: as in `_results`."""
+    """The attribute and the value of each value that is protected and does not occur. `made`: as in `check_classes`."""
     protecting = [check for check in checks if check.protects]
     lacking: dict[tuple[str, str], None] = {}
-    for subject in dict.fromkeys((check.attribute, check.numeric) for check in protecting):
+    for subject in dict.fromkeys(check.subject for check in protecting):
         overall = made(subject, None)[1]
-        for check in (each for each in protecting if (each.attribute, each.numeric) == subject):
+        for check in (each for each in protecting if each.subject == subject):
             codes = overall.codes_of(check.protects)
             lacking |= dict.fromkeys((check.attribute or "", value) for value, code in codes.items() if code is None)
     return tuple(lacking)
@@ -238,7 +234,7 @@ def _wildcard(
         entries = entries_of(rows, subject, missing)
         return matched.pieces(subject, missing), _overall(rows, entries, subject, missing, tree)
 
-    results = _results(checks, pieces, matched.classes)
+    results = check_classes(checks, pieces, matched.classes)
     return Wildcard(results, wildcard_risk(matched.classes, threshold) | _journalist(classes))
 
 
@@ -246,25 +242,45 @@ Pieces = Iterable[tuple[pl.DataFrame, pl.DataFrame]]
 """Classes, numbered from 0, and the entries of these."""
 
 
-def _results(
+def check_classes(
     checks: Sequence[Check],
     made: Callable[[Subject, Tree | None], tuple[Pieces, Overall]],
     classes: pl.DataFrame,
 ) -> tuple[Result, ...]:
     """What each check found, attribute by attribute. `made`: of an attribute, pieces, and the table as a whole."""
     results: dict[int, Result] = {}
-    for subject in dict.fromkeys((check.attribute, check.numeric) for check in checks):
-        mine = [index for index, check in enumerate(checks) if (check.attribute, check.numeric) == subject]
+    for subject in dict.fromkeys(check.subject.as_they_stand for check in checks):
+        mine = [index for index, check in enumerate(checks) if check.subject.as_they_stand == subject]
         of_subject = [checks[index] for index in mine]
-        if subject[0] is None:
+        if subject.attribute is None:
             measured = _of_classes(classes, of_subject)
         else:
             pieces, overall = made(subject, next((check.tree for check in of_subject if check.tree is not None), None))
             measured = pl.concat([_measured(some, entries, of_subject, overall) for some, entries in pieces])
         results |= {index: _result(checks[index], measured, place) for place, index in enumerate(mine)}
+        alike = [index for index in mine if checks[index].subject.alike]
+        if alike and (uncounted := overall.uncounted):
+            pieces, overall = made(subject._replace(alike=True), None)
+            folded = pl.concat([_measured(some, each, [checks[i] for i in alike], overall) for some, each in pieces])
+            for place, index in enumerate(alike):
+                found = _result(checks[index], folded, place)
+                results[index] = _worse(checks[index], results[index], found, uncounted)
     unclear = [index for index, each in enumerate(checks) if each.people is not None and not each.people.is_clear]
     results |= {index: _unknown(checks[index], UNCLEAR) for index in unclear}
     return tuple(results[index] for index in range(len(checks)))
+
+
+def _worse(check: Check, result: Result, alike: Result, uncounted: int) -> Result:
+    """What a check found on values as they stand, or with those that look alike as one, whichever is worse."""
+    achieved = dict(alike.achieved)
+    for bound in _bounds(check):
+        none = None if bound.compared == "at least" else float("inf")
+        pair = [each.achieved[bound.parameter] for each in (result, alike)]
+        figures = pl.Series([none if each is None else each for each in pair], dtype=pl.Float64)
+        achieved[bound.parameter] = _weakest(bound, figures.drop_nulls())
+    more = alike.failing_rows > result.failing_rows
+    worse = replace(alike, alike=uncounted) if more else alike if alike.satisfied is False else result
+    return replace(worse, achieved=achieved)
 
 
 def _bounds(check: Check) -> list[TwinBound]:

@@ -86,7 +86,7 @@ class ReleasedAt:
 
     def texts(self, attribute: str) -> pl.Series:
         """The different present texts of a sensitive attribute: what `entries_of` calls n is the n-th, from 1."""
-        return texts_of(self.rows, (attribute, False), self.missing)
+        return texts_of(self.rows, Subject(attribute), self.missing)
 
     def overall(self, subject: Subject, tree: Tree | None) -> Overall:
         """A sensitive attribute in all of the release."""

@@ -53,7 +53,7 @@ class TextTable:
 
     `units`: (rows,) whom each row is about; None: every row is about somebody else. `normalize`: texts are compared as
     `plain` has them. `numbers`: columns of numbers, in which a null is what a suppressed cell reads. `shared`: what has
-    been read of the same frame already.
+    been read of the same frame already. `exact`: columns whose texts are compared as they stand all the same.
     """
 
     frame: pl.LazyFrame
@@ -64,20 +64,31 @@ class TextTable:
     normalize: bool = False
     numbers: frozenset[str] = frozenset()
     shared: SharedNumbers | None = None
+    exact: frozenset[str] = frozenset()
 
     def text(self, column: str) -> pl.Expr:
         text = self._columns[column].cast(pl.String)
         return text if self.fill is None or column in self.numbers else text.fill_null(self.fill)
 
+    def normalizes(self, column: str) -> bool:
+        """Whether the texts of a column are compared as `plain` has them."""
+        return self.normalize and column not in self.exact
+
     @cached_property
     def _columns(self) -> dict[str, pl.Expr]:
-        return by_position(self.frame)
+        kinds, columns = self.frame.collect_schema(), by_position(self.frame)
+        return {name: _without_sign(each) if kinds[name].is_float() else each for name, each in columns.items()}
+
+
+def _without_sign(number: pl.Expr) -> pl.Expr:
+    """Fractions, of which -0 is 0."""
+    return pl.when(number == 0).then(number.abs()).otherwise(number)
 
 
 def plain(text: pl.Expr) -> pl.Expr:
     """A text as it is compared: without what cannot be seen, any space being a space, none at the ends, in NFC."""
     visible = text.str.replace_all(r"[\t-\r\x{85}\x{2028}\x{2029}\p{Zs}]", " ")
-    visible = visible.str.replace_all(r"[\p{Cc}\x{AD}\x{200B}\x{2060}\x{FEFF}]", "")
+    visible = visible.str.replace_all(r"[\p{Cc}\p{Default_Ignorable_Code_Point}\x{2800}]", "")
     return visible.str.strip_chars(" ").str.normalize("NFC")
 
 
@@ -123,16 +134,21 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
     hidden, units = _hidden(side_by_side, suppressed, typed, classes), _units(table, len(classes.of_row))
     blank = hidden is not None and classes.span == 1
     every = zip(names, [*side_by_side.of_runs, *columns], strict=True)
-    noted = [each for name, column in every for each in _remarks(name, column, table)]
+    noted = [each for name, column in every for each in _remarks(name, column, table, counted=name in values)]
     kept = side_by_side.of_rows if keep else ()
     return TextRows(classes, None if blank else hidden, values, units, kept, blank, noted)
 
 
-def _remarks(name: str, column: NumberedColumn, table: TextTable) -> list[str]:
-    """What to say about the texts of a column that differ in case alone, or read as unknown without being missing."""
-    if not table.normalize:
+def _remarks(name: str, column: NumberedColumn, table: TextTable, *, counted: bool) -> list[str]:
+    """What to say about the texts of a column that look alike, or read as unknown without being missing. `counted`:
+    they are sensitive, and those are one, or none, where different values are counted."""
+    if not table.normalizes(name):
         return []
     texts = pl.DataFrame({"text": column.texts}).filter(~pl.col("text").is_in(list(table.missing)))["text"]
+    if counted:
+        looks = column.looks.filter(~column.texts.is_in(list(table.missing)))
+        known = looks.drop_nulls()
+        return remarks(name, len(known) - known.n_unique(), len(looks) - len(known), counted=True)
     caseless = texts.str.contains(_CASELESS)
     unknown = int(texts.filter(caseless).is_in(list(UNKNOWN)).sum())
     if caseless.all():
@@ -147,7 +163,7 @@ _ReadAs: TypeAlias = tuple[str, str | None, bool]
 
 
 def _read_as(table: TextTable, name: str) -> _ReadAs:
-    return name, None if name in table.numbers else table.fill, table.normalize
+    return name, None if name in table.numbers else table.fill, table.normalizes(name)
 
 
 @dataclass(frozen=True)
@@ -226,9 +242,11 @@ def _read(
 ) -> tuple[ShownColumns, list[NumberedColumn]]:
     """Columns side by side, and others by themselves, in one pass."""
     own, columns = read_columns(table.frame, [*map(table.text, neighbours)], [*map(table.text, others)])
-    if not table.normalize:
-        return own, columns
-    return replace(own, of_runs=[_merged(each) for each in own.of_runs]), [_merged(each) for each in columns]
+    of_runs, columns = (
+        [_merged(each) if table.normalizes(name) else each for name, each in zip(names, read, strict=True)]
+        for names, read in ((neighbours, own.of_runs), (others, columns))
+    )
+    return replace(own, of_runs=of_runs), columns
 
 
 def _merged(column: NumberedColumn) -> NumberedColumn:
@@ -290,9 +308,7 @@ def entries_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.D
     In the order of classes, then of values. A value is a number, or the rank of a text. Raises RowsError for texts of a
     numeric attribute that are not numbers.
     """
-    attribute, numeric = subject
-    column = rows.values[attribute or ""]
-    values = (_numbers if numeric else _ranks)(column, missing, attribute or "")
+    column, values = _values(rows, subject, missing)
     ranks = values["rank"].gather(column.numbers.of_row)
     joined, span = pair(rows.classes, Numbering(ranks, values.height))
     runs = joined.runs() if rows.units is None else _units_of(joined, rows.units)
@@ -303,7 +319,7 @@ def entries_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.D
         count=pl.col("len").cast(pl.Int64),
     )
     present = entries.filter(pl.col("rank") > 0).collect()
-    if not numeric:
+    if not subject.numeric:
         return present.rename({"rank": "value"})
     number_of = values.unique("rank").sort("rank")["number"]
     return present.with_columns(number_of.gather(present["rank"]).alias("value")).drop("rank")
@@ -311,10 +327,8 @@ def entries_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.D
 
 def values_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.Series:
     """(rows,) the `value` of a sensitive attribute that `entries_of` counts, null where it is missing."""
-    attribute, numeric = subject
-    column = rows.values[attribute or ""]
-    values = (_numbers if numeric else _ranks)(column, missing, attribute or "")
-    number = values["number"] if numeric else values["rank"].replace(0, None)
+    column, values = _values(rows, subject, missing)
+    number = values["number"] if subject.numeric else values["rank"].replace(0, None)
     return number.gather(column.numbers.of_row).alias("value")
 
 
@@ -331,10 +345,21 @@ def texts_of_classes(rows: TextRows, names: Sequence[str]) -> pl.DataFrame:
 
 def texts_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.Series:
     """The different present texts of a categorical attribute: the value n of `entries_of` is the n-th, from 1."""
-    column = rows.values[subject[0] or ""]
+    return ranked_texts(rows, subject, missing).unique("rank", keep="first", maintain_order=True)["text"]
+
+
+def ranked_texts(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.DataFrame:
+    """Every present `text` of a categorical attribute, and its `rank`: the value that `entries_of` calls it. In the
+    order of both; texts of one rank look alike."""
+    column, values = _values(rows, subject, missing)
     texts = pl.DataFrame({"text": pl.Series([None], dtype=pl.String).append(column.texts)})
-    ranked = texts.with_columns(_ranks(column, missing, "")["rank"]).filter(pl.col("rank") > 0)
-    return ranked.sort("rank")["text"]
+    return texts.with_columns(values["rank"]).filter(pl.col("rank") > 0).sort("rank", "text")
+
+
+def uncounted(rows: TextRows, subject: Subject, missing: Sequence[str]) -> int:
+    """How many different present texts of a categorical attribute do not count by themselves."""
+    ranked = ranked_texts(rows, subject, missing)
+    return ranked_texts(rows, subject._replace(alike=False), missing).height - ranked["rank"].n_unique()
 
 
 def _units_of(numbers: Numbering, units: Numbering) -> pl.DataFrame:
@@ -344,10 +369,21 @@ def _units_of(numbers: Numbering, units: Numbering) -> pl.DataFrame:
     return owners.with_columns(numbers.runs()["value"])  # pair may have renumbered them
 
 
-def _ranks(column: NumberedColumn, missing: Sequence[str], attribute: str) -> pl.DataFrame:
-    """The `rank` of each number's text among the present ones of a column, from 1; 0 where it is missing."""
-    texts = pl.DataFrame({"text": pl.concat([pl.Series([None], dtype=pl.String), column.texts])})
-    present = pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("text"))
+def _values(rows: TextRows, subject: Subject, missing: Sequence[str]) -> tuple[NumberedColumn, pl.DataFrame]:
+    """The column of a sensitive attribute, and the `rank` of each of its numbers: see `_ranks` and `_numbers`."""
+    column = rows.values[subject.attribute or ""]
+    if subject.numeric:
+        return column, _numbers(column, missing, subject.attribute or "")
+    return column, _ranks(column, missing, alike=subject.alike)
+
+
+def _ranks(column: NumberedColumn, missing: Sequence[str], *, alike: bool = False) -> pl.DataFrame:
+    """The `rank` of each number's text among the present ones of a column, from 1; 0 where it is missing. `alike`: the
+    same for texts that look alike, and 0 where one reads as unknown."""
+    counted = column.looks if alike else column.texts
+    null = pl.Series([None], dtype=pl.String)
+    texts = pl.DataFrame({"text": pl.concat([null, column.texts]), "counted": pl.concat([null, counted])})
+    present = pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("counted"))
     return texts.select(rank=present.rank("dense").fill_null(0).cast(pl.UInt32))
 
 

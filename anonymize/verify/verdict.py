@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from anonymize.claims import Basis, State, overall
 from anonymize.spec import Spec
@@ -14,6 +14,14 @@ THRESHOLD = 0.2
 NOTHING_ASKED = "nothing is required of the table: its figures are measured, and no promise is made"
 BLANK = "every row is suppressed in every quasi-identifier: the table tells nothing about anybody"
 
+DIVERSITY = frozenset(
+    {
+        *("distinct-l-diversity", "entropy-l-diversity", "frequency-l-diversity", "recursive-cl-diversity"),
+        *("p-sensitivity", "alpha-k-anonymity"),
+    }
+)
+"""Models that count how diverse sensitive values are."""
+
 BY_ORDER = ", by what the order of the rows tells"
 """Behind a result that is measured on the rows as their order narrows them."""
 
@@ -22,8 +30,20 @@ Parameters = dict[str, float | int | str | list[str] | None]
 Given = Mapping[str, Any]
 Tree = Mapping[str, tuple[str, ...]]
 """The labels from each leaf of a hierarchy to the root, leaf by leaf in their order; leaves of numbers are numbers."""
-Subject = tuple[str | None, bool]
-"""A sensitive attribute (None: no attribute), and whether its values are numbers."""
+
+
+class Subject(NamedTuple):
+    """A sensitive attribute (None: no attribute), whether its values are numbers, and whether texts that look alike
+    count as one, and those that read as unknown not at all."""
+
+    attribute: str | None
+    numeric: bool = False
+    alike: bool = False
+
+    @property
+    def as_they_stand(self) -> Subject:
+        """The same, where each text counts by itself."""
+        return self._replace(alike=False)
 
 
 @dataclass(frozen=True)
@@ -42,6 +62,13 @@ class Check:
     tree: Tree | None = None
     people: Any = None
     """The population, where the model is about one: see `population.People`."""
+    alike: bool = False
+    """Whether the texts of the attribute are one where they look alike, if the model counts how diverse they are."""
+
+    @property
+    def subject(self) -> Subject:
+        """What is counted."""
+        return Subject(self.attribute, self.numeric, self.alike and not self.numeric and self.model in DIVERSITY)
 
     @property
     def protects(self) -> tuple[str, ...]:
@@ -69,8 +96,13 @@ def said(value: float | int | str | list[str] | None) -> str:
 
 def checks_of(spec: Spec, requirements: Iterable[Any]) -> list[Check]:
     """The checks that measure requirements (model, attribute, required()) of a spec, in their order, without trees."""
-    numeric = {name for name, attribute in spec.sensitive.items() if attribute.type == "numeric"}
-    return [Check(each.model, each.attribute, each.required(), each.attribute in numeric) for each in requirements]
+    return [check_of(spec, each.model, each.attribute, each.required()) for each in requirements]
+
+
+def check_of(spec: Spec, model: str, attribute: str | None, parameters: Given) -> Check:
+    """One check of a spec, without a tree."""
+    numeric = attribute in spec.sensitive and spec.sensitive[attribute or ""].type == "numeric"
+    return Check(model, attribute, parameters, numeric, alike=attribute is not None and spec.normalizes(attribute))
 
 
 @dataclass(frozen=True)
@@ -87,6 +119,8 @@ class Result:
     failing_rows: int
     basis: Basis = Basis.MEASURED
     unknown: str | None = None
+    alike: int = 0
+    """Different values that look like another one or read as unknown, where fewer rows would fail were they counted."""
 
     def unshown(self, why: str) -> Result:
         """The same requirement, where it could not be shown whether it is met."""
@@ -98,17 +132,29 @@ class Result:
         return self.state.satisfied
 
     def as_dict(self) -> dict[str, Any]:
-        """As it stands in a report; without `unknown` where nothing is."""
+        """As it stands in a report; without `unknown` where nothing is, and `alike` where it is 0."""
         entry = {("satisfied" if name == "state" else name): value for name, value in asdict(self).items()}
         entry |= {"satisfied": self.satisfied, "basis": str(self.basis)}
-        return {name: value for name, value in entry.items() if name != "unknown" or value is not None}
+        left_out = {"unknown": None, "alike": 0}
+        return {name: value for name, value in entry.items() if value != left_out.get(name, ...)}
 
     def __str__(self) -> str:
         about = f" of {self.attribute}" if self.attribute else ""
         if self.unknown is not None:
             return f"{self.model} ({_listed(self.required)}){about} could not be shown: {self.unknown}"
         failing = _failing(self.failing_rows, self.failing_classes)
-        return f"{self.model} ({_listed(self.required)}){about} is not met: {_listed(self.achieved)}; {failing}"
+        said = f"{self.model} ({_listed(self.required)}){about} is not met: {_listed(self.achieved)}; {failing}"
+        return f"{said}; {alike_counted(self.alike)}" if self.alike else said
+
+
+def alike_counted(values: int) -> str:
+    """That so many values do not count by themselves, and what says that they do."""
+    look = (
+        "1 value, which looks like another one or reads"
+        if values == 1
+        else (f"{values} values, which look like others or read")
+    )
+    return f"not counting {look} as unknown (`normalize: exact` of the column does)"
 
 
 def _failing(rows: int, classes: int) -> str:

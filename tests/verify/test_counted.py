@@ -34,7 +34,7 @@ def parts_of(table: pl.DataFrame) -> list[MeasuredPart]:
     """The table in parts, of one age each."""
     known = table.group_by("ill").len().sort("ill")
     values: dict[Subject, CountedValues] = {
-        ("ill", False): CountedValues(("ill", False), known["ill"], known["len"], ("",))
+        Subject("ill"): CountedValues(Subject("ill"), known["ill"], known["len"], ("",))
     }
     counted = table.group_by("age", "job", "ill").agg(pl.len().alias(ROWS))
     about = [check for check in CHECKS if check.attribute]

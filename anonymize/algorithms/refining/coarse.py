@@ -62,6 +62,7 @@ def coarse_column(column: SensitiveColumn, rows: Integers, values: int) -> Sensi
         missing=None if column.missing is None else int(value_of[column.missing]),
         values=None if column.values is None else _means(column.values, counts, value_of, size),
         texts=(),
+        alike=False,
         hierarchy=None,
         everywhere=None if column.everywhere is None else _summed(column.everywhere, value_of, size),
     )
