@@ -36,10 +36,13 @@ from anonymize.release import release
 from anonymize.report.compared import Result, by_k, least
 from anonymize.report.data import spec_block
 from anonymize.report.head import head
+from anonymize.report.public import public_head, without_paths
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec, override
 from anonymize.table.files import sha256_of
 
+UNSAID = "no release; why is in a report that is not public"
+"""In place of a message, which may count rows of the input."""
 RISK = ("prosecutor_max", "prosecutor_mean", "records_at_risk")
 
 
@@ -54,8 +57,16 @@ class Cell:
     @property
     def label(self) -> str:
         """The algorithm with the options that are not its defaults, as `--algorithms` takes them."""
+        return self._label(asdict(self.options))
+
+    def named(self, *, public: bool) -> dict[str, Any]:
+        """What a report calls it; a `public` one has no paths."""
+        options = without_paths(self.options) if public else asdict(self.options)
+        return {"label": self._label(options), "algorithm": self.algorithm, "options": options, "k": self.k}
+
+    def _label(self, options: Mapping[str, Any]) -> str:
         default = asdict(type(self.options)())
-        given = {name: value for name, value in asdict(self.options).items() if value != default[name]}
+        given = {name: value for name, value in options.items() if value != default[name]}
         return " ".join([self.algorithm, *(f"{name}={str(value).lower()}" for name, value in given.items())])
 
 
@@ -66,7 +77,8 @@ class Compare:
     `algorithms`: each a name, or a name and options (`mondrian refine=true`). `ks`: values of k; the spec's for none.
     `input`: path, None for the spec's. `processes`: releases that are made at the same time. `cache`: a folder for
     results, None to keep none. `keep`: a folder for the releases, None to publish none. `measuring`: what is measured
-    beside the reports. `reports`: paths, the kind by suffix.
+    beside the reports. `reports`: paths, the kind by suffix. `public`: every figure is that of a release's public
+    report, and nothing else is in this one.
     """
 
     spec: Spec
@@ -78,6 +90,7 @@ class Compare:
     keep: Path | None = None
     measuring: Measuring = field(default_factory=Measuring)
     reports: Sequence[str] = ()
+    public: bool = False
     force: bool = False
     progress: Progress = field(default=lambda stage, count, total: None)
 
@@ -94,13 +107,15 @@ def compare(request: Compare) -> dict[str, Any]:
     if request.keep is not None and not request.keep.is_dir():
         raise UsageError(Problem(f"--keep: there is no folder {request.keep}", hint=f"mkdir {request.keep}"))
     request.measuring.check(request.spec)
+    if request.public and request.measuring.needed:
+        message = "--public-report: queries and models, and what another spec measures, take the original"
+        raise UsageError(Problem(message, hint="leave out --queries, --model and --measured-by"))
     with report_files(request.reports, force=request.force, inputs=[path, *named_by(request.spec)]) as publish:
-        key = _Key(path, request.spec, request.measuring)
+        key = _Key(path, request.spec, request.measuring, public=request.public)
         results = dict(_results(request, cells, path, key))
+        of_files = {"spec": spec_block(request.spec), "input": {"path": path, "sha256": key.input}}
         report = {
-            **head(),
-            "spec": spec_block(request.spec),
-            "input": {"path": path, "sha256": key.input},
+            **(public_head(request.spec) if request.public else head() | of_files),
             "comparison": with_front([results[cell] for cell in cells]),
             "warnings": [],
         }
@@ -168,7 +183,7 @@ def _results_of(request: Compare, cells: Sequence[Cell], path: str) -> Iterator[
         return
     temporary.use()  # the folder is this process's: one of a process that is ended would stay
     with TemporaryDirectory(prefix="anonymize-") as folder:
-        shared = (request.spec, path, Path(folder), request.keep, request.measuring)
+        shared = (request.spec, path, Path(folder), request.keep, request.measuring, request.public)
         with workers(min(request.processes, len(cells)), _Making, *shared) as pool:
             yield from pool.completed(_Making.measure, cells)
 
@@ -182,18 +197,20 @@ class _Making:
     scratch: Path
     keep: Path | None
     measuring: Measuring
+    public: bool
 
     def measure(self, cell: Cell) -> dict[str, Any]:
         """One cell: released, verified, and, unless it is to be kept, gone. What a user may mend is part of the
         result."""
-        result = {"label": cell.label, "algorithm": cell.algorithm, "options": asdict(cell.options), "k": cell.k}
+        result = cell.named(public=self.public)
         try:
             with TemporaryDirectory(dir=self.scratch) as folder:
                 return result | self._figures(self._request(cell, Path(folder)))
         except WriteError:
             raise
         except AnonymizeError as error:
-            return result | {"code": error.exit_code, "error": [str(each) for each in error.problems]}
+            why = [UNSAID] if self.public else [str(each) for each in error.problems]
+            return result | {"code": error.exit_code, "error": why}
 
     def _figures(self, request: Request) -> dict[str, Any]:
         """Those of the release's report, what making it took, and what is measured beside it."""
@@ -203,6 +220,7 @@ class _Making:
             "seconds": round(perf_counter() - start, 3),
             "cpu_seconds": round(_processor_seconds() - before, 3),
         }
+        took = {} if self.public else took
         row = {"k": report["settings"].get("k", {}).get("value"), "code": 0, **took, **figures(report)}
         if self.measuring.needed:
             row |= self.measuring.figures(request.spec, self.path, request.output, request.save_link)
@@ -221,6 +239,7 @@ class _Making:
             output=output,
             dry_run=dry_run,
             save_link=link,
+            public=self.public,
         )
 
 
@@ -285,14 +304,14 @@ def _fastest(results: Sequence[Result], most: float) -> Result:
 class _Key:
     """What a result follows from, as hashes of contents. `input`: that of the table."""
 
-    def __init__(self, path: str, spec: Spec, measuring: Measuring) -> None:
+    def __init__(self, path: str, spec: Spec, measuring: Measuring, *, public: bool) -> None:
         try:
             self.input = sha256_of(path)
             named = [sha256_of(each) for each in named_by(spec)]
             measured = measuring.key()
         except OSError as error:
             raise DataError(Problem(f"cannot be read: {error.strerror}", file=str(error.filename))) from None
-        self._rest = [_program(), self.input, *named, spec.model_dump_json(), measured]
+        self._rest = [_program(), self.input, *named, spec.model_dump_json(), measured, public]
 
     def of(self, cell: Cell) -> str:
         """The name of a cell's result."""

@@ -12,33 +12,37 @@ Nothing is judged: whether a release is safe, `anonymize.audit` says.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from anonymize import privacy
+from anonymize.auditing.table import undivided
 from anonymize.calling import make_callable
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.opened import ReleasedSource, read_file
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
-from anonymize.evaluation.released import ReleasedTable, read_released
+from anonymize.evaluation.released import ReleasedTable, columns_of, read_released
 from anonymize.evaluation.unclassed import UnclassedFiles, blocks
 from anonymize.link import load as load_link
 from anonymize.metrics import METRICS, utility
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
 from anonymize.modelling.protocol import Protocol, evaluate_models
-from anonymize.publication import Paths, opened
+from anonymize.privacy.asked import requirements_if_any
+from anonymize.publication import Paths, named_by, opened, report_files
 from anonymize.randomization.estimate import Method
 from anonymize.report import Clock
 from anonymize.report.data import required_size
 from anonymize.report.head import head, spec_path, table_block
+from anonymize.report.public import public_evaluation
+from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Companions, Progress
 from anonymize.spec import Spec, resolve
 from anonymize.spec.queries import load as load_queries
@@ -55,7 +59,8 @@ class Evaluate(Companions):
     the spec's. `reports`: paths, the kind by suffix. `queries`: how many random ones; `seed` of these; `query_plan`:
     which ones, but for these two; `query_file`: of a list of queries in their place. `method`: how a randomized release
     is reconstructed. `models`: how models are made, None for none. `tree`: how trees are grown of which patterns are
-    compared. `threads`: by how many of them it is measured.
+    compared. `threads`: by how many of them it is measured. `public`: the report is made from the release, the spec and
+    the hierarchies alone, and no original is read.
     """
 
     spec: Spec
@@ -70,6 +75,7 @@ class Evaluate(Companions):
     models: Protocol | None = None
     tree: TreePlan | None = None
     threads: int = 1
+    public: bool = False
     force: bool = False
     progress: Progress = field(default=lambda stage, count, total: None)
 
@@ -83,6 +89,8 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
     paths = Paths(request.original, reports=request.reports, force=request.force)
     _check(request, paths)
     unclassed = _unclassed(request)
+    if request.public:
+        return _published(request, unclassed)
     clock = Clock()
     with ExitStack() as stack:
         files = stack.enter_context(opened(request.spec, paths))
@@ -107,8 +115,40 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
     return report if tree is None else report | {"tree": tree}
 
 
+def _published(request: Evaluate, unclassed: UnclassedFiles | None) -> dict[str, Any]:
+    """The public report, written to `reports`. Raises DataError for a release that cannot be read or lacks a column."""
+    read_files = [request.released, request.st, request.parameters, *named_by(request.spec)]
+    with (
+        report_files(request.reports, force=request.force, inputs=read_files) as publish,
+        Source.open(request.spec.of_release(), request.released) as source,
+    ):
+        source.check()
+        spec = resolve(request.spec.of_release(), undivided(request.spec, source.columns))
+        group = None if unclassed is None or unclassed.parameters is not None else str(unclassed.group)
+        _check_columns(spec, source, group)
+        others = [] if unclassed is None else filter(None, [unclassed.st, unclassed.parameters])
+        files = [
+            ReleasedFile(source.path, source.format, source.separator, source.sha256),
+            *(ReleasedFile(Path(each), "csv", source.separator, None) for each in others),
+        ]
+        report = public_evaluation(Published(files, spec), group)
+        report["left_out"] = dict.fromkeys(MEASURES, "it takes the original, of which a public report has nothing")
+        report["warnings"] = [*_about_units(request), *_exposed(spec, source.columns)]
+        publish(report)
+    return report
+
+
+def _check_columns(spec: Spec, source: Source, group: str | None) -> None:
+    """Raises DataError for a release without a column."""
+    columns_of(spec, source.columns, source.name)
+    if group is not None and group not in source.columns:
+        raise DataError(Problem(f"has no column {group}", file=source.name))
+
+
 def _check(request: Evaluate, paths: Paths) -> None:
     """Raises UsageError for what makes no sense together."""
+    if request.public:
+        _check_public(request)
     if request.released == request.original == "-":
         raise UsageError("the release and the original cannot both come from standard input")
     paths.check([request.original or request.spec.input.path, request.released, request.link])
@@ -127,6 +167,19 @@ def _check(request: Evaluate, paths: Paths) -> None:
     if request.tree is not None and request.tree.target not in targets:
         hint = f"targets: {', '.join(targets)}" if targets else "list it under workload: {targets: [...]}"
         raise UsageError(Problem(f"--tree {request.tree.target}: is not a target of the spec", hint=hint))
+
+
+def _check_public(request: Evaluate) -> None:
+    """Raises UsageError for what takes the original, or shows values."""
+    given = {
+        "--models": request.models,
+        "--tree": request.tree,
+        "--link": request.link,
+        "--query-file": request.query_file,
+    }
+    problems = [f"--public-report: has nothing of {flag}" for flag, value in given.items() if value is not None]
+    if problems:
+        raise UsageError([Problem(each, hint="it is made from the release alone") for each in problems])
 
 
 def _unclassed(request: Evaluate) -> UnclassedFiles | None:
@@ -236,9 +289,7 @@ def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any])
     sizes = released.partition.sizes[~released.suppressed]
     report["classes"] = classes_block(pl.Series(sizes))
     report["rows_correspond"] = released.why_apart is None
-    required = request.spec.privacy
-    nothing = required.k is None and required.l is None and not required.models
-    view = released.view(required_size(() if nothing else privacy.requirements(request.spec)))
+    view = released.view(required_size(requirements_if_any(request.spec)))
     block = utility(view)
     names = [released.table.attributes[index].name for index in released.summaries]
     reason = f"{', '.join(names)}: one number a class does not tell what was lost, and {released.why_apart}"
@@ -284,8 +335,12 @@ def _warnings(released: ReleasedTable) -> list[str]:
         for attribute, regions in pairs
         if regions.ambiguous
     ]
-    exposed = [name for name in released.spec.identifiers if name in released.frame.columns]
-    return [*ambiguous, *(f"column {name} is a direct identifier, and it is in the release" for name in exposed)]
+    return [*ambiguous, *_exposed(released.spec, released.frame.columns)]
+
+
+def _exposed(spec: Spec, present: Collection[str]) -> list[str]:
+    exposed = [name for name in spec.identifiers if name in present]
+    return [f"column {name} is a direct identifier, and it is in the release" for name in exposed]
 
 
 make_callable(__name__)

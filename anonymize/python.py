@@ -226,9 +226,11 @@ def evaluate(
     *,
     queries: int = 1000,
     seed: int = 0,
+    public: bool = False,
     **options: Any,
 ) -> Evaluated:
-    """What a release has lost, beside its original (the spec's input for None).
+    """What a release has lost, beside its original (the spec's input for None). `public`: as far as the release shows
+    it; no original is read.
 
     `options`: those of the command that name files or columns: `st`, `group`, `link`, `parameters`, `method`, `tree`.
 
@@ -237,7 +239,14 @@ def evaluate(
     _refuse_unknown("evaluate", options, {"st", "group", "link", "parameters", "method", "tree"})
     with table_of(released) as path, table_of(original) as source:
         request = Evaluate(
-            model_of(spec), path, source, queries=queries, seed=seed, threads=os.cpu_count() or 1, **options
+            model_of(spec),
+            path,
+            source,
+            queries=queries,
+            seed=seed,
+            public=public,
+            threads=os.cpu_count() or 1,
+            **options,
         )
         report = evaluate_road(request)
     return Evaluated(_without_paths(report, original))

@@ -76,6 +76,7 @@ def _pick(context: click.Context, parameter: click.Parameter, value: str | None)
     file_option("--measured-by", help="A spec whose weights and workload measure, and tell the search nothing."),
     file_option("--cache", help="Folder of results.  [default: anonymize/compare in the user's cache]"),
     flag_option("--no-cache", help="Make every release anew, and keep no result."),
+    flag_option("--public-report", "public", help="A report that may be published: public reports of all releases."),
     file_option("--keep", help="Keep the releases in this folder, which must be there."),
     flag_option("--json", "as_json", help="Print the report as JSON."),
     REPORTS,
@@ -114,8 +115,13 @@ def compare(
     original. --measured-by names a spec of its own for this: the loss by its weights, and models of its targets, of
     releases that were made without them.
 
+    With --public-report every figure is that of the public report which the release would have, made from what it shows
+    alone: costs are relative to the range shown, and there are no seconds.
+
     With -r compare.html there is a picture of risk against loss.
     """
+    if given["public"] and pick is not None and pick[0] is not None:
+        raise click.UsageError("--pick fastest-within: a public report has no seconds.")
     cores = os.cpu_count() or 1
     jobs = processes or cores
     os.environ["POLARS_MAX_THREADS"] = str(max(cores // jobs, 1))

@@ -71,6 +71,11 @@ from anonymize.names import split
     ),
     flag_option("--projection", help="Also train models without the attributes that tell most."),
     SEED,
+    flag_option(
+        "--public-report",
+        "public",
+        help="A report that may be published: made from RELEASED, the spec and its hierarchies alone.",
+    ),
     choice_option(
         "--format",
         "form",
@@ -108,6 +113,9 @@ def evaluate(
     the training part of the original alone and applied to the test part, and no RELEASED is needed; without it, models
     are trained on RELEASED and tested on the original. The same models of the original stand beside them. This needs
     scikit-learn: pip install 'anonymize-toolkit[ml]'.
+
+    With --public-report no original is read: what the release has lost is measured as far as it shows that itself, by
+    the range that it shows. Queries, models and whatever else takes the original are left out.
 
     With --tree the first splits of a decision tree on the original and on the release are printed, and which of the
     original's patterns a reader of the release can still state: about as many rows, about as large a share of them with

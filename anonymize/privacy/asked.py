@@ -11,6 +11,12 @@ from anonymize.privacy import MODELS, PARAMETERS, RANDOMIZED, Requirement, discl
 from anonymize.spec.model import Spec
 
 
+def requirements_if_any(spec: Spec) -> tuple[Requirement, ...]:
+    """Everything that the spec asks for, which may be nothing. Raises SpecError as `requirements` does else."""
+    privacy = spec.privacy
+    return () if privacy.k is None and privacy.l is None and not privacy.models else requirements(spec)
+
+
 def diversities(spec: Spec) -> tuple[Requirement, ...]:
     """What is asked of anatomy: diverse models on the one sensitive attribute. SpecError for anything else."""
     problems = list(_refused(spec, "anatomy", tuple(name for name, model in MODELS.items() if model.diverse)))

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from anonymize import privacy, verify
@@ -20,7 +19,7 @@ from anonymize.claims import State, overall
 from anonymize.classes import Ints
 from anonymize.errors import UsageError
 from anonymize.privacy import Requirement
-from anonymize.privacy.asked import disclosures, diversities
+from anonymize.privacy.asked import disclosures, diversities, requirements_if_any
 from anonymize.randomization import kronecker
 from anonymize.randomization.parameters import Parameters
 from anonymize.report.data import (
@@ -42,6 +41,7 @@ from anonymize.table.named import column
 from anonymize.table.trees import trees
 from anonymize.verify import Check, Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
+from anonymize.verify.risk import classes_block
 from anonymize.verify.verdict import Uniqueness
 
 
@@ -51,22 +51,47 @@ def public_report(published: Published) -> dict[str, Any]:
     if published.family not in makers:
         raise UsageError(f"--public-report: not of a release whose family is {published.family}")
     blocks = makers[published.family](published)
-    spec, options = published.spec, published.options
+    spec, options, name = published.spec, published.options, str(published.algorithm)
     return {
-        **head(private=False),
-        "public": True,
-        "spec": {"sha256": spec_block(spec)["sha256"]},
+        **public_head(spec),
         "output": {"sha256": published.table.sha256, **blocks.output},
-        "algorithm": {"name": published.algorithm, "family": published.family, "options": _without_paths(options)},
+        "algorithm": {"name": name, "family": published.family, "options": without_paths(options)},
         "settings": settings(spec),
         **blocks.measured,
         "utility": blocks.utility,
         "recoding": blocks.recoding,
-        "warnings": [*blocks.warnings, *order_warnings(spec), *unused_parts(spec, published.algorithm, options)],
+        "warnings": [*blocks.warnings, *order_warnings(spec), *unused_parts(spec, name, options)],
     }
 
 
-def _without_paths(options: Any) -> dict[str, Any]:
+def public_evaluation(published: Published, group: str | None = None) -> dict[str, Any]:
+    """The public report of `evaluate`: what a release has lost as far as it shows that itself, whoever made it.
+    `group`: the column of groups of a bucketized one; a randomized one has its parameters as a second file."""
+    if group is not None:
+        sizes = _group_sizes(published, group)
+        output, lost = {"rows": int(sizes.sum())}, _nothing_lost(published.spec, sizes.to_numpy())
+    elif len(published.files) > 1:
+        sizes = pl.Series(dtype=pl.Int64)
+        output, lost = {"rows": _rows(published)}, {"attributes": {}}
+    else:
+        classes = ShownClasses.of(published)
+        sizes, output = classes.sizes(), classes.output()
+        lost = classes.utility(required_size(requirements_if_any(published.spec)))
+    return {
+        **public_head(published.spec),
+        "output": {"sha256": published.table.sha256, **output},
+        "classes": classes_block(sizes),
+        "utility": lost,
+    }
+
+
+def public_head(spec: Spec) -> dict[str, Any]:
+    """How every public report begins."""
+    return {**head(private=False), "public": True, "spec": {"sha256": spec_block(spec)["sha256"]}}
+
+
+def without_paths(options: Any) -> dict[str, Any]:
+    """The options of an algorithm, but for those that are files of the machine."""
     paths = {each.name for each in fields(options) if each.metadata["file"] or each.metadata["path"]}
     return {name: value for name, value in asdict(options).items() if name not in paths}
 
@@ -211,17 +236,26 @@ def _bucketized(published: Published) -> Blocks:
     )
     verdict = _with_passing(published, verdict)
     blocks = verdict_blocks(verdict)
-    group = column(options.group).alias("group")
-    sizes = texts[0].select(group).group_by("group").agg(rows=pl.len()).collect(engine="streaming")["rows"].to_numpy()
+    sizes = _group_sizes(published, options.group)
     kind = {"kind": "buckets", "files": "one" if len(texts) == 1 else "two", "groups": len(sizes)}
     weighed = sampled(_text(published), verify.THRESHOLD)
     return Blocks(
         output={"rows": verdict.rows, **({"sensitive_sha256": files[1].sha256} if len(files) > 1 else {})},
         measured={**blocks, "risk": merged(blocks["risk"], weighed)},
-        utility=_nothing_lost(spec, sizes.astype(np.int64)),
+        utility=_nothing_lost(spec, sizes.to_numpy()),
         recoding=kind,
         warnings=verdict.cautions,
     )
+
+
+def _group_sizes(published: Published, group: str) -> pl.Series:
+    """The rows of each group."""
+    named = published.table.text.select(column(group).alias("group"))
+    return named.group_by("group").agg(rows=pl.len()).collect(engine="streaming")["rows"].cast(pl.Int64)
+
+
+def _rows(published: Published) -> int:
+    return int(published.table.text.select(pl.len()).collect(engine="streaming").item())
 
 
 def _nothing_lost(spec: Spec, sizes: Ints) -> dict[str, Any]:
@@ -237,7 +271,7 @@ def _randomized(published: Published) -> Blocks:
     """The report of distorted values. What they disclose depends on the original, and is not measured here."""
     spec = published.spec
     requirements = disclosures(spec)
-    rows = int(published.table.text.select(pl.len()).collect(engine="streaming").item())
+    rows = _rows(published)
     models = [_unknown(each, "it depends on the original, which is not in the release") for each in requirements]
     passing = _passing(published)
     state = overall([State.UNKNOWN, *([] if passing.result is None else [passing.result.state])])

@@ -43,12 +43,13 @@ class ReleasedFile:
 
 @dataclass(frozen=True)
 class Published:
-    """All that a public report is made from. `files`: the table with the rows first."""
+    """All that a public report is made from. `files`: the table with the rows first. `algorithm`, `options`: what made
+    it; None where that is not known."""
 
     files: Sequence[ReleasedFile]
     spec: Spec
-    algorithm: str
-    options: Any
+    algorithm: str | None = None
+    options: Any = None
 
     @property
     def exact(self) -> frozenset[str]:
@@ -62,8 +63,8 @@ class Published:
 
     @property
     def family(self) -> str:
-        """The algorithm's recoding model."""
-        return ALGORITHMS[self.algorithm].NEEDS.family
+        """The algorithm's recoding model; empty where that is not known."""
+        return "" if self.algorithm is None else ALGORITHMS[self.algorithm].NEEDS.family
 
     @cached_property
     def columns(self) -> list[str]:

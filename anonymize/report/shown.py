@@ -34,7 +34,7 @@ class ShownClasses:
         texts = [missing.filled(column(name).cast(pl.String)).alias(number[name]) for name in names]
         counted = table.text.select(texts).group_by(list(number.values())).agg(rows=pl.len())
         frame = counted.sort(list(number.values())).collect(engine="streaming")
-        labelled = KINDS[published.family] == "levels"
+        labelled = KINDS.get(published.family) == "levels"
         costs = {}
         for name, columns in columns_of.items():
             low, high = (frame[number[each]] for each in (columns[0], columns[-1 if len(columns) < 3 else 1]))
@@ -44,6 +44,15 @@ class ShownClasses:
     @property
     def _sizes(self) -> Ints:
         return self.frame["rows"].to_numpy().astype(np.int64)
+
+    def output(self) -> dict[str, int]:
+        """What the block `output` counts."""
+        suppressed = int(self._sizes[self._suppressed].sum())
+        return {"rows": int(self._sizes.sum()), "suppressed_rows": suppressed, "suppressed_cells": self.hidden}
+
+    def sizes(self) -> pl.Series:
+        """The rows of each class, without those that are suppressed."""
+        return self.frame["rows"].filter(pl.Series(~self._suppressed))
 
     @property
     def _suppressed(self) -> Bools:
