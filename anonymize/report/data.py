@@ -15,6 +15,7 @@ from anonymize.algorithms import ALGORITHMS, draws, without_effect
 from anonymize.algorithms.bound import loss_bound
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.claims import State, overall
+from anonymize.domain.numeric import Numeric
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
@@ -298,7 +299,7 @@ def _warnings(facts: ReleaseFacts) -> list[str]:
         )
     if facts.recoding.labelled:
         warnings += _without_effect(spec, request.algorithm, sets=facts.recoding.SETS)
-    return [*warnings, *_late(facts.recoding.summary()), *_ambiguous(facts), *unused(request)]
+    return [*warnings, *_late(facts.recoding.summary()), *_ambiguous(facts), *_signed(facts), *unused(request)]
 
 
 def _late(recoding: Mapping[str, Any]) -> Iterator[str]:
@@ -332,6 +333,21 @@ def _ambiguous(facts: ReleaseFacts) -> list[str]:
             for attribute in categorical
             if suppressed in attribute.domain.leaf_text()
         ),
+    ]
+
+
+def _signed(facts: ReleaseFacts) -> list[str]:
+    """A hint where the hyphen of the template stands before negative numbers."""
+    output = facts.request.spec.output
+    if output.numeric != "interval" or "-{high}" not in output.interval:
+        return []
+    domains = [attribute.domain for attribute in facts.table.attributes]
+    names = [each.name for each in domains if isinstance(each, Numeric) and (each.values[:1] < 0).any()]
+    if not names:
+        return []
+    return [
+        f"{', '.join(names)}: intervals of negative numbers read as [-5--1] does: "
+        'output.interval: "[{low}, {high}]" is easier to read'
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from anonymize import python as api
 from anonymize.algorithms import ALGORITHMS
 from anonymize.claims import State
 from anonymize.privacy import PARAMETERS, requirements
@@ -344,3 +345,22 @@ def test_stages_are_timed_and_the_total_is_no_less() -> None:
     assert list(timing) == ["read_s", "search_s", "recode_s", "verify_s", "write_s", "total_s"]
     assert timing["search_s"] == 0 and 0.002 <= timing["read_s"] <= timing["total_s"] < 60
     assert all(seconds == round(seconds, 4) for seconds in timing.values())
+
+
+@pytest.mark.parametrize(
+    ("ages", "output", "hinted"),
+    [
+        ((-20, -5), {}, True),
+        ((-20, 5), {"edges": "tight"}, True),
+        ((0, 5), {}, False),
+        ((-20, -5), {"interval": "[{low}, {high}]"}, False),
+        ((-20, -5), {"numeric": "bounds"}, False),
+    ],
+)
+def test_a_hyphen_before_negative_numbers_is_warned_of(
+    tmp_path: Path, ages: tuple[int, int], output: dict[str, str], hinted: bool
+) -> None:
+    (tmp_path / "table.csv").write_text("age\n" + "".join(f"{age}\n" * 4 for age in range(ages[0], ages[1] + 1)))
+    content = {"version": 1, "quasi_identifiers": {"age": {"type": "numeric"}}, "privacy": {"k": 5}, "output": output}
+    report = api.release(tmp_path / "table.csv", content, "mondrian").report
+    assert any("intervals of negative numbers" in warning for warning in report["warnings"]) is hinted
