@@ -37,7 +37,7 @@ def test_an_annotation_is_one_line_with_its_place() -> None:
     assert lines == [
         "::error file=specs/a b.yaml,line=4,title=k-anonymity%3A k=2%2C x::50 %25 fail:%0Aa, b",
         "::warning file=s.yaml,title=warning::look | at this",
-        "::error title=k-map (k=2)::nobody looked",
+        "::error title=k-map (k=2)%2C not shown::nobody looked",
     ]
 
 
