@@ -32,7 +32,7 @@ def table(columns: dict[str, list[Any]], *quasi: str, **more: Any) -> TextTable:
 
 
 def rows(q: str, s: str = "", **more: Any) -> TextRows:
-    own = {"q": [None if cell == "." else cell for cell in q], "s": list(s or "x" * len(q))}
+    own: dict[str, list[Any]] = {"q": [None if cell == "." else cell for cell in q], "s": list(s or "x" * len(q))}
     return read(table(own, "q", **more), ["s"], "*", keep=True)
 
 
