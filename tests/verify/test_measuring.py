@@ -127,3 +127,46 @@ def test_sizes_alone_are_enough_for_models_of_no_attribute() -> None:
 def test_protected_values_that_do_not_occur_are_named() -> None:
     check = Check("frequency-l-diversity", "ill", {"l": 2, "values": ["x", "flu"]})
     assert verdict("aabb", "xyxy", (check,)).absent == (("ill", "flu"),)
+
+
+def test_a_null_is_a_suppressed_cell_in_columns_of_numbers_alone() -> None:
+    """A null among texts is the empty text here, whatever the columns of numbers are said to be."""
+    frame = pl.DataFrame({"n": [1, 1, None, None], "t": ["a", "a", None, None]})
+    found = measure(frame, ["n", "t"], [K2], ("?",), null_missing=False, numbers=["n", "t", "absent"])
+    assert found.suppressed_rows == 0 and found.classes["count"] == 2
+    stars = frame.with_columns(t=pl.col("t").fill_null("*"))
+    assert measure(stars, ["n", "t"], [K2], ("?",), null_missing=False, numbers=["n"]).suppressed_rows == 2
+
+
+def test_the_order_and_the_other_meaning_of_missing_are_measured_where_they_are_asked_for() -> None:
+    found = verdict("aab?")
+    assert found.order is None and found.wildcard is None
+    wildcard = verdict("aa?", missing_as="wildcard").wildcard
+    assert wildcard is not None and wildcard.results[0].achieved == {"k": 3}
+
+
+def test_only_what_is_required_is_achieved() -> None:
+    check = Check("k-e-anonymity", "ill", {"k": 2}, numeric=True)
+    (result,) = verdict("aabb", "1213", (check,)).results
+    assert (result.achieved, result.required) == ({"k": 2}, {"k": 2})
+
+
+def test_values_are_absent_from_the_attribute_that_they_are_protected_in() -> None:
+    frame = pl.DataFrame({"zip": list("aabb"), "ill": list("xyxy"), "job": list("uvuv")})
+    checks = [Check("frequency-l-diversity", name, {"l": 2, "values": ["x"]}) for name in ("ill", "job")]
+    found = measure(frame, ["zip"], checks)
+    assert found.absent == (("job", "x"),)
+    assert [result.state for result in found.results] == [State.MET, State.MET]
+
+
+def test_a_distance_goes_by_the_hierarchy_of_the_check_that_has_it() -> None:
+    """Half of everybody has either value of A, and half those of B: a class of A alone is half of them away."""
+    tree = {value: (value, node, "*") for value, node in zip("stuv", "AABB", strict=True)}
+    checks = [
+        Check("t-closeness", "ill", {"t": 0.6, "distance": "equal"}),
+        Check("t-closeness", "ill", {"t": 0.6, "distance": "hierarchical"}, tree=tree),
+    ]
+    equal, hierarchical = verdict("aaaabbbb", "ssttuuvv", tuple(checks)).results
+    assert equal.achieved["t"] == pytest.approx(0.5) and hierarchical.achieved["t"] == pytest.approx(0.5)
+    _, mixed = verdict("aaaabbbb", "ssuuttvv", tuple(checks)).results
+    assert mixed.achieved["t"] == pytest.approx(0.25)
