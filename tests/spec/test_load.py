@@ -76,7 +76,7 @@ def test_reads_the_whole_contract(read: Read, tmp_path: Path, models: Models) ->
     assert spec.sensitive["charges"].type == "numeric"
     assert (spec.privacy.k, spec.privacy.l, spec.privacy.suppression) == (5, 3, 0.01)
     assert [entry.line for entry in spec.privacy.models] == [30, 31]
-    assert spec.privacy.models[1].parameters == models["t-closeness"](t=0.3)
+    assert spec.privacy.models[1].parameters == models["t-closeness"].model_validate({"t": 0.3})
     assert spec.workload.selections == (
         {"age": Condition.model_validate({"from": 40}), "sex": Condition.model_validate({"in": ("M",)})},
     )
