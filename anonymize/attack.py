@@ -255,7 +255,7 @@ def _tried_on(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The block `attacks` of a release that is still a temporary file, and what makes its rates doubtful."""
     with ExitStack() as stack:
-        people = replace(of_table(spec, table), remarks=repeated(spec, files.source))
+        people = replace(of_table(spec, table.as_read), remarks=repeated(spec, files.source))
         control = spec.risk.control
         if control is not None:
             people = stack.enter_context(with_control(spec, files.source, str(control)))

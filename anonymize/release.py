@@ -71,8 +71,9 @@ def release(request: Request) -> dict[str, Any]:
         requirements, room = family.requirements(spec), room_for(request, files.source)
         timed = partial(stage, request, clock, room=room)
         with timed("read"):
-            workload = reads_workload(ALGORITHMS[request.algorithm], request.options)
-            table = read(spec, files.source, workload=workload, room=room)
+            algorithm = ALGORITHMS[request.algorithm]
+            workload, at_levels = reads_workload(algorithm, request.options), not algorithm.NEEDS.levels
+            table = read(spec, files.source, workload=workload, room=room, at_levels=at_levels)
         with timed("search"):
             run = partial(search, files=files.further, by_parts=room.in_files)
             result = series.search(request, table, requirements, run)

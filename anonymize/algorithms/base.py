@@ -35,7 +35,8 @@ class Needs:
     population. `reusable`: its recoding is a function of the values, which can be saved and applied to other rows,
     except with values of options that say otherwise. `random`: it draws random numbers, whatever its options are.
     `counted`: it can work on distinct rows, each of which stands for several of the input (see `Attribute.counts`),
-    unless an option has it look at rows.
+    unless an option has it look at rows. `levels`: it chooses among the levels of hierarchies, and of these only from
+    those that the spec declares; for any other, columns are coded at the least level before it sees them.
     """
 
     family: str
@@ -48,12 +49,13 @@ class Needs:
     reusable: bool = True
     random: bool = False
     counted: bool = False
+    levels: bool = False
 
     @classmethod
     def of_full_domain(cls, *uses: str) -> Needs:
         """Those of a search among level vectors: it works on distinct rows, and counts individuals where a unit says
         whom rows are about."""
-        return cls(family="full-domain", uses=frozenset(uses), units=True, counted=True)
+        return cls(family="full-domain", uses=frozenset(uses), units=True, counted=True, levels=True)
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,7 @@ from anonymize.algorithms.clustering.parts import MONDRIAN, STARTS, WHOLE
 from anonymize.algorithms.clustering.upward import equal_rows
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.starts import bottom_up_of
+from anonymize.algorithms.within import within_levels
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
@@ -79,6 +80,7 @@ class Options(Refinable):
     refine: bool = option(True, "Refine the classes once they are found.", random=frozenset({True}))
 
 
+@within_levels
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The classes that rows are merged into. Raises UsageError where a table is to be searched whole that is too large
     for it."""

@@ -38,11 +38,10 @@ from anonymize.algorithms.feasibility import necessary_size, no_generalization
 from anonymize.algorithms.single.distinct import DistinctRows
 from anonymize.algorithms.single.gains import LabelCounts, children, class_labels
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
-from anonymize.domain.taxonomy import Taxonomy
 from anonymize.judging import Suppression
 from anonymize.privacy import Requirement
 from anonymize.recoding import Cut, SingleDimensional
-from anonymize.table import Table
+from anonymize.table import Attribute, Table
 
 ID = "bug"
 NEEDS = Needs(
@@ -62,7 +61,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     sizes = [attribute.hierarchy.size for attribute in table.attributes]
     distinct = DistinctRows.of_table(table, requirements, leaves, sizes)
     ladders = [
-        NodeLadder(attribute.hierarchy, LabelCounts.of(leaf, size, targets, distinct.rows, table.counts))
+        NodeLadder(attribute, LabelCounts.of(leaf, size, targets, distinct.rows, table.counts))
         for attribute, leaf, size in zip(table.attributes, leaves, sizes, strict=True)
     ]
     limit = context.suppression_limit
@@ -77,15 +76,18 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 
 
 class NodeLadder:
-    """The nodes of one hierarchy that have several children, and which of them have been generalized to.
+    """The nodes of one hierarchy that have several children and are not above the highest level that is declared, and
+    which of them have been generalized to.
 
     `edges`: where the children of each node begin, and the end of the last. `losses`: the information loss of each.
     `start`, `above` (leaves,): the first leaf of the node that each leaf shows, and the lowest of the nodes above that
     one, -1 at the top.
     """
 
-    def __init__(self, taxonomy: Taxonomy, labels: LabelCounts) -> None:
-        nodes = np.flatnonzero(taxonomy.stop - taxonomy.start > 1)
+    def __init__(self, attribute: Attribute, labels: LabelCounts) -> None:
+        taxonomy = attribute.hierarchy
+        highest = taxonomy.height if attribute.highest is None else attribute.highest
+        nodes = np.flatnonzero((taxonomy.stop - taxonomy.start > 1) & (taxonomy.level <= highest))
         lowest = nodes[taxonomy.lca(taxonomy.start[nodes], taxonomy.stop[nodes] - 1) == nodes].tolist()
         self.edges = [children(taxonomy, int(taxonomy.start[n]), int(taxonomy.stop[n])) for n in lowest]
         self.losses = [labels.gain(edges) for edges in self.edges]

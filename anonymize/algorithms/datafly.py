@@ -40,7 +40,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "datafly"
-NEEDS = Needs.of_full_domain("levels")
+NEEDS = Needs.of_full_domain()
 
 
 @dataclass(frozen=True)

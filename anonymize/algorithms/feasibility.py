@@ -69,6 +69,11 @@ def no_generalization(table: Table, requirements: tuple[Requirement, ...], limit
             rows_to_suppress(table, requirements, Context(limit))
         except InfeasibleError as error:
             return error
+    bounded = [each.name for each in table.attributes if each.bounded]
+    if bounded and not _binding(table, requirements):
+        message = f"levels.max of {', '.join(bounded)}: no generalization up to these levels meets the requirements"
+        hint = "raise levels.max, or allow more with --suppression"
+        return InfeasibleError(Problem(f"{message} with at most {limit} rows suppressed", hint=hint))
     return InfeasibleError(
         [
             Problem(

@@ -81,7 +81,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "incognito"
-NEEDS = Needs.of_full_domain("levels", "weights", "weights: correlation", "rules")
+NEEDS = Needs.of_full_domain("weights", "weights: correlation", "rules")
 
 
 @dataclass(frozen=True)

@@ -209,6 +209,9 @@ def _begun(
 
 
 def _check(options: Options, table: Table) -> None:
+    if bounded := [attribute.name for attribute in table.attributes if attribute.bounded]:
+        message = f"quasi_identifiers.{bounded[0]}.levels.max: {ID} chooses among all sets of intervals"
+        raise UsageError(Problem(message, hint="bug and tds stay below a level; or leave max out"))
     if options.cost == "classification" and not table.targets:
         hint = "list what is to be predicted under workload: {targets: [...]}"
         raise UsageError(Problem(f"{ID} --cost classification needs a target, and the spec names none", hint=hint))

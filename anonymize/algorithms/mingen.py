@@ -50,7 +50,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "mingen"
-NEEDS = Needs.of_full_domain("levels", "weights")
+NEEDS = Needs.of_full_domain("weights")
 
 DIGITS = 10
 """Distortions that are equal in so many decimals are equal: sums of fractions in different order may differ beyond."""

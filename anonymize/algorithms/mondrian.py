@@ -66,6 +66,7 @@ from anonymize.algorithms.splitting.grow import Allowed, grow
 from anonymize.algorithms.splitting.history import History
 from anonymize.algorithms.splitting.median import parting_order
 from anonymize.algorithms.splitting.parts import grow_by_parts
+from anonymize.algorithms.within import within_levels
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import Problem, UsageError
 from anonymize.judging import Judge
@@ -117,6 +118,7 @@ class Options(Refinable):
     mask_minimality: bool = mask_option()
 
 
+@within_levels
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The partition that the rule grows. Raises UsageError where the workload lacks what the rule is for."""
     _check_workload(table, options.cut)

@@ -60,12 +60,13 @@ import numpy as np
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.frequency import FrequencySet
-from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.outliers import allowed_rows, outliers_option
 from anonymize.algorithms.remaining import Remaining, remaining
 from anonymize.algorithms.standing import of_levels
 from anonymize.algorithms.tested import Subset, check_tests, tested
 from anonymize.classes import Bools, Ints, KeyGroups, Partition, mixed_radix
+from anonymize.errors import InfeasibleError, Problem
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table
@@ -78,6 +79,7 @@ NEEDS = Needs(
     reusable=False,
     uses=frozenset({"identifying"}),
     counted=True,
+    levels=True,
 )
 
 COUNTED = (1, 2, 3, 4)
@@ -223,13 +225,14 @@ class ShownCells:
 
 
 def _safe_alone(distinct: FrequencySet) -> Vector:
-    """Step 1: for each attribute the lowest level at which each of its values is safe; the root where none is."""
-    vector = []
-    for index, ladder in enumerate(distinct.ladders):
+    """Step 1: for each attribute the lowest level, of those that may be shown, at which each of its values is safe; the
+    highest where none is."""
+    vector, lattice = [], Lattice.between([ladder.attribute for ladder in distinct.ladders])
+    for index, (low, high) in enumerate(zip(lattice.bottom, lattice.top, strict=True)):
         alone = distinct.restrict([index])
-        rolled = (alone.roll_up((level,)) for level in range(ladder.height))
+        rolled = (alone.roll_up((level,)) for level in range(low, high))
         safe = (bool(each.meets(np.arange(each.size), each.size).all()) for each in rolled)
-        vector.append(next((level for level, each in enumerate(safe) if each), ladder.height))
+        vector.append(next((level for level, each in enumerate(safe, low) if each), high))
     return tuple(vector)
 
 
@@ -257,6 +260,8 @@ class ArgusClimb:
                 if mended.losing <= self.allowed and (mended.hidden <= self.hidden or mended.blank):
                     return mended, into, {"tested_unsafe": at_first, "generalizations": steps}
             self.late = self.late or self.deadline.passed
+            if not any(_to_climb(cells.frequency_set)):
+                raise InfeasibleError(_no_level_left(self.allowed))
             frequency_set, group = cells.frequency_set.rolled(_raised(cells.frequency_set, unsafe, whole=self.late))
             cells, into, steps = ShownCells.of(frequency_set), group[into], steps + 1
             unsafe = self._tested(cells)
@@ -292,12 +297,30 @@ def _affected(cells: ShownCells, unsafe: list[Combinations]) -> int:
     return cells.rows_with(np.any([each.rows for each in unsafe], axis=0)) if unsafe else 0
 
 
+def _to_climb(frequency_set: FrequencySet) -> list[int]:
+    """How many levels each attribute can still go up."""
+    highest = Lattice.between([ladder.attribute for ladder in frequency_set.ladders]).top
+    return [top - level for top, level in zip(highest, frequency_set.vector, strict=True)]
+
+
+def _no_level_left(allowed: int) -> Problem:
+    message = (
+        "levels: mu-argus found no release in which no column is above its highest level, and at most "
+        f"{allowed} rows lose cells"
+    )
+    return Problem(message, hint="raise levels.max, or allow more with --outliers")
+
+
 def _raised(frequency_set: FrequencySet, unsafe: list[Combinations], *, whole: bool) -> Vector:
-    """One level up, or the `whole` way, in the attribute in most unsafe combinations, the first of several."""
-    vector = frequency_set.vector
-    counts = [sum(len(each.unsafe) for each in unsafe if index in each.subset) for index in range(len(vector))]
+    """One level up, or the `whole` way, in the attribute in most unsafe combinations, the first of several, among those
+    that can go up."""
+    vector, left = frequency_set.vector, _to_climb(frequency_set)
+    counts = [
+        sum(len(each.unsafe) for each in unsafe if index in each.subset) if left[index] else -1
+        for index in range(len(vector))
+    ]
     most = counts.index(max(counts))
-    level = frequency_set.ladders[most].height if whole else vector[most] + 1
+    level = vector[most] + (left[most] if whole else 1)
     return (*vector[:most], level, *vector[most + 1 :])
 
 

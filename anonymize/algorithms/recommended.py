@@ -54,6 +54,7 @@ from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.partly import refined_partly
 from anonymize.algorithms.refining.refine import A_PASS, PASSES, passes_of, refined, sweeps_of
 from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_by_name, top_down_of
+from anonymize.algorithms.within import within_levels
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, render
 from anonymize.table import Table
@@ -99,6 +100,7 @@ class Candidate:
     method: Callable[[Context, bool], Method] | None = None
 
 
+@within_levels
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The classes of the algorithm that is recommended; `recommended` of the recoding says which and why."""
     deadline = Deadline(options.time_limit)

@@ -81,7 +81,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "research-value"
-NEEDS = Needs.of_full_domain("levels", "weights", "weights: correlation", "rules")
+NEEDS = Needs.of_full_domain("weights", "weights: correlation", "rules")
 
 LOCAL = 1 << 32
 """Cells (distinct rows x attributes) that the local search reads where nothing else is asked for: a look at a string

@@ -58,7 +58,7 @@ from anonymize.recoding import Levels
 from anonymize.table import Table
 
 ID = "samarati"
-NEEDS = Needs.of_full_domain("levels", "weights")
+NEEDS = Needs.of_full_domain("weights")
 
 LISTED = ("precision", "loss", "ncp", "discernibility", "c_avg", "entropy")
 """Metrics of the minimal nodes in the report."""

@@ -33,20 +33,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.feasibility import beyond_size
-from anonymize.algorithms.remaining import remaining
 from anonymize.algorithms.single.distinct import DistinctRows
 from anonymize.algorithms.single.gains import LabelCounts, children, class_labels
-from anonymize.classes import Bools, Ints
-from anonymize.domain.base import Domain
+from anonymize.algorithms.within import remaining_within
+from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.privacy import MODELS, Groups, Requirement, of_classes, of_table
 from anonymize.recoding import Cut, SingleDimensional
-from anonymize.table import Table
+from anonymize.table import Attribute, Table
 
 ID = "tds"
 NEEDS = Needs(
@@ -64,12 +64,12 @@ class Options:
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> SingleDimensional:
     """The cut at which no specialization is left."""
     targets = class_labels(ID, table)
-    rows = remaining(table, requirements, context).rows
+    rows = remaining_within(table, requirements, context).rows
     leaves = [attribute.codes for attribute in table.attributes]
     sizes = [attribute.domain.size for attribute in table.attributes]
     distinct = DistinctRows.of_table(table, requirements, leaves, sizes, rows)
     sides = [
-        AttributeCut(attribute.domain, LabelCounts.of(codes, size, targets, distinct.rows, table.counts))
+        AttributeCut(attribute, LabelCounts.of(codes, size, targets, distinct.rows, table.counts))
         for attribute, codes, size in zip(table.attributes, leaves, sizes, strict=True)
     ]
     search = SpecializationSearch(distinct, sides, requirements)
@@ -101,19 +101,22 @@ class Node:
 class AttributeCut:
     """One attribute of the cut so far.
 
-    `nodes`: its intervals, numbered as they come up. `child` (leaves,): which part of its interval each leaf would go
-    to, 0 where there is no specialization. `interval` (classes,): the interval of each class. `smallest`, `valid`
-    (classes,): the smallest part that the specialization leaves of each class, and whether all its parts meet the
-    requirements; without meaning for a class whose interval has no specialization.
+    `nodes`: its intervals, numbered as they come up. `first`: where those begin that it starts from. `child`
+    (leaves,): which part of its interval each leaf would go to, 0 where there is no specialization. `interval`
+    (classes,): the interval of each class. `smallest`, `valid` (classes,): the smallest part that the specialization
+    leaves of each class, and whether all its parts meet the requirements; without meaning for a class whose interval
+    has no specialization.
     """
 
-    def __init__(self, domain: Domain, labels: LabelCounts) -> None:
-        self.domain, self.labels = domain, labels
-        self.child = np.zeros(domain.size, np.int64)
+    def __init__(self, attribute: Attribute, labels: LabelCounts) -> None:
+        self.domain, self.labels = attribute.domain, labels
+        self.child = np.zeros(self.domain.size, np.int64)
         self.interval, self.smallest = np.zeros((2, 1), np.int64)
         self.valid = np.zeros(1, np.bool_)
         self.nodes: list[Node] = []
-        self._put(0, 0, domain.size)
+        self.first = _highest(attribute)
+        for number, (start, stop) in enumerate(pairwise([*self.first.tolist(), self.domain.size])):
+            self._put(number, start, stop)
 
     @property
     def open(self) -> list[int]:
@@ -158,6 +161,15 @@ class AttributeCut:
         return Node(start, stop, np.array([start, middle, stop]), gain)
 
 
+def _highest(attribute: Attribute) -> Ints:
+    """Where the nodes of the highest level that is declared begin; of the root, the first leaf alone."""
+    if not attribute.bounded or attribute.highest is None:
+        return np.zeros(1, np.int64)
+    over = attribute.generalization
+    nodes = over.hierarchy.levels[attribute.highest][over.leaf_of(np.arange(attribute.domain.size))]
+    return np.flatnonzero(np.diff(nodes, prepend=-1))
+
+
 @dataclass
 class SpecializationSearch:
     """The classes of the cut so far. `class_of` (m,): that of each distinct row. `sizes` (classes,): rows of each, or
@@ -169,11 +181,18 @@ class SpecializationSearch:
     steps: int = 0
 
     def __post_init__(self) -> None:
-        self.class_of = np.zeros(len(self.distinct.counts), np.int64)
-        self.sizes = self._sizes(1)
+        intervals = [
+            np.searchsorted(side.first, column, side="right") - 1
+            for side, column in zip(self.sides, self.distinct.columns, strict=True)
+        ]
+        groups = KeyGroups.of(*mixed_radix(intervals, [len(side.first) for side in self.sides]))
+        self.class_of, count = groups.group, len(groups.first)
+        for side, interval in zip(self.sides, intervals, strict=True):
+            side.interval = interval[groups.first]
+        self.sizes = self._sizes(count)
         self.beyond_size = beyond_size(self.distinct.table, self.requirements)
         self.asked_of_table = [each for each in self.requirements if MODELS[each.model].asks_table(each.parameters)]
-        self._measure(np.zeros(1, np.int64))
+        self._measure(np.arange(count))
 
     @property
     def anonymity(self) -> int:

@@ -45,6 +45,7 @@ from anonymize.algorithms.clustering.parts import STARTS
 from anonymize.algorithms.clustering.run import Method
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.starts import top_down_of
+from anonymize.algorithms.within import within_levels
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
 from anonymize.table import Table
@@ -67,6 +68,7 @@ class Options(Refinable):
     refine: bool = option(True, "Refine the classes once they are found.")
 
 
+@within_levels
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Regions:
     """The classes that the table is cut into."""
 

@@ -70,7 +70,7 @@ class AuditFacts:
     def findings(self) -> tuple[Finding, ...]:
         """Everything that was examined: models, direct identifiers, what is worse than before, warnings."""
         findings = [*self._of_models(self.verdict.results, ""), *self._of_models(self.verdict.by_order, BY_ORDER)]
-        findings += self._of_passing()
+        findings += [*self._of_codes(), *self._of_passing()]
         findings += [
             Finding("direct-identifier", "direct identifier", text, self._gate, self._file) for text in self.exposed
         ]
@@ -107,6 +107,19 @@ class AuditFacts:
             level, known = LEVELS[result.state], result.state is not State.UNKNOWN
             file = self._file if line is not None else None
             yield Finding(result.model, _title(result) + where, message, level, file, line, known)
+
+    def _of_codes(self) -> Iterator[Finding]:
+        """What is declared of levels and codes."""
+        for result in self.verdict.codes:
+            place = self.table.spec.place("quasi_identifiers", result.attribute or "", self._key(result.model))
+            message = str(result) if result.state.fails else _reached(result)
+            line, known = None if place is None else place[0], result.state is not State.UNKNOWN
+            yield Finding(result.model, _title(result), message, LEVELS[result.state], self._file, line, known)
+
+    @staticmethod
+    def _key(model: str) -> str:
+        """The key of a quasi-identifier that declares what a model measures."""
+        return "hierarchy" if model == "rare" else model
 
     def _of_passing(self) -> Iterator[Finding]:
         """What is required of the columns that pass through."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from anonymize.auditing.buckets import BucketLayout, Buckets
+from anonymize.declared import declared
 from anonymize.errors import DataError, Problem, RowsError, UsageError
 from anonymize.link import load as load_link
 from anonymize.people import with_people
@@ -22,7 +23,7 @@ from anonymize.table.source import Source
 from anonymize.table.trees import trees
 from anonymize.table.units import units_of
 from anonymize.table.wrong import placed
-from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure
+from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure, measure_codes
 from anonymize.verify.bucketized import Reading
 from anonymize.verify.looks import looking_alike
 from anonymize.verify.verdict import Uniqueness
@@ -72,7 +73,7 @@ class Audited:
             reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold, normalize)
             return self.buckets.measured(self.source, self.columns, checks, reading)
         with ExitStack() as opened, _placed_in(self.source):
-            return measure(
+            verdict = measure(
                 self.source.scan() if frame is None else frame,
                 self.columns if columns is None else columns,
                 with_people(
@@ -89,6 +90,9 @@ class Audited:
                 normalize=self.spec.input.normalize,
                 exact=self.exact,
             )
+        if frame is not None:
+            return verdict
+        return measure_codes(verdict, self.source.scan(), self.spec, declared(self.spec, self.columns_of, None))
 
     @property
     def exact(self) -> frozenset[str]:

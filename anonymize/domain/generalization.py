@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from anonymize.domain.base import Codes, Domain
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.taxonomy import Taxonomy
+from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy
 from anonymize.domain.tree import Level, Tree
 
 Floats = NDArray[np.float64]
@@ -67,6 +67,11 @@ class Generalization:
         numbers = np.full(hierarchy.size, np.nan)
         numbers[: len(domain.values)] = domain.values
         return cls(domain, hierarchy, None, numbers, widths, excluded)
+
+    @property
+    def of_file(self) -> bool:
+        """Whether the leaves are those of a file of numbers, whatever numbers occur."""
+        return self.leaves is not None
 
     def leaf_of(self, codes: Codes) -> NDArray[np.int64]:
         """The hierarchy's leaf of each code of the domain, same shape."""
@@ -161,3 +166,45 @@ class Generalization:
         """No node costs less than one below it, whatever its label says: the bounds of a search rest on that."""
         for lower, upper in pairwise(self.hierarchy.levels):
             np.maximum.at(cost, upper, cost[lower])
+
+
+@dataclass(frozen=True)
+class CodedGeneralization(Generalization):
+    """A hierarchy of which nothing below a level is left, over a domain that is coded at it; `declared` is the whole
+    one, whose nodes cost what they do there."""
+
+    declared: Generalization | None = None
+
+    @property
+    def of_file(self) -> bool:
+        """See `Generalization`."""
+        return self.declared is not None and self.declared.of_file
+
+    def declared_leaf(self, leaves: Codes) -> NDArray[np.int64]:
+        """(n,) of a file of numbers, the first leaf of the declared hierarchy under each leaf; else the leaf itself,
+        which is the code of the domain."""
+        if not self.of_file:
+            return np.asarray(leaves, np.int64)
+        assert self.declared is not None and isinstance(self.hierarchy, CodedTaxonomy)
+        first: NDArray[np.int64] = self.declared.hierarchy.start[self.hierarchy.origin[leaves]]
+        return first
+
+    @cached_property
+    def share(self) -> Floats:
+        """See `Generalization`."""
+        return self._declared("share")
+
+    @cached_property
+    def ncp(self) -> Floats:
+        """See `Generalization`; the lowest nodes that are left cost something."""
+        return self._declared("ncp")
+
+    @cached_property
+    def loss(self) -> Floats:
+        """See `Generalization`; the lowest nodes that are left cost something."""
+        return self._declared("loss")
+
+    def _declared(self, figure: str) -> Floats:
+        assert self.declared is not None and isinstance(self.hierarchy, CodedTaxonomy)
+        of_node: Floats = getattr(self.declared, figure)
+        return of_node[self.hierarchy.origin]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
 
@@ -26,6 +27,22 @@ STEPS = 20  # about as many as span a rounded attribute
 _TINY, _HUGE = 1e-300, 4e307  # steps are not under the one, and spans over the other are measured in quarters
 
 
+@dataclass(frozen=True)
+class Bands:
+    """Intervals that numbers have been coded to, in ascending order, of which nothing finer is left.
+
+    `highs` (n,): where each ends, which belongs to it unless they are `half_open`. `texts` (n,): how each reads.
+    `span`: of the numbers that were coded. `opens`: whether the first stands for others below it, and the last for
+    others above.
+    """
+
+    highs: Numbers
+    texts: tuple[str, ...]
+    half_open: bool
+    span: float
+    opens: tuple[bool, bool]
+
+
 class Numeric(Domain):
     """Numbers in ascending order.
 
@@ -36,6 +53,8 @@ class Numeric(Domain):
         taken: texts that mean missing. A number that would read like one of them gets another decimal.
         coding: where the values are cut off; they have been, already.
         lowest_open, highest_open: whether the lowest, the highest value stands for others beyond it.
+        bands: where numbers have been coded to intervals, these; `values` are where they begin.
+        fences: (values,) twice, between which rounded ends of an interval around each value lie; None: anywhere.
     """
 
     kind: ClassVar[Literal["numeric", "categorical"]] = "numeric"
@@ -47,26 +66,34 @@ class Numeric(Domain):
         missing_text: str | None = None,
         taken: Sequence[str] = (),
         coding: Coding = Coding(),  # noqa: B008 (frozen)
+        bands: Bands | None = None,
+        fences: tuple[Numbers, Numbers] | None = None,
     ) -> None:
-        self.name = name
-        self.coding = coding
-        self.lowest_open, self.highest_open = coding.lowest(values), coding.highest(values)
+        self.name, self.fences = name, fences
+        self.coding, self.bands = coding, bands
+        opens = (coding.lowest(values), coding.highest(values)) if bands is None else bands.opens
+        self.lowest_open, self.highest_open = opens
         self.values = values
         self.missing_text = missing_text
         self.taken = frozenset(taken)
         self.size = len(values) + (missing_text is not None)
         self.missing = None if missing_text is None else self.size - 1
-        self.span, self._position = self._positions()
+        self.span, self._position, self._end = self._positions()
 
-    def _positions(self) -> tuple[float, NDArray[np.float64]]:
-        """The span, and (size,) distances from the lowest value; missing lies a leaf's share of the span beyond the
-        highest one."""
-        position = np.zeros(self.size)
-        position[: len(self.values)] = _offsets(self.values)
-        span = float(position.max(initial=0.0))
+    def _positions(self) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        """The span, and (size,) distances of each value, and of its end, from the lowest value; missing lies a leaf's
+        share of the span beyond the highest one."""
+        begin, count = np.zeros(self.size), len(self.values)
+        both = self.values if self.bands is None else np.concatenate((self.values, self.bands.highs))
+        offsets = _offsets(both)
+        begin[:count] = offsets[:count]
+        end = begin.copy()
+        end[:count] = offsets[-count:] if count else offsets
+        last = float(end.max(initial=0.0))
+        span = last if self.bands is None else self.bands.span
         if self.missing is not None:
-            position[self.missing] = span + (span or 1.0) / self.size
-        return span, position
+            begin[self.missing] = end[self.missing] = last + (span or 1.0) / self.size
+        return span, begin, end
 
     def cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
         """Width of each interval over the span of the column: 0 for one value.
@@ -74,7 +101,7 @@ class Numeric(Domain):
         Where missing and present mix, `high` is the missing leaf, and the highest present value is not known: this is
         what an interval up to the highest of all costs, and 1/leaves more, at most 1. What is shown costs no more.
         """
-        width = self._position[high] - self._position[low]
+        width = self._end[high] - self._position[low]
         width /= self.span or 1.0
         return np.minimum(width, 1.0, out=width)
 
@@ -85,6 +112,8 @@ class Numeric(Domain):
     def leaf_text(self) -> list[str]:
         """Each number as the shortest text that reads back the same, then the missing text. A code that stands for what
         lies beyond it reads so: `90+`."""
+        if self.bands is not None:
+            return [*self.bands.texts, *([] if self.missing_text is None else [self.missing_text])]
         leaves = self.spelled(texts(self.values))
         if self.lowest_open:
             leaves[0] = self.coding.below(leaves[0])
@@ -108,8 +137,10 @@ class Numeric(Domain):
         """Texts of the two ends of intervals (C,) of present values.
 
         `rounded` widens every interval outward to the points of `grid`, one value too. Two intervals that are released
-        may then overlap. `open` ends are as tight ones are, where they are shown.
+        may then overlap. `open` ends are as tight ones are, where they are shown. Those of bands are their own.
         """
+        if self.bands is not None:
+            return self._tight(low), _column(self.bands.highs).gather(high)
         return self._rounded(low, high) if edges == "rounded" else (self._tight(low), self._tight(high))
 
     @cached_property
@@ -124,16 +155,23 @@ class Numeric(Domain):
         """Where rounded edges lie: steps of 1, 2 or 5 times a power of ten, about 20 of which span the column.
 
         It is the one of those steps that is nearest to a 20th of the span, by ratio. On whole numbers it is at least
-        2, as a step of 1 would publish the extremes. A constant column takes its value's size for a span.
+        2, as a step of 1 would publish the extremes. A constant column takes its value's size for a span. Where numbers
+        have been rounded, it is a multiple of what they were rounded to.
         """
         largest = float(np.abs(self.values.astype(np.float64)).max(initial=0.0))
         step = (self.span or largest or 1.0) / STEPS
         least = 2.0 if self.whole else _TINY
-        return Grid.near(step, at_least=least if self.values.dtype.kind == "i" else max(least, largest * 2.0**-48))
+        near = Grid.near(step, at_least=least if self.values.dtype.kind == "i" else max(least, largest * 2.0**-48))
+        if self.coding.step is None:
+            return near
+        own, factor = Grid.of(self.coding.step), Grid.near(near.step / self.coding.step, at_least=1.0)
+        return Grid(own.mantissa * round(factor.step), own.exponent)
 
     @cached_property
     def whole(self) -> bool:
         """Whether every value is a whole number, of either type."""
+        if self.bands is not None:
+            return not self.bands.half_open
         return self.values.dtype.kind == "i" or bool(np.all(self.values == np.floor(self.values)))
 
     @cached_property
@@ -152,8 +190,10 @@ class Numeric(Domain):
 
     def rounded_cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
         """As `cost`, of intervals of present values widened to the points of `grid`; 1 at most."""
-        left, right = self._rounded_ends(low, high)
-        width = (self.grid.points(right) - self.grid.points(left)) / (self.span or 1.0)
+        if self.bands is not None:
+            return self.cost(low, high)
+        left, right = self._rounded_points(low, high)
+        width = (right - left) / (self.span or 1.0)
         return np.minimum(width, 1.0)
 
     def _rounded_ends(self, low: Codes, high: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -162,11 +202,25 @@ class Numeric(Domain):
         right += left == right
         return left, right
 
+    def _rounded_points(self, low: Codes, high: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The points around each interval, none of them beyond a bottom or top code, or a fence."""
+        left, right = (self.grid.points(each) for each in self._rounded_ends(low, high))
+        if self.coding.bottom is not None:
+            left = np.maximum(left, self.coding.bottom)
+        if self.coding.top is not None:
+            right = np.minimum(right, self.coding.top)
+        if self.fences is not None:
+            left, right = np.maximum(left, self.fences[0][low]), np.minimum(right, self.fences[1][high])
+        return left, right
+
     def _rounded(self, low: Codes, high: Codes) -> tuple[pl.Series, pl.Series]:
-        left, right = self._rounded_ends(low, high)
-        exact = self.grid.exact(self.values)
-        low_texts, high_texts = (self.grid.texts(index, exact=exact) for index in (left, right))
-        return pl.Series(low_texts, dtype=pl.String), pl.Series(high_texts, dtype=pl.String)
+        exact, ends = self.grid.exact(self.values), []
+        for index, shown in zip(self._rounded_ends(low, high), self._rounded_points(low, high), strict=True):
+            read = self.grid.texts(index, exact=exact)
+            for place in np.flatnonzero(shown != self.grid.points(index)).tolist():
+                read[place] = texts(shown[place : place + 1])[0]
+            ends.append(pl.Series(read, dtype=pl.String))
+        return ends[0], ends[1]
 
 
 def _column(values: Numbers) -> pl.Series:
@@ -209,7 +263,7 @@ def included(interval: str) -> tuple[bool, bool] | None:
     >>> included("[{low}, {high}["), included("({low}, {high}]"), included("{low} to {high}"), included("{low}-<{high}")
     ((True, False), (False, True), (True, True), None)
     """
-    head, middle, tail = _parts(interval)
+    head, middle, tail = template_parts(interval)
     low, high = _LOW.get(head.rstrip()[-1:]), _HIGH.get(tail.lstrip()[:1])
     bracketed = low is not None and high is not None
     words = head.rstrip()[:-1] + middle + tail.lstrip()[1:] if bracketed else head + middle + tail
@@ -227,7 +281,7 @@ def readings(interval: str) -> list[tuple[str, bool, bool]]:
     [('({low}, {high})', False, False), ('[{low}, {high}]', True, True), ('[{low}, {high})', True, False)]
     """
     low, high = included(interval) or (True, True)
-    head, middle, tail = _parts(interval)
+    head, middle, tail = template_parts(interval)
     before, behind = head.rstrip(), tail.lstrip()
     if low and high:
         half_open = f"{interval[:-1]})"
@@ -255,14 +309,12 @@ def template(interval: str, *, half_open: bool = False) -> Callable[[str, str], 
     >>> template("[{low}-{high}]", half_open=True)("30", "40")
     '[30-40)'
     """
-    head, middle, tail = _parts(interval)
-    if half_open:
-        tail = f"{tail[:-1]})" if tail.endswith("]") else tail
+    head, middle, tail = template_parts(interval, half_open=half_open)
     return lambda low, high: f"{head}{low}{middle}{high}{tail}"
 
 
-def _parts(interval: str) -> tuple[str, str, str]:
-    """The text of a template before, between and after `{low}` and `{high}`."""
+def template_parts(interval: str, *, half_open: bool = False) -> tuple[str, str, str]:
+    """The text of a template before, between and after `{low}` and `{high}`; see `template`."""
     head, _, rest = interval.partition("{low}")
     middle, _, tail = rest.partition("{high}")
-    return head, middle, tail
+    return head, middle, f"{tail[:-1]})" if half_open and tail.endswith("]") else tail

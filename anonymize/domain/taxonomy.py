@@ -132,6 +132,19 @@ class Taxonomy(Domain):
         read = self.widest[nodes]
         return self.node_cost[read], self._loss[read]
 
+    def extent(self, member: str) -> tuple[int, int] | None:
+        """The first and the last leaf that a member of a set of values stands for: a leaf, or where the column is coded
+        at a level, a node, the lowest of its label. None for neither."""
+        if member not in self._first_of:
+            return None
+        node = self._first_of[member]
+        return int(self.start[node]), int(self.stop[node]) - 1
+
+    @cached_property
+    def _first_of(self) -> dict[str, int]:
+        """The lowest node of each label: a parent's number is above its children's."""
+        return {label: node for node, label in reversed(list(enumerate(self.labels)))}
+
     def paths(self) -> dict[str, tuple[str, ...]]:
         """The labels from each leaf to the root, by the leaf's label, in the order of leaves; the missing leaf has
         none."""
@@ -141,6 +154,11 @@ class Taxonomy(Domain):
     def node_text(self, low: Codes, high: Codes) -> list[str]:
         """Label of the lowest node that covers each interval: (C,) codes, best of distinct intervals only."""
         return [self.labels[node] for node in self.lca(low, high).tolist()]
+
+    def positions(self, first: Codes, last: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first and the last leaf of intervals `[first, last]` of codes, counted from 0 as the hierarchy is
+        declared."""
+        return np.asarray(first, np.int64), np.asarray(last, np.int64)
 
     @cached_property
     def join_depth(self) -> NDArray[np.int32]:
@@ -204,3 +222,39 @@ class Taxonomy(Domain):
             parent[below[new]] = above[new]
             depth[below[new]] = depth[above[new]] + 1
         return parent, depth
+
+
+class CodedTaxonomy(Taxonomy):
+    """A hierarchy of which nothing below a level is left: the nodes of that level are its leaves.
+
+    The levels below repeat them, so that every level has the number that it had; and every node costs what it did, so
+    that what the coding loses is in every figure. The missing leaf stays one where no other leaf shares its node.
+
+    Attributes:
+        declared: the hierarchy as it was.
+        coded: the level.
+        origin: (nodes,) the declared node that each node is.
+        of_leaf: (declared.size,) the leaf that each declared leaf has become.
+    """
+
+    def __init__(self, declared: Taxonomy, level: int) -> None:
+        kept = declared.levels[level:]
+        leaves = kept[0][np.flatnonzero(np.diff(kept[0], prepend=-1))]
+        inner = np.setdiff1d(kept[1:], leaves)
+        self.declared, self.coded = declared, level
+        self.origin: NDArray[np.int64] = np.concatenate((leaves, inner)).astype(np.int64)
+        number = np.zeros(len(declared.labels), np.int32)
+        number[self.origin] = np.arange(len(self.origin), dtype=np.int32)
+        self.of_leaf: NDArray[np.int64] = number[kept[0]].astype(np.int64)
+        above = number[kept[:, declared.start[leaves]]]
+        levels = np.concatenate((np.repeat(above[:1], level, axis=0), above))
+        labels = [declared.labels[node] for node in self.origin.tolist()]
+        absent = None if declared.missing is None else int(self.of_leaf[declared.missing])
+        shared = absent is not None and np.count_nonzero(self.of_leaf == absent) > 1
+        super().__init__(declared.name, levels, labels, None if shared else absent, declared.weights[self.origin])
+        self.node_cost = declared.node_cost[self.origin]
+        self._loss = declared._loss[self.origin]
+
+    def positions(self, first: Codes, last: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """See `Taxonomy`."""
+        return self.declared.start[self.origin[first]], self.declared.stop[self.origin[last]] - 1

@@ -319,7 +319,9 @@ class _Categories(_TextReader[Taxonomy]):
             return self._positions(int(text), int(other))
         if text != other:
             return _UNKNOWN
-        values = self._values(text, members(text) if kind == CellKind.SET else [unescaped(text)])
+        if kind == CellKind.SET:
+            return self._several(members(text)) or self._label(text) or _UNKNOWN
+        values = self._value(unescaped(text))
         return (values if shows == "set" else None) or self._label(text) or values or _UNKNOWN
 
     def _positions(self, first: int, last: int) -> _Meaning:
@@ -336,14 +338,20 @@ class _Categories(_TextReader[Taxonomy]):
         first, stop = int(self.domain.start[node]), int(self.domain.stop[node])
         return _Meaning(first, stop - 1, self.nodes.by_label[text], several)
 
-    def _values(self, text: str, names: Sequence[str]) -> _Meaning | None:
-        """The leaves of the values that a text names; None where it names something else."""
-        codes = [self.domain.missing if name in self.texts.missing else self.codes.get(name) for name in names]
-        present = [code for code in codes if code is not None]
-        if len(present) < len(codes):
+    def _value(self, text: str) -> _Meaning | None:
+        """The leaf of a value; None for another text."""
+        code = self.domain.missing if text in self.texts.missing else self.codes.get(text)
+        return None if code is None else _Meaning(code, code, [code], self._also_label(text))
+
+    def _several(self, names: Sequence[str]) -> _Meaning | None:
+        """The leaves of what a set names; None where it names something else."""
+        missing = self.domain.missing
+        absent = None if missing is None else (missing, missing)
+        spans = [absent if name in self.texts.missing else self.domain.extent(name) for name in names]
+        known = [span for span in spans if span is not None]
+        if len(known) < len(spans):
             return None
-        single = present if len(present) == 1 else []
-        return _Meaning(min(present), max(present), single, bool(single) and self._also_label(text))
+        return _Meaning(min(low for low, _ in known), max(high for _, high in known))
 
     def _also_label(self, text: str) -> bool:
         """Whether what reads as one value is the label of a node that costs something, too."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from anonymize import privacy, recoding, verify
 from anonymize.algorithms.base import Found
 from anonymize.classes import Bools, Partition
+from anonymize.declared import declared
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import by_weights, check_suppression, numbers_of, passing_text, suppression_limit
 from anonymize.judging import Judge
@@ -116,6 +117,8 @@ class ClassedDraft(Draft):
         threads = worth(_threads_at_once(self.request, self.table), self.table.rows)
         passing = meanwhile(partial(text.measured, threads), threads)
         verdict = self._verdict(files, columns, shared)
+        told = declared(self.request.spec, columns, files.source.scan())
+        verdict = verify.measure_codes(verdict, shared.frame, self.request.spec, told)
         return Measured(
             replace(verdict, passing=passing()),
             by_weights(self.request, files.table, list(columns.values()), self._units),

@@ -147,8 +147,11 @@ class ColumnCells:
     def _of_categories(self, bins: Bins) -> Floats:
         """(n, bins) the leaves that each cell has in each bin."""
         shares = _by_leaves(*self._bounds, bins)
+        taxonomy = self.attribute.domain
+        assert isinstance(taxonomy, Taxonomy)
         for index in np.flatnonzero(self.read.of_kind(CellKind.SET)).tolist():
-            codes = [self._leaf_codes[value] for value in members(self.low[index]) if value in self._leaf_codes]
+            spans = [span for value in members(self.low[index]) if (span := taxonomy.extent(value)) is not None]
+            codes = [code for first, last in spans for code in range(first, last + 1)]
             shares[index] = np.bincount(bins.of_leaf[codes], minlength=bins.count)
         return shares
 

@@ -58,7 +58,7 @@ def disclosures(spec: Spec) -> tuple[Requirement, ...]:
 
 
 def _refused(spec: Spec, algorithm: str, models: tuple[str, ...]) -> Iterator[Problem]:
-    """What the algorithm cannot give: k, and models of other kinds."""
+    """What the algorithm cannot give: k, levels, and models of other kinds."""
     if spec.privacy.k is not None:
         place = spec.place("privacy", "k")
         hint = "leave k out, or use an algorithm that generalizes"
@@ -68,6 +68,10 @@ def _refused(spec: Spec, algorithm: str, models: tuple[str, ...]) -> Iterator[Pr
         place = spec.place("privacy", "missing")
         message = f"missing: wildcard: {algorithm} makes no classes that a missing value could match"
         yield Problem(message, _file(spec) if place else None, place[0] if place else None, hint="leave missing out")
+    for name, attribute in spec.quasi_identifiers.items():
+        if attribute.has_levels:
+            message = f"quasi_identifiers.{name}.levels: {algorithm} generalizes nothing, and shows the values"
+            yield spec.problem(("quasi_identifiers", name, "levels"), message, "leave levels out")
     for entry in spec.privacy.models:
         if entry.model not in models:
             message = f"{entry.model}: {algorithm} takes {', '.join(models)} and l"

@@ -103,7 +103,7 @@ def leaf_positions(domain: Taxonomy, first: Ints, last: Ints, of_class: Ints) ->
     """
     missing = (first == last) & (first == (-1 if domain.missing is None else domain.missing))
     columns: list[ClassTexts] = []
-    for ends in (first, last):
+    for ends in domain.positions(first, last):
         texts = [str(leaf) for leaf in ends.tolist()]
         for index in np.flatnonzero(missing).tolist():
             texts[index] = domain.labels[int(first[index])]

@@ -34,6 +34,7 @@ class Regions(Recoding):
     `refinement`: what refining them gained. `minimality`: what it cost that refused cuts give nobody away; then there
     is no other release of the rows. `recommended`: which algorithm was chosen, and why, where that was asked for.
     `merged_within`: what rows were merged within, `whole` or the parts of `mondrian`, where there was a choice.
+    `parts`: how many parts the highest levels that are declared make of the rows; no class has rows of two of them.
     """
 
     KIND: ClassVar[str] = "regions"
@@ -46,6 +47,7 @@ class Regions(Recoding):
     minimality: dict[str, Any] | None = None
     recommended: dict[str, Any] | None = None
     merged_within: str | None = None
+    parts: int | None = None
 
     @property
     def regions(self) -> Partition:
@@ -54,7 +56,7 @@ class Regions(Recoding):
 
     def whole(self) -> Regions | None:
         """One region around all rows that are not suppressed; a tree without a cut leads to it."""
-        if self.minimality is not None:
+        if self.minimality is not None or self.parts is not None:
             return None
         rows = np.sort(self.partition.order)
         none = np.zeros(0, np.int64)
@@ -66,6 +68,7 @@ class Regions(Recoding):
         """The report's `recoding` block."""
         optional = {"cut": self.cut, "refinement": self.refinement, "minimality": self.minimality}
         optional |= {"recommended": self.recommended, "merged_within": self.merged_within}
+        optional |= {"parts": self.parts}
         return {
             "kind": self.KIND,
             **{name: value for name, value in optional.items() if value is not None},

@@ -13,7 +13,7 @@ import polars as pl
 
 from anonymize.classes import Bools, Floats, Integers, Ints, KeyGroups, mixed_radix
 from anonymize.domain.cells import BLANK
-from anonymize.domain.numeric import Numeric
+from anonymize.domain.numeric import Numeric, template_parts
 from anonymize.recoding.window import Window
 from anonymize.spec import Output
 
@@ -96,7 +96,8 @@ class Spans:
 
     def intervals(self, output: Output) -> pl.Series:
         """(n,) how each reads in one column."""
-        head, middle, tail = map(pl.lit, _parts(output.interval))
+        half_open = not self.domain.whole and self.domain.bands is not None
+        head, middle, tail = map(pl.lit, template_parts(output.interval, half_open=half_open))
         coding, (lefts, rights) = self.domain.coding, self.domain.ends(self.low, self.high, output.edges)
         ends = pl.DataFrame(
             {"left": lefts, "right": rights, "one": self.domain.spelled_texts(lefts)}
@@ -149,10 +150,3 @@ def _filled(template: str, place: str, column: str) -> pl.Expr:
     """A template with the texts of a column in its place."""
     first, *rest = template.split(place)
     return pl.concat_str(pl.lit(first), *(each for part in rest for each in (pl.col(column), pl.lit(part))))
-
-
-def _parts(interval: str) -> tuple[str, str, str]:
-    """The text of a template before, between and after `{low}` and `{high}`."""
-    head, _, rest = interval.partition("{low}")
-    middle, _, tail = rest.partition("{high}")
-    return head, middle, tail

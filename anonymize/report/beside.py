@@ -30,6 +30,6 @@ class Beside:
     def of(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, released: Released) -> Beside:
         """Those of a release that nobody else may read the report of."""
         smallest = max(required_size(requirements), SMALLEST)
-        values = request.show_values
+        table, values = table.as_read, request.show_values
         distributions = fidelity(table, released, request.spec, smallest, values=values) if request.reports else {}
         return cls(distributions, sizes_before(table))

@@ -180,9 +180,10 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
         "state": str(verdict.state),
         "verified": True,
         "missing": "own-category" if other is None else "wildcard",
-        "models": [result.as_dict() for result in verdict.results],
+        "models": [result.as_dict() for result in (*verdict.results, *verdict.codes)],
     }
-    if unknown := [result for result in (*verdict.results, *verdict.by_order) if result.state is State.UNKNOWN]:
+    judged = (*verdict.results, *verdict.codes, *verdict.by_order)
+    if unknown := [result for result in judged if result.state is State.UNKNOWN]:
         privacy["unknown"] = [str(result) for result in unknown]
     if verdict.order is not None:
         privacy["order"] = _order_block(verdict.order)
@@ -390,7 +391,6 @@ def _given(spec: Spec) -> list[str]:
         "identifying": any(attribute.identifying for attribute in spec.quasi_identifiers.values()),
         "weights: correlation": spec.weights == "correlation",
         "workload": bool(spec.workload.targets or spec.workload.selections),
-        "levels": any(attribute.levels is not None for attribute in spec.quasi_identifiers.values()),
         "level or bins": any(a.level is not None or a.bins for a in spec.quasi_identifiers.values()),
     }
     return [name for name, present in parts.items() if present]

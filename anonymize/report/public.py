@@ -17,6 +17,7 @@ import polars as pl
 from anonymize import privacy, verify
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
+from anonymize.declared import declared
 from anonymize.errors import UsageError
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import disclosures, diversities, requirements_if_any
@@ -128,7 +129,7 @@ def _checks(published: Published, requirements: Iterable[Requirement]) -> list[C
 
 def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
     spec, table = published.spec, published.table
-    return verify.measure(
+    verdict = verify.measure(
         table.text,
         [each for columns in published.columns_of.values() for each in columns],
         checks,
@@ -140,6 +141,7 @@ def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
         exact=published.exact,
         ordering=_ordering(published),
     )
+    return verify.measure_codes(verdict, table.text, spec, declared(spec, published.columns_of, None))
 
 
 def _with_passing(published: Published, verdict: Verdict) -> Verdict:
@@ -178,6 +180,7 @@ def _with_unknown(published: Published, verdict: Verdict, requirements: Sequence
         next(blocks_of_models) if why is None else _unknown(each, why)
         for each, why in zip(requirements, reasons, strict=True)
     ]
+    models += blocks_of_models  # levels and codes
     privacy_block, risk = blocks["privacy"] | {"models": models}, dict(blocks["risk"])
     if hidden := [each for each in models if each.get("unknown")]:
         privacy_block |= _stated(overall([verdict.state, State.UNKNOWN]))

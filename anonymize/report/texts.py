@@ -185,7 +185,7 @@ class _Labels:
         if self.spec.output.categorical == "bounds" and low.isdecimal() and high.isdecimal():
             return self._above([int(low), int(high)])
         if kind == CellKind.SET:
-            return self._above([self._leaf(value) for value in members(low)])
+            return self._above([leaf for value in members(low) for leaf in self._leaves(value)])
         labelled = self.by_label.get(low, [])
         if labelled and low == high:
             return max(labelled, key=lambda node: float(taxonomy.node_cost[node]))
@@ -197,6 +197,11 @@ class _Labels:
         levels = [set(np.flatnonzero((taxonomy.levels == node).any(axis=1)).tolist()) for node in set(nodes)]
         common = set.intersection(*levels) if levels else set()
         return common.pop() if len(common) == 1 else None
+
+    def _leaves(self, member: str) -> tuple[int, int]:
+        """The first and the last leaf that a member of a set stands for."""
+        leaf = self._leaf(member)
+        return (leaf, leaf) if leaf >= 0 else self.taxonomy.extent(member) or (-1, -1)
 
     def _leaf(self, value: str) -> int:
         if value in self.spec.input.missing and self.taxonomy.missing is not None:

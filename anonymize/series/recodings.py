@@ -75,14 +75,14 @@ def _within(domain: Numeric, low: float, high: float) -> tuple[int, int]:
 
 
 def edges_of(table: Table, rows: NDArray[np.uint32], output: Output) -> dict[str, tuple[float, float] | None]:
-    """What the first release fixes; nothing unless ends of intervals are open."""
+    """What the first release fixes; nothing unless ends are open, as those of declared levels never are."""
     if output.edges != "open":
         return {}
     tails = Tails.of(table)
     edges: dict[str, tuple[float, float] | None] = {}
     for attribute in table.attributes:
         domain = attribute.domain
-        if isinstance(domain, Numeric):
+        if isinstance(domain, Numeric) and domain.bands is None:
             window = tails.window(attribute.codes, rows, len(domain.values))
             low, high = (None, None) if window.empty else (domain.values[window.low], domain.values[window.high])
             edges[attribute.name] = None if low is None or high is None else (float(low), float(high))

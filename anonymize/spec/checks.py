@@ -146,14 +146,27 @@ def _coded(spec: Spec) -> Iterator[Fault]:
                 hint = "give the file a label for what lies beyond, or use `intervals`"
                 message = f"`{dotted(path)}`: cannot stand beside a hierarchy file, whose labels it would make wrong"
                 yield Fault(path, message, hint, at_key=True)
-        levels = attribute.levels
-        if levels is not None and levels.max is not None and levels.min > levels.max:
-            path = ("quasi_identifiers", name, "levels", "min")
-            yield Fault(path, f"`{dotted(path)}`: is above `max`")
+        yield from _levels(spec, name)
         low, high = attribute.bottom, attribute.top
         if low is not None and high is not None and low >= high:
             path = ("quasi_identifiers", name, "bottom")
             yield Fault(path, f"`{dotted(path)}`: is not below `top`")
+
+
+def _levels(spec: Spec, name: str) -> Iterator[Fault]:
+    """Declared levels against each other, and against an output that would show what lies below the least one."""
+    attribute, output = spec.quasi_identifiers[name], spec.output
+    levels, path = attribute.levels, ("quasi_identifiers", name, "levels", "min")
+    if levels is None:
+        return
+    if levels.max is not None and attribute.least_level > levels.max:
+        pooled = levels.min <= levels.max
+        path = ("quasi_identifiers", name, "levels", "max" if pooled else "min")
+        yield Fault(path, f"`{dotted(path)}`: " + ("rare values are pooled at level 1" if pooled else "is above `max`"))
+    key, finer = ("numeric", ("mean", "median")) if attribute.type == "numeric" else ("categorical", ("set",))
+    if levels.min and (shown := getattr(output, key)) in finer:
+        hint = f"leave output.{key} out, or declare no least level"
+        yield Fault(path, f"`{dotted(path)}`: `output.{key}: {shown}` would show what lies below it", hint)
 
 
 def _rules(spec: Spec) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from anonymize.spec.base import Entry, Number, Positive
-from anonymize.spec.hierarchy import HierarchySource
+from anonymize.spec.hierarchy import HierarchySource, Rare
 from anonymize.spec.rules import Rule
 
 Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "sampling-weight", "target", "unit"]
@@ -60,12 +60,17 @@ def _never_rising(values: Edges) -> Edges:
 
 
 class LevelRange(Entry):
-    """The levels of a hierarchy that a full-domain search may choose from, both ends included."""
+    """The levels of a hierarchy that a release may show, both ends included."""
 
     min: Annotated[int, Field(ge=0)] = 0
-    """The lowest level; 0 is the values themselves."""
+    """The lowest level; 0 is the values themselves. Nothing finer is shown, whatever the algorithm is."""
     max: Annotated[int, Field(ge=0)] | None = None
-    """The highest level. Left out: the root of the hierarchy."""
+    """The highest level: no class spans two of its nodes. Left out: the root of the hierarchy."""
+
+    @property
+    def binding(self) -> bool:
+        """Whether they require anything."""
+        return self.min > 0 or self.max is not None
 
 
 class QuasiIdentifier(Definition):
@@ -96,8 +101,8 @@ class QuasiIdentifier(Definition):
     level: Annotated[int, Field(ge=0)] | None = None
     """For randomize: the level of the hierarchy whose values are distorted. Left out: the values."""
     levels: LevelRange | None = None
-    """For datafly, samarati, mingen, incognito and research-value: the lowest and the highest level of the hierarchy
-    that may be released. {min: 1, max: 3}."""
+    """The lowest and the highest level of the hierarchy that may be released, by every algorithm; it is measured in the
+    release. Suppressed and missing cells are exempt. {min: 1, max: 3}."""
     bins: Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_ascending)] | None = None
     """For randomize: where bins of numbers begin. [18, 30]: below 18, 18 to 30, from 30 on."""
 
@@ -114,6 +119,17 @@ class QuasiIdentifier(Definition):
         """Whether all categories that there may be are known beforehand: those of a hierarchy file. Numbers beyond
         those of a file are not a mistake."""
         return self.type == "categorical" and isinstance(self.hierarchy, Path)
+
+    @property
+    def least_level(self) -> int:
+        """The level below which nothing is shown: rare values are pooled, whatever `levels` says."""
+        pooled = int(isinstance(self.hierarchy, Rare))
+        return pooled if self.levels is None else max(self.levels.min, pooled)
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether levels are declared that require something of a release."""
+        return self.levels is not None and self.levels.binding
 
 
 class Sensitive(Definition):

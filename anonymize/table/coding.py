@@ -1,8 +1,10 @@
-"""Numeric quasi-identifiers that are rounded, or have a bottom or a top code: codes of what is left of their values."""
+"""Codes of what is left of the values of quasi-identifiers that are rounded, have a bottom or a top code, or are coded
+at a level of their hierarchy."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anonymize.domain.coding import Coding
 from anonymize.domain.grid import Numbers
@@ -10,6 +12,10 @@ from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.model import Spec
 from anonymize.table.columns import Codes
 from anonymize.table.encode import code_type
+from anonymize.table.scratch import Arrays
+
+PIECE = 1 << 20
+"""Rows that are coded at once."""
 
 
 def coding_of(spec: Spec, definition: QuasiIdentifier) -> Coding:
@@ -17,11 +23,21 @@ def coding_of(spec: Spec, definition: QuasiIdentifier) -> Coding:
     return Coding(definition.bottom, definition.top, spec.output.open_high, spec.output.open_low, definition.round)
 
 
-def coded(coding: Coding, values: Numbers, codes: Codes, missing: int | None) -> tuple[Numbers, Codes, int | None]:
-    """A column of sorted distinct values, of codes (rows,) and of the code of missing ones, cut off."""
+def rounded(
+    coding: Coding, values: Numbers, codes: Codes, missing: int | None, arrays: Arrays = np.empty
+) -> tuple[Numbers, Codes, int | None]:
+    """A column of sorted distinct values, of codes (rows,) and of the code of missing ones, rounded and cut off."""
     if coding.leaves_all:
         return values, codes, missing
     left, place = coding.applied(values)
     absent = None if missing is None else len(left)
-    table = np.append(place, len(left)).astype(code_type(len(left) + (missing is not None)))
-    return left, table[codes], absent
+    return left, recoded(codes, np.append(place, len(left)), len(left) + (missing is not None), arrays), absent
+
+
+def recoded(codes: Codes, place: NDArray[np.int64], size: int, arrays: Arrays = np.empty) -> Codes:
+    """(rows,) what each of the codes (rows,) has become, below `size`: `place` says it of every code."""
+    table = place.astype(code_type(size))
+    out: Codes = arrays(len(codes), table.dtype)
+    for start in range(0, len(codes), PIECE):
+        out[start : start + PIECE] = table[codes[start : start + PIECE]]
+    return out

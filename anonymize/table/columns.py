@@ -46,16 +46,23 @@ class Attribute:
     """What the research value takes for the range of a group of numbers."""
     lowest: int = 0
     highest: int | None = None
-    """The levels that a full-domain search may choose from; None: up to the root."""
+    """The levels that may be released; None: up to the root."""
     counts: NDArray[np.int64] | None = None
     """(rows,) how many rows of the input each row stands for; None: itself alone."""
     written: Mapping[str, str] = field(default_factory=dict)
     """How labels are written that are compared as another text: as most rows, or the hierarchy's file, have them."""
+    declared: Attribute | None = None
+    """The same column as the input has it, where this one is coded at a level."""
 
     @property
     def categories(self) -> Categories:
         """The values that a distortion is over."""
         return of_domain(self.domain) if self.categorize is None else self.categorize(self)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is a highest level below the root, so that no class may span two of its nodes."""
+        return self.highest is not None and self.highest < self.hierarchy.height
 
     @cached_property
     def generalization(self) -> Generalization:

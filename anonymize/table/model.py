@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -63,6 +63,12 @@ class Table:
     def counts(self) -> NDArray[np.int64] | None:
         """(rows,) how many rows of the input each row stands for; None: itself alone."""
         return self.attributes[0].counts if self.attributes else None
+
+    @property
+    def as_read(self) -> Table:
+        """The table as the input has it, without columns that are coded at a level."""
+        attributes = tuple(each if each.declared is None else each.declared for each in self.attributes)
+        return replace(self, attributes=attributes)
 
     @property
     def people(self) -> dict[str, int]:

@@ -16,17 +16,17 @@ import numpy as np
 import polars as pl
 
 from anonymize.domain.build import build, numeric_hierarchy
-from anonymize.domain.generalization import Generalization
+from anonymize.domain.generalization import CodedGeneralization, Generalization
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.rare import frequent_in
-from anonymize.domain.taxonomy import Taxonomy
+from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy
 from anonymize.errors import DataError, Problem
 from anonymize.spec.base import Means
 from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.hierarchy import Rare
 from anonymize.spec.model import Spec
 from anonymize.table.boxes import BoxTree, Ints
-from anonymize.table.coding import coded
+from anonymize.table.coding import rounded
 from anonymize.table.columns import Attribute
 from anonymize.table.encode import Field, NumberColumn, TextColumn
 from anonymize.table.grouping import grouped
@@ -40,13 +40,15 @@ class PopulationAxis:
     """One quasi-identifier of the population.
 
     `attribute`: the table's; `wide`: the hierarchy over the values of both. `codes` (P,): of each distinct row, the
-    code in the wide domain. `place` (domain.size,): that of each code of the table's domain.
+    code in the wide domain. `place`, `last` (domain.size,): the first and the last wide code that each code of the
+    table's domain covers: the same one, unless that is coded at a level.
     """
 
     attribute: Attribute
     wide: Generalization
     codes: Ints
     place: Ints
+    last: Ints
 
     @cached_property
     def leaves(self) -> Ints:
@@ -57,8 +59,10 @@ class PopulationAxis:
     def leaf_of(self, leaves: Ints) -> Ints:
         """(n,) the leaf of the wide hierarchy that each leaf (n,) of the table's hierarchy is."""
         generalization = self.attribute.generalization
-        if generalization.leaves is not None:
-            return leaves  # of a file, which both have
+        if isinstance(generalization, CodedGeneralization):
+            leaves = generalization.declared_leaf(leaves)
+        if generalization.of_file:
+            return leaves  # which both have
         wide: Ints = self.wide.leaf_of(self.place[leaves])
         return wide
 
@@ -69,7 +73,7 @@ class PopulationAxis:
     def at_level(self, level: int, leaves: Ints) -> Ints:
         """(n,) the node of the wide hierarchy at a level of the table's, of some of its leaves (n,); the root is its
         root, whatever the levels below."""
-        levels = self.wide.hierarchy.levels
+        levels, level = self.wide.hierarchy.levels, max(level, self._coded)
         top = level >= self.attribute.hierarchy.height
         nodes: Ints = levels[-1 if top else min(level, len(levels) - 1)][leaves].astype(np.int64)
         return nodes
@@ -79,11 +83,17 @@ class PopulationAxis:
         """The code of a missing value in the table."""
         return self.attribute.domain.missing
 
+    @property
+    def _coded(self) -> int:
+        """The level below which the table has nothing."""
+        hierarchy = self.attribute.hierarchy
+        return hierarchy.coded if isinstance(hierarchy, CodedTaxonomy) else 0
+
     def interval(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """The wide codes, both included, that lie under the region around codes of the table (C,)."""
         domain = self.attribute.domain
         if isinstance(domain, Numeric):
-            return self.place[low], self.place[high]
+            return self.place[low], self.last[high]
         assert isinstance(domain, Taxonomy)
         node, wide = domain.lca(low, high), self.wide.hierarchy
         above = np.empty(len(node), np.int64)
@@ -205,24 +215,30 @@ def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, colu
     assert isinstance(domain, Numeric)
     if column.bad.count:
         raise not_numbers(attribute.name, column.bad)
-    values, codes, missing = coded(domain.coding, *column.encode())
+    values, codes, missing = rounded(domain.coding, *column.encode())
     both = np.union1d(values, domain.values)
     absent = spec.input.missing_text if missing is not None or domain.missing is not None else None
     wide = Numeric(domain.name, both, absent, tuple(domain.taken), domain.coding)
     last = [len(both)]  # the code of missing, if there is any
-    place = np.append(np.searchsorted(both, domain.values), last * (domain.missing is not None))
+    ends = domain.values if domain.bands is None else domain.bands.highs
+    beyond = np.searchsorted(both, ends, "left" if domain.bands is not None and domain.bands.half_open else "right")
+    place, until = (
+        np.append(each, last * (domain.missing is not None)).astype(np.int64)
+        for each in (np.searchsorted(both, domain.values), beyond - 1)
+    )
     others = np.append(np.searchsorted(both, values), last * (missing is not None))
     output = spec.output
     with by_rows(partial(rows_of_codes, others[codes])):
         hierarchy = numeric_hierarchy(
             definition, wide, output.interval, output.suppressed, normalize=spec.input.normalize
         )
-    return PopulationAxis(attribute, hierarchy, others.astype(np.int64)[codes], place.astype(np.int64))
+    return PopulationAxis(attribute, hierarchy, others.astype(np.int64)[codes], place, until)
 
 
 def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: TextColumn) -> PopulationAxis:
-    domain = attribute.domain
-    assert isinstance(domain, Taxonomy)
+    coded = attribute.domain
+    assert isinstance(coded, Taxonomy)
+    domain = coded.declared if isinstance(coded, CodedTaxonomy) else coded
     texts, any_missing = column.distinct()
     leaves = [text for code, text in enumerate(domain.leaf_text()) if code != domain.missing]
     absent = spec.input.missing_text if any_missing or domain.missing is not None else None
@@ -232,6 +248,9 @@ def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column
     with by_rows(lambda places: column.rows_of({values[place] for place in places})):
         wide = build(domain.name, definition, values, absent, suppressed, normalize=normalize, frequent=common)
     code_of = {text: code for code, text in enumerate(wide.leaf_text())}
-    place = [wide.missing if code == domain.missing else code_of[text] for code, text in enumerate(domain.leaf_text())]
+    place = np.array(
+        [wide.missing if code == domain.missing else code_of[text] for code, text in enumerate(domain.leaf_text())]
+    )
+    place = place[domain.start[coded.origin[: coded.size]]] if isinstance(coded, CodedTaxonomy) else place
     codes = column.codes(code_of, wide.missing, wide.size).astype(np.int64)
-    return PopulationAxis(attribute, Generalization.plain(wide), codes, np.array(place, np.int64))
+    return PopulationAxis(attribute, Generalization.plain(wide), codes, place, place)

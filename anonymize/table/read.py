@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from anonymize.domain import files
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.categories import Categories, of_bins, of_level
+from anonymize.domain.coded import check_level, fenced
+from anonymize.domain.coded import coded as coded_at_level
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
@@ -31,7 +33,7 @@ from anonymize.spec.hierarchy import Rare
 from anonymize.spec.model import Spec
 from anonymize.spec.resolve import resolve
 from anonymize.table import rules, selections
-from anonymize.table.coding import coded, coding_of
+from anonymize.table.coding import coding_of, recoded, rounded
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample
 from anonymize.table.grouping import grouped
@@ -47,6 +49,9 @@ from anonymize.table.units import UnitColumn
 from anonymize.table.weights import WeightColumn
 from anonymize.table.wrong import by_rows, check_numbers, check_types, placed, rows_of_codes
 
+if TYPE_CHECKING:
+    from anonymize.domain.base import Domain
+
 NEARLY_UNIQUE = 0.95  # share of distinct values
 FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
 
@@ -56,9 +61,12 @@ Made = TypeVar("Made")
 Column = TypeVar("Column", bound=CodedColumn)
 
 
-def read(spec: Spec, source: Source, *, workload: bool = False, room: Room | None = None) -> Table:
+def read(
+    spec: Spec, source: Source, *, workload: bool = False, room: Room | None = None, at_levels: bool = False
+) -> Table:
     """Reads an input once, and encodes its quasi-identifiers and sensitive attributes; with `workload`, its targets
-    and selections too. `room`: what there is for its codes; None: memory, of which there has to be enough.
+    and selections too. `room`: what there is for its codes; None: memory, of which there has to be enough. `at_levels`:
+    columns of which the spec declares a least level are coded at it.
 
     Raises DataError, with all problems of the first of these kinds that occurs: a column without a role or a role
     without a column; a column of a type that cannot be used; a record that is not sound; no rows; a value that is not
@@ -67,12 +75,15 @@ def read(spec: Spec, source: Source, *, workload: bool = False, room: Room | Non
     spec = resolve(spec, source.columns)
     check_columns(spec, source)
     kinds = spec.targets() if workload else {}
-    encoders = _Encoders.of(spec, source, kinds, np.empty if room is None else room.arrays)
+    arrays: Arrays = np.empty if room is None else room.arrays
+    encoders = _Encoders.of(spec, source, kinds, arrays)
     _stream(source, encoders.all, fits=room is not None)
     check_numbers(source, encoders.coded)
     for column in encoders.weights:
         column.check(source)
-    attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders.coded[name]), source)
+    attributes = _all(
+        spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders.coded[name], arrays, at_levels), source
+    )
     selected = selections.resolve(spec, attributes) if workload else ()
     paths = dict.fromkeys(str(path) for path in populations_of(spec))
     sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders.coded[name]), source)
@@ -160,11 +171,12 @@ def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, DistinctValues]:
 
 
 def code_distinct(
-    spec: Spec, values: Mapping[str, pl.Series]
+    spec: Spec, values: Mapping[str, pl.Series], *, at_levels: bool
 ) -> tuple[tuple[Attribute, ...], tuple[SensitiveColumn, ...]]:
-    """Columns of which the different values (n,) are known, whose codes are theirs. Raises DataError as `read` does."""
+    """Columns of which the different values (n,) are known, whose codes are theirs. `at_levels`: see `read`. Raises
+    DataError as `read` does."""
     encoders = _filled(spec, {**spec.quasi_identifiers, **spec.sensitive}, values)
-    attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name]))
+    attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name], np.empty, at_levels))
     return attributes, _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders[name]))
 
 
@@ -229,25 +241,46 @@ def _all(names: Iterable[str], make: Callable[[str], Made], source: Source | Non
     return tuple(made)
 
 
-def _attribute(spec: Spec, name: str, encoder: Encoder) -> Attribute:
+def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_levels: bool) -> Attribute:
     definition = spec.quasi_identifiers[name]
     rules = tuple(rule.named(spec.missing("arrow", name).compared) for rule in definition.rules)
     identifying, levels = definition.identifying, definition.levels or LevelRange()
     categorize = _categorize(definition, spec.output.interval)
-    last = (rules, identifying, categorize, definition.research_value, definition.range, levels.min, levels.max)
+    last = (
+        rules,
+        identifying,
+        categorize,
+        definition.research_value,
+        definition.range,
+        definition.least_level,
+        levels.max,
+    )
+    generalize: Callable[[], Generalization] | None = None
+    written: Mapping[str, str] = {}
+    domain: Domain
     if isinstance(encoder, NumberColumn):
         coding = coding_of(spec, definition)
-        values, codes, missing = coded(coding, *encoder.encode())
+        values, codes, missing = rounded(coding, *encoder.encode(), arrays)
         absent = spec.missing("arrow")
-        numbers = Numeric(name, values, None if missing is None else absent.text, absent.texts, coding)
+        domain = Numeric(name, values, None if missing is None else absent.text, absent.texts, coding)
         with by_rows(partial(rows_of_codes, codes)):
-            generalize = _generalize(spec, definition, numbers)
-        return Attribute(name, codes, numbers, definition.weight, generalize, *last)
-    written = encoder.most_frequent()
-    if spec.normalizes(name) and isinstance(definition.hierarchy, Path):
-        written = files.labels_written(definition.hierarchy) | written
-    domain, codes = _taxonomy(spec, name, definition, encoder)
-    return Attribute(name, codes, domain, definition.weight, None, *last, written=written)
+            generalize = _generalize(spec, definition, domain)
+    else:
+        written = encoder.most_frequent()
+        if spec.normalizes(name) and isinstance(definition.hierarchy, Path):
+            written = files.labels_written(definition.hierarchy) | written
+        domain, codes = _taxonomy(spec, name, definition, encoder)
+    attribute = Attribute(name, codes, domain, definition.weight, generalize, *last, written=written)
+    if definition.levels is not None:
+        check_level(attribute.generalization, definition)
+    coded = coded_at_level(attribute.generalization, definition, spec.output) if at_levels else None
+    if coded is None and at_levels and spec.output.edges == "rounded" and isinstance(domain, Numeric):
+        return replace(attribute, domain=fenced(attribute.generalization, definition))
+    if coded is None:
+        return attribute
+    over, place = coded
+    codes = recoded(codes, place, over.domain.size, arrays)
+    return replace(attribute, codes=codes, domain=over.domain, generalize=lambda: over, declared=attribute)
 
 
 def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:

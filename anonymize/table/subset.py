@@ -16,7 +16,7 @@ def subset(table: Table, rows: NDArray[np.uint32]) -> Table:
     return replace(
         table,
         rows=len(rows),
-        attributes=tuple(replace(each, codes=each.codes[rows]) for each in table.attributes),
+        attributes=tuple(replace(each, codes=each.codes[rows], declared=None) for each in table.attributes),
         sensitive=tuple(replace(each, codes=each.codes[rows]) for each in table.sensitive),
         targets=tuple(replace(each, codes=each.codes[rows]) for each in table.targets),
         units=None if table.units is None else table.units[rows],

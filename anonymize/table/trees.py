@@ -34,6 +34,14 @@ def trees(spec: Spec, frame: pl.LazyFrame, attributes: Iterable[str]) -> dict[st
     }
 
 
+def all_leaves(spec: Spec, frame: pl.LazyFrame | None, name: str) -> Paths:
+    """The hierarchy of a quasi-identifier, the missing leaf included. `frame`: a table as text, over whose values a
+    built one is; None where it is a file's."""
+    taxonomy = tree_of(spec, pl.LazyFrame() if frame is None else frame, name, spec.quasi_identifiers[name])
+    levels = [[taxonomy.labels[node] for node in level] for level in taxonomy.levels.tolist()]
+    return {path[0]: path for path in zip(*levels, strict=True)}
+
+
 def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Definition) -> Taxonomy:
     """The hierarchy of one column."""
     normalize = spec.input.normalize

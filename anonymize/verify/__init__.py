@@ -13,6 +13,7 @@ measured once.
 from __future__ import annotations
 
 from anonymize.verify.cells import CellTemplates
+from anonymize.verify.codes import measure_codes
 from anonymize.verify.measuring import measure
 from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, SharedNumbers, text_of
@@ -50,5 +51,6 @@ __all__ = [
     "check_of",
     "checks_of",
     "measure",
+    "measure_codes",
     "text_of",
 ]

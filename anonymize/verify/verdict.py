@@ -310,11 +310,15 @@ class Verdict:
     """What looks like a mistake in the text, which is measured as it stands."""
     passing: Uniqueness | None = None
     """What the columns that pass through give away, where it was measured."""
+    codes: tuple[Result, ...] = ()
+    """What is declared of levels and codes, judged: see `codes`."""
+    unjudged: tuple[str, ...] = ()
+    """What is declared, and could not be asked of this table: each in a sentence that says why."""
 
     @property
     def state(self) -> State:
         """What everything that is required comes to."""
-        return overall(each.state for each in (*self.results, *self.by_order, *self.by_passing))
+        return overall(each.state for each in (*self.results, *self.codes, *self.by_order, *self.by_passing))
 
     @property
     def satisfied(self) -> bool | None:
@@ -337,7 +341,8 @@ class Verdict:
         """What is required and is not met, or could not be shown."""
         ordered = [f"{each}{BY_ORDER}" for each in self.by_order if each.state.fails]
         passing = [self.passing.problem for each in self.by_passing if self.passing is not None and each.state.fails]
-        return [*(str(each) for each in self.results if each.state.fails), *ordered, *passing]
+        failing = [str(each) for each in (*self.results, *self.codes) if each.state.fails]
+        return [*failing, *ordered, *passing]
 
     @property
     def cautions(self) -> list[str]:
@@ -347,4 +352,4 @@ class Verdict:
         blank = [BLANK] if self.blank else []
         order = self.order.cautions if self.order is not None else []
         passing = self.passing.cautions if self.passing is not None else []
-        return [*unasked, *blank, *order, *passing]
+        return [*unasked, *blank, *order, *passing, *self.unjudged]

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from anonymize.errors import Problem, UsageError
 from anonymize.table import Attribute, Table
 
 Vector: TypeAlias = tuple[int, ...]
@@ -31,17 +30,9 @@ class Lattice:
 
     @classmethod
     def between(cls, attributes: Sequence[Attribute]) -> Lattice:
-        """The lattice of the levels that attributes may be released at. Raises UsageError where a hierarchy has no such
-        level."""
+        """The lattice of the levels that attributes may be released at."""
         lows = tuple(attribute.lowest for attribute in attributes)
         heights = tuple(_highest(attribute) for attribute in attributes)
-        problems = [
-            Problem(f"quasi_identifiers.{each.name}.levels: the hierarchy has the levels 0 to {each.hierarchy.height}")
-            for each in attributes
-            if max(each.lowest, each.highest or 0) > each.hierarchy.height
-        ]
-        if problems:
-            raise UsageError(problems)
         return cls(heights, lows)
 
     def __iter__(self) -> Iterator[Vector]:

@@ -82,9 +82,10 @@ def box(attribute: Attribute, partition: Partition, output: Output, tails: Tails
 
 def shown_window(attribute: Attribute, partition: Partition, output: Output, tails: Tails) -> Window | None:
     """The ends of intervals that a release shows; None: all, or none are shown."""
-    if output.edges != "open" or output.numeric not in ("interval", "bounds"):
+    domain = attribute.domain
+    assert isinstance(domain, Numeric)
+    if output.edges != "open" or domain.bands is not None or output.numeric not in ("interval", "bounds"):
         return None
-    assert isinstance(attribute.domain, Numeric)
     return tails.window(attribute.codes, partition.order, len(attribute.domain.values))
 
 

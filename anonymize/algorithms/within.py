@@ -1,0 +1,153 @@
+"""Rows parted by the nodes of the highest levels that a spec declares, so that no class spans two of them.
+
+Each part is searched by itself: its classes meet the requirements, compared with the distributions of the whole table.
+Rows of a part that can meet nothing are suppressed, as far as rows may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms.base import Context
+from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.remaining import Remaining, remaining
+from anonymize.classes import KeyGroups, Partition, mixed_radix
+from anonymize.errors import InfeasibleError, Problem, UsageError
+from anonymize.judging import Judge
+from anonymize.privacy import Requirement
+from anonymize.recoding import Regions
+from anonymize.table import Table
+from anonymize.table.subset import subset
+
+Rows = NDArray[np.uint32]
+
+
+class RegionSearch(Protocol):
+    """The function of an algorithm that makes regions."""
+
+    def __call__(
+        self, table: Table, requirements: tuple[Requirement, ...], options: Any, context: Context
+    ) -> Regions: ...
+
+
+def within_levels(run: RegionSearch) -> RegionSearch:
+    """The same search, within the parts that declared levels make of a table."""
+
+    @wraps(run)
+    def parted(table: Table, requirements: tuple[Requirement, ...], options: Any, context: Context) -> Regions:
+        parts = parts_of(table)
+        if len(parts) < 2:
+            return run(table, requirements, options, context)
+        if getattr(options, "mask_minimality", False):
+            raise UsageError(
+                "--mask-minimality: rows that levels.max parts are searched apart, and may give others away"
+            )
+        return _Parted(table, requirements, options, context, parts).searched(run)
+
+    return parted
+
+
+def parts_of(table: Table) -> list[Rows]:
+    """The rows under each combination of the nodes of the highest levels, ascending; all of them where there are none.
+    Missing values are under the node that the hierarchy has for them."""
+    bounded = [each for each in table.attributes if each.bounded]
+    if not bounded or not table.rows:
+        return [np.arange(table.rows, dtype=np.uint32)]
+    nodes = [each.hierarchy.levels[each.highest][each.generalization.leaf_of(each.codes)] for each in bounded]
+    groups = KeyGroups.of(*mixed_radix(nodes, [len(each.hierarchy.labels) for each in bounded]))
+    order = np.argsort(groups.group, kind="stable").astype(np.uint32)
+    return np.split(order, np.flatnonzero(np.diff(groups.group[order])) + 1)
+
+
+def remaining_within(table: Table, requirements: tuple[Requirement, ...], context: Context) -> Remaining:
+    """The rows that meet every requirement where each part is one class. Raises InfeasibleError where too many would
+    have to go."""
+    left, parts = remaining(table, requirements, context), parts_of(table)
+    if len(parts) < 2:
+        return left
+    part = np.empty(table.rows, np.int64)
+    for number, rows in enumerate(parts):
+        part[rows] = number
+    meets = Judge(table, requirements, left.rows).grants(part[left.rows], len(parts))
+    stays = meets[part[left.rows]]
+    suppressed = np.sort(np.concatenate([left.suppressed, left.rows[~stays]]))
+    if len(suppressed) > context.suppression_limit or not stays.any():
+        reason = "which as one class do not meet them"
+        raise InfeasibleError(_unmet(table, len(parts), int((~meets).sum()), len(suppressed), context, reason))
+    return Remaining(left.rows[stays], suppressed)
+
+
+def _unmet(table: Table, parts: int, failing: int, rows: int, context: Context, reason: str) -> Problem:
+    """What binds, and what would mend it."""
+    names, limit = ", ".join(each.name for each in table.attributes if each.bounded), context.suppression_limit
+    message = (
+        f"levels.max of {names} parts the rows into {parts}, and {failing} of these parts ({rows} rows) cannot meet "
+        f"the requirements with at most {limit} rows suppressed: {reason}"
+    )
+    share = min(float(np.ceil((rows + limit) / table.rows * 1e4) / 1e4), 1.0)
+    return Problem(message, hint=f"raise levels.max, or allow it with --suppression {share:g}")
+
+
+@dataclass(frozen=True)
+class _Parted:
+    """A table whose parts are searched one after the other."""
+
+    table: Table
+    requirements: tuple[Requirement, ...]
+    options: Any
+    context: Context
+    parts: list[Rows]
+
+    def searched(self, run: RegionSearch) -> Regions:
+        """The classes of all parts. Raises InfeasibleError where more rows would be suppressed than may be."""
+        left, deadline = self.context.suppression_limit, Deadline(getattr(self.options, "time_limit", 0.0))
+        found: list[Regions] = []
+        lost: list[tuple[Rows, InfeasibleError]] = []
+        for rows, part in self._tables():
+            context = replace(self.context, suppression_limit=max(left, 0), save=False)
+            try:
+                regions = run(part, self.requirements, self._timed(deadline), context)
+            except InfeasibleError as error:
+                lost.append((rows, error))
+                left -= len(rows)
+                continue
+            left -= len(regions.suppressed)
+            found.append(
+                replace(regions, partition=regions.partition.renumbered(rows), suppressed=rows[regions.suppressed])
+            )
+        if left < 0 or not found:
+            count, reason = sum(len(each) for each, _ in lost), lost[0][1].problems[0].message
+            raise InfeasibleError(_unmet(self.table, len(self.parts), len(lost), count, self.context, reason))
+        return self._together(found, [rows for rows, _ in lost])
+
+    def _tables(self) -> Iterator[tuple[Rows, Table]]:
+        whole = tuple(
+            each
+            if each.everywhere is not None
+            else replace(each, everywhere=np.bincount(each.codes, minlength=each.size).astype(np.int64))
+            for each in self.table.sensitive
+        )
+        table = replace(self.table, sensitive=whole)
+        for rows in self.parts:
+            yield rows, subset(table, rows)
+
+    def _timed(self, deadline: Deadline) -> Any:
+        """The options with what is left of their time."""
+        if not any(each.name == "time_limit" for each in fields(self.options)) or not self.options.time_limit:
+            return self.options
+        return replace(self.options, time_limit=max(deadline.left, 1e-3))
+
+    def _together(self, found: list[Regions], lost: list[Rows]) -> Regions:
+        """The classes of all parts; what else is told of them is that of the largest one."""
+        largest = max(found, key=lambda each: len(each.partition.order))
+        partition = Partition.of_blocks(
+            [each.partition.order for each in found], [each.partition.sizes for each in found]
+        )
+        suppressed = np.sort(np.concatenate([*(each.suppressed for each in found), *lost]))
+        return replace(largest, partition=partition, suppressed=suppressed, tree=None, parts=len(self.parts))

@@ -1,0 +1,157 @@
+"""Quasi-identifiers coded at a level of their hierarchy before any search: nothing finer is left of them.
+
+Categories become the nodes of the level. Numbers become intervals that end where these nodes do: of `intervals` where
+the intervals do, of a file at the lowest and the highest number under a node. At the root nothing is shown of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.domain.generalization import CodedGeneralization, Generalization
+from anonymize.domain.grid import Grid, Numbers
+from anonymize.domain.numeric import Bands, Numeric
+from anonymize.domain.taxonomy import CodedTaxonomy
+from anonymize.errors import Problem, SpecError, UsageError
+from anonymize.spec.columns import QuasiIdentifier
+from anonymize.spec.hierarchy import Intervals
+from anonymize.spec.model import Output
+
+Ints = NDArray[np.int64]
+
+
+def check_level(over: Generalization, definition: QuasiIdentifier) -> None:
+    """Raises UsageError where the hierarchy has no such level as the spec asks for."""
+    levels, height = definition.levels, over.hierarchy.height
+    if levels is not None and max(levels.min, levels.max or 0) > height:
+        name = over.domain.name
+        raise UsageError(Problem(f"quasi_identifiers.{name}.levels: the hierarchy has the levels 0 to {height}"))
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Where the intervals of the nodes of a level begin and end (n,)."""
+
+    lows: Numbers
+    highs: Numbers
+    half_open: bool = False
+
+
+def coded(over: Generalization, definition: QuasiIdentifier, output: Output) -> tuple[CodedGeneralization, Ints] | None:
+    """A column coded at the least level that the spec declares, and (domain.size,) the code that each code has become;
+    None where it declares none. Raises as `coded_numbers` does."""
+    level = definition.least_level
+    if not level:
+        return None
+    if isinstance(over.domain, Numeric):
+        return coded_numbers(over, level, definition, output)
+    taxonomy = CodedTaxonomy(over.hierarchy, level)
+    return CodedGeneralization(taxonomy, taxonomy, declared=over), taxonomy.of_leaf
+
+
+def coded_numbers(
+    over: Generalization, level: int, definition: QuasiIdentifier, output: Output
+) -> tuple[CodedGeneralization, Ints]:
+    """Numbers coded at a level, and (domain.size,) the code that each code has become; missing stays a value of its
+    own.
+
+    Raises SpecError where numbers under one node of a file lie between those under another, and where the release could
+    not show whether the ends of intervals belong to them.
+    """
+    numeric, hierarchy = over.domain, CodedTaxonomy(over.hierarchy, level)
+    assert isinstance(numeric, Numeric)
+    leaf = hierarchy.of_leaf[over.leaf_of(np.arange(len(numeric.values)))]
+    first = np.flatnonzero(np.diff(leaf, prepend=-1))
+    ends = _ends(over, hierarchy, first, definition)
+    opens = (True, True) if level >= hierarchy.height else (numeric.lowest_open, numeric.highest_open)
+    _check_shown(numeric.name, ends, output)
+    banded = _banded(numeric, ends, tuple(hierarchy.labels[node] for node in leaf[first].tolist()), opens)
+    absent = [] if numeric.missing is None else hierarchy.of_leaf[over.leaf_of(np.array([numeric.missing]))].tolist()
+    numbers = np.full(hierarchy.size, np.nan)
+    numbers[leaf[first]] = banded.values
+    leaves = np.array([*leaf[first].tolist(), *absent], np.int64)
+    place = np.cumsum(np.diff(leaf, prepend=-1) != 0) - 1
+    coded = CodedGeneralization(banded, hierarchy, leaves, numbers, declared=over)
+    return coded, np.append(place, [len(first)] * len(absent)).astype(np.int64)
+
+
+def fenced(over: Generalization, definition: QuasiIdentifier) -> Numeric:
+    """Numbers whose rounded ends stay within the nodes of the highest level that is declared; where these leave their
+    upper ends out, at the highest number in each."""
+    numeric, levels = over.domain, definition.levels
+    assert isinstance(numeric, Numeric)
+    if numeric.bands is not None or levels is None or levels.max is None or levels.max >= over.hierarchy.height:
+        return numeric
+    hierarchy = CodedTaxonomy(over.hierarchy, levels.max)
+    leaf = hierarchy.of_leaf[over.leaf_of(np.arange(len(numeric.values)))]
+    first = np.flatnonzero(np.diff(leaf, prepend=-1))
+    place = np.cumsum(np.diff(leaf, prepend=-1) != 0) - 1
+    ends = _ends(over, hierarchy, first, definition)
+    last = numeric.values[np.append(first[1:], len(leaf)) - 1]
+    fences = ends.lows[place], (last if ends.half_open else ends.highs)[place]
+    coding, taken = numeric.coding, tuple(numeric.taken)
+    return Numeric(numeric.name, numeric.values, numeric.missing_text, taken, coding, fences=fences)
+
+
+def _banded(numeric: Numeric, ends: _Ends, texts: tuple[str, ...], opens: tuple[bool, bool]) -> Numeric:
+    """The domain of intervals; an open end is that of the column."""
+    lows, highs = ends.lows.copy(), ends.highs.copy()
+    if len(lows):
+        lows[0] = numeric.values[0] if opens[0] else lows[0]
+        highs[-1] = numeric.values[-1] if opens[1] else highs[-1]
+    bands = Bands(highs, texts, ends.half_open, numeric.span, opens)
+    return Numeric(numeric.name, lows, numeric.missing_text, tuple(numeric.taken), numeric.coding, bands)
+
+
+def _ends(over: Generalization, hierarchy: CodedTaxonomy, first: Ints, definition: QuasiIdentifier) -> _Ends:
+    """Those of the nodes that occur, which begin at some values (by their codes, ascending)."""
+    numeric, level, source = over.domain, hierarchy.coded, definition.hierarchy
+    assert isinstance(numeric, Numeric)
+    if level >= hierarchy.height:
+        return _Ends(numeric.values[:1], numeric.values[-1:])
+    if not level:
+        return _Ends(numeric.values, numeric.values)
+    if isinstance(source, Intervals):
+        return _of_intervals(numeric, first, source.intervals[0], source.intervals[level - 1])
+    return _of_file(over, hierarchy, first)
+
+
+def _of_intervals(numeric: Numeric, first: Ints, narrow: float, width: float) -> _Ends:
+    """Each width is a multiple of the narrowest one, so that the intervals of every level are runs of the first's."""
+    grid, ratio = Grid.of(narrow), round(width / narrow)
+    index = grid.floor(numeric.values[first]) // ratio * ratio
+    if not (numeric.whole and grid.whole):
+        return _Ends(grid.points(index), grid.points(index + ratio), half_open=True)
+    if not grid.exact(numeric.values):
+        return _Ends(grid.points(index), grid.points(index + ratio) - 1)
+    step = grid.mantissa * 10**grid.exponent
+    return _Ends(index * step, (index + ratio) * step - 1)
+
+
+def _of_file(over: Generalization, hierarchy: CodedTaxonomy, first: Ints) -> _Ends:
+    """The lowest and the highest number under each node, whether or not it occurs."""
+    assert over.numbers is not None and isinstance(over.domain, Numeric)
+    numbers = np.flatnonzero(~np.isnan(over.numbers))
+    numbers = numbers[np.argsort(over.numbers[numbers], kind="stable")]
+    leaf, values = hierarchy.of_leaf[numbers], over.numbers[numbers]
+    starts = np.flatnonzero(np.diff(leaf, prepend=-1))
+    if len(np.unique(leaf)) < len(starts):
+        message = f"quasi_identifiers.{over.domain.name}.levels: at level {hierarchy.coded} of the hierarchy, numbers"
+        hint = "put neighbouring numbers under one label, or declare the column categorical"
+        raise SpecError(Problem(f"{message} of one label lie between those of another", hint=hint))
+    place = np.searchsorted(starts, np.searchsorted(values, over.domain.values[first]), side="right") - 1
+    lows, highs = values[starts][place], values[np.append(starts[1:], len(values)) - 1][place]
+    if over.domain.values.dtype.kind == "i" and (lows % 1 == 0).all() and (highs % 1 == 0).all():
+        return _Ends(lows.astype(np.int64), highs.astype(np.int64))
+    return _Ends(lows, highs)
+
+
+def _check_shown(name: str, ends: _Ends, output: Output) -> None:
+    """Raises SpecError for numbers that are not whole where an upper end that is left out could not be shown."""
+    if ends.half_open and output.numeric == "bounds":
+        message = f"quasi_identifiers.{name}.levels: two columns of bounds do not show that intervals of numbers which "
+        hint = "choose output.numeric: interval"
+        raise SpecError(Problem(f"{message}are not whole leave their upper end out", hint=hint))

@@ -1,0 +1,207 @@
+"""Declared levels hold in what is written, for every algorithm and output form, as a reader of its own sees them.
+
+The reader here knows neither hierarchies nor codes: it counts masked characters, divides the ends of intervals by a
+width, and looks labels up in a list written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anonymize.algorithms import ALGORITHMS
+from tests.common.budgets import limits_of
+from tests.security.commands import run
+
+CLASSED = [name for name in ALGORITHMS if name not in ("anatomy", "randomize")]
+WIDTHS = (5, 10, 40)
+JOBS = {
+    "cook": ("kitchen", "trade"),
+    "baker": ("kitchen", "trade"),
+    "smith": ("forge", "trade"),
+    "nurse": ("ward", "care"),
+    "doctor": ("ward", "care"),
+    "priest": ("church", "care"),
+}
+DATES = {1: r"\d{4}-\d{2}", 2: r"\d{4}", 3: r"\d{3}0s"}
+FORMS = ("node", "bounds")
+TEMPLATES = ("[{low}-{high}]", "{low} to {high}")
+
+
+def specification(least: int, most: int | None, output: dict[str, Any]) -> dict[str, Any]:
+    levels = {"min": least} if most is None else {"min": least, "max": most}
+    return {
+        "version": 1,
+        "input": {"path": "table.csv", "missing": ["?"]},
+        "quasi_identifiers": {
+            "zip": {"hierarchy": {"mask": "right"}, "levels": levels},
+            "born": {"hierarchy": {"dates": ["month", "year", "decade"]}, "levels": levels},
+            "age": {"type": "numeric", "hierarchy": {"intervals": list(WIDTHS)}, "levels": levels},
+            "job": {"hierarchy": "jobs.csv", "levels": {"min": min(least, 2)}},
+        },
+        "workload": {"targets": ["ill"]},
+        "privacy": {"k": 2, "suppression": 1.0},
+        "output": output,
+    }
+
+
+people = st.lists(
+    st.tuples(
+        st.sampled_from(["02138", "02139", "02141", "02459", "10001", "?"]),
+        st.sampled_from(["1950-03-01", "1950-03-17", "1951-11-02", "1964-05-05", "?"]),
+        st.sampled_from(["3", "21", "22", "24", "25", "39", "41", "88", "?"]),
+        st.sampled_from([*JOBS, "?"]),
+        st.sampled_from(["flu", "cold"]),
+    ),
+    min_size=4,
+    max_size=24,
+)
+
+
+def written(folder: Path, rows: list[tuple[str, ...]], spec: dict[str, Any]) -> None:
+    lines = [",".join(row) for row in [("zip", "born", "age", "job", "ill"), *rows]]
+    (folder / "table.csv").write_text("\n".join(lines) + "\n")
+    (folder / "jobs.csv").write_text("\n".join(";".join([job, *above, "*"]) for job, above in JOBS.items()) + "\n")
+    (folder / "spec.yaml").write_text(json.dumps(spec))
+
+
+def members(cell: str) -> list[str]:
+    """What a cell names; a missing value among others is exempt."""
+    return [each for each in cell[1:-1].split("|") if each != "?"] if cell.startswith("{") else [cell]
+
+
+def zips(cell: str, least: int, most: int | None) -> bool:
+    """Digits behind stars are hidden; several prefixes share what the highest level leaves."""
+    shown = members(cell)
+    stars = [len(each) - len(each.rstrip("*")) for each in shown]
+    left = {each[: 5 - most] for each in shown} if most is not None else {""}
+    return min(stars) >= least and len(left) == 1
+
+
+def dates(cell: str, least: int, most: int | None) -> bool:
+    shown = members(cell)
+    finer = any(re.fullmatch(form, each) for level, form in DATES.items() if level < least for each in shown)
+    exact = any(re.fullmatch(r"\d{4}-\d{2}-\d{2}", each) for each in shown)
+    beyond = most is not None and len({each[: {0: 10, 1: 7, 2: 4, 3: 3}[min(most, 3)]] for each in shown}) > 1
+    wider = most is not None and any(
+        re.fullmatch(DATES[level], each) for level in DATES if level > most for each in shown
+    )
+    return not (finer or (exact and least > 0) or beyond or wider)
+
+
+def ages(low: str, high: str, least: int, most: int | None) -> bool:
+    first = float(low) if low else None
+    last = float(high) if high else None
+    fine = least == 0 or (
+        (first is None or first % WIDTHS[least - 1] == 0) and (last is None or (last + 1) % WIDTHS[least - 1] == 0)
+    )
+    if most is None or first is None or last is None:
+        return fine
+    return fine and (first == last if most == 0 else first // WIDTHS[most - 1] == last // WIDTHS[most - 1])
+
+
+def ends(cell: str, template: str) -> tuple[str, str]:
+    cell = cell.removesuffix(" or ?")
+    if re.fullmatch(r"\d+", cell):
+        return cell, cell
+    if match := re.fullmatch(r"(\d+)\+|(\d+)-", cell):
+        return match[1] or "", match[2] or ""
+    low, middle, high = (re.escape(part) for part in re.split(r"{low}|{high}", template))
+    match = re.fullmatch(rf"{low}(\d+){middle}(\d+){high}", cell)
+    assert match, cell
+    return match[1], match[2]
+
+
+def jobs(cell: str, least: int) -> bool:
+    labels = [set(JOBS), {above[0] for above in JOBS.values()}, {above[1] for above in JOBS.values()}]
+    return all(any(each in labels[level] for level in range(least, 3)) for each in members(cell))
+
+
+def job_leaves(first: int, last: int, least: int) -> bool:
+    """Whether leaves, counted in the file's order, are whole nodes of the level."""
+    paths = [(job, *above) for job, above in JOBS.items()]
+    starts = [place for place in range(6) if not place or paths[place][least:] != paths[place - 1][least:]]
+    return (first in starts or first == 6) and (last + 1 in [*starts, 6, 7])
+
+
+def wrong(row: dict[str, str], spec: dict[str, Any]) -> Iterator[str]:
+    """What a row shows below or above the declared levels."""
+    levels, output = spec["quasi_identifiers"]["zip"]["levels"], spec["output"]
+    least, most = levels["min"], levels.get("max")
+    split = output.get("categorical") == "bounds"
+    for name, reads in (("zip", zips), ("born", dates)):
+        if not split and row[name] not in ("*", "?") and not reads(row[name], least, most):
+            yield name
+    own = spec["quasi_identifiers"]["job"]["levels"]["min"]
+    if split and row["job_low"] not in ("*", "?"):
+        if not job_leaves(int(row["job_low"]), int(row["job_high"]), own):
+            yield "job"
+    elif not split and row["job"] not in ("*", "?") and not jobs(row["job"], own):
+        yield "job"
+    if output.get("numeric") == "bounds":
+        low, high = row["age_low"], row["age_high"]
+        low, high = ends(low, output["interval"]) if low == high and low not in ("*", "?", "") else (low, high)
+    elif row["age"] in ("*", "?"):
+        return
+    else:
+        low, high = ends(row["age"], output["interval"])
+    if low not in ("*", "?") and high not in ("*", "?") and not ages(low, high, least, most):
+        yield "age"
+
+
+@pytest.mark.parametrize("algorithm", CLASSED)
+@settings(max_examples=max(settings.default.max_examples // 3, 4))
+@given(
+    rows=people,
+    least=st.integers(0, 3),
+    most=st.sampled_from([None, 0, 1, 2, 3]),
+    form=st.sampled_from(FORMS),
+    numeric=st.sampled_from(["interval", "bounds"]),
+    template=st.sampled_from(TEMPLATES),
+    edges=st.sampled_from(["open", "tight", "rounded"]),
+    suffix=st.sampled_from(["csv", "parquet", "arrow"]),
+)
+def test_levels_hold_in_the_text(
+    algorithm: str,
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[str, ...]],
+    least: int,
+    most: int | None,
+    form: str,
+    numeric: str,
+    template: str,
+    edges: str,
+    suffix: str,
+) -> None:
+    folder = tmp_path_factory.mktemp("levels")
+    most = None if most is not None and (most < least or algorithm == "k-optimize") else most
+    output = {"categorical": form, "numeric": numeric, "interval": template, "edges": edges}
+    spec = specification(least, most, output)
+    written(folder, rows, spec)
+    out = folder / f"out.{suffix}"
+    ended = run(algorithm, folder / "spec.yaml", "-o", out, "-q", "-r", folder / "report.json", *limits_of(algorithm))
+    if ended.returncode in (1, 4):  # mu-argus guarantees no class; the levels or the rows leave none
+        assert "levels (" not in ended.stderr, ended.stderr
+        return
+    assert ended.returncode == 0, ended.stderr
+    shown = (
+        pl.read_csv(out, infer_schema=False)
+        if suffix == "csv"
+        else (pl.read_parquet(out) if suffix == "parquet" else pl.read_ipc(out))
+    )
+    texts = shown.select(pl.all().cast(pl.String).fill_null("?" if suffix != "csv" else "")).iter_rows(named=True)
+    assert [(name, row) for row in texts for name in wrong(row, spec)] == []
+    models = json.loads((folder / "report.json").read_text())["privacy"]["models"]
+    declared = {each["attribute"]: each for each in models if each["model"] == "levels"}
+    assert all(each["satisfied"] for each in declared.values())
+    assert set(declared) == ({"zip", "born", "age", "job"} if least or most is not None else set()) - (
+        {"job"} if not least else set()
+    )
