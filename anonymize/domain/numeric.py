@@ -174,6 +174,13 @@ class Numeric(Domain):
             return not self.bands.half_open
         return self.values.dtype.kind == "i" or bool(np.all(self.values == np.floor(self.values)))
 
+    @property
+    def ends_at(self) -> Numbers:
+        """(values,) the highest number of each: itself, or that of its interval."""
+        if self.bands is None:
+            return self.values
+        return np.nextafter(self.bands.highs, -np.inf) if self.bands.half_open else self.bands.highs
+
     @cached_property
     def _present(self) -> Numbers:
         """(size,) the values, and a 0 for the missing leaf."""

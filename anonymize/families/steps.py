@@ -148,6 +148,11 @@ def check_needs(request: Request) -> None:
                 hint = "incognito, samarati, mingen, datafly and research-value can"
                 message = f"{entry.model}: {request.algorithm} cannot do with what merged classes may not keep"
                 raise UsageError(spec.problem(("privacy", "models", index), message, hint))
+    coded = [name for name, each in spec.quasi_identifiers.items() if each.has_levels]
+    if request.in_series and coded and not algorithm.NEEDS.levels:
+        able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.levels)
+        message = f"quasi_identifiers.{coded[0]}.levels: a series of {request.algorithm} does not keep to levels"
+        raise UsageError(spec.problem(("quasi_identifiers", coded[0], "levels"), message, f"these do: {able}"))
     if algorithm.NEEDS.sensitive and not spec.sensitive:
         message = f"{request.algorithm} needs a sensitive attribute, and the spec names none"
         raise UsageError(Problem(message, hint="list what is to be protected under sensitive"))

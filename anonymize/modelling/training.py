@@ -42,7 +42,9 @@ class Recoder:
         try:
             frame.write_parquet(path)
             with Source.open(spec.of_release(), path) as source:
-                table = read(spec, source, workload=reads_workload(ALGORITHMS[algorithm], options))
+                at_levels = not ALGORITHMS[algorithm].NEEDS.levels
+                workload = reads_workload(ALGORITHMS[algorithm], options)
+                table = read(spec, source, workload=workload, at_levels=at_levels)
         finally:
             temporary.remove(path)
         limit = int(np.floor(spec.privacy.suppression * table.rows + 1e-9))
@@ -51,7 +53,7 @@ class Recoder:
         assert isinstance(result, recoding.Recoding)
         released = recoding.render(result, table, spec.output, drop=False)
         try:
-            return cls(spec, table, saved_recoding(result, table, released, spec, algorithm, drop=False))
+            return cls(spec, table.as_read, saved_recoding(result, table, released, spec, algorithm, drop=False))
         except UsageError as error:
             message = error.problems[0].message
             raise UsageError(Problem(f"--algorithm {algorithm}: {message}", hint="try --suppression 0")) from None

@@ -11,6 +11,7 @@ import polars as pl
 from anonymize.audit import checks_asked
 from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.table import released_as, undivided, with_trees
+from anonymize.declared import declared
 from anonymize.errors import DataError, Problem, UnsafeError, UsageError
 from anonymize.formats.base import Checked
 from anonymize.judging.protected import refuse_absent
@@ -18,11 +19,12 @@ from anonymize.recoding.typed import NumberColumns
 from anonymize.report.passing import PASSING
 from anonymize.spark.counts import CountedRows
 from anonymize.spark.engine import DataFrame, check_types, collected, named_by_place, places_of, polars_schema
-from anonymize.spark.measured import measured, passing
+from anonymize.spark.measured import compared_texts, measured, passing
 from anonymize.spark.settings import with_settings
 from anonymize.spec import Spec, resolve
 from anonymize.table.roles import unclassified
 from anonymize.verify import Check, Verdict
+from anonymize.verify.codes import with_codes
 from anonymize.verify.counted import TextReading
 from anonymize.verify.verdict import Uniqueness
 
@@ -63,6 +65,8 @@ def audit_on_engine(df: DataFrame, spec: Spec, threshold: float, name: str = DAT
     reading, counts = table.reading, CountedRows(table.rows)
     verdict = measured(counts, reading, table.with_trees(checks), threshold)[0]
     refuse_absent(verdict.absent)
+    places = {name: [table.places[each] for each in columns] for name, columns in table.columns_of.items()}
+    verdict = with_codes_of(verdict, counts, table.spec, reading, places)
     verdict = replace(verdict, passing=passing_of(counts, table.spec, reading, table.places))
     return EngineAudit(AuditFacts(table, requirements, verdict), str(table.rows.sparkSession.version))
 
@@ -163,6 +167,21 @@ def reading_of(spec: Spec, quasi_identifiers: Sequence[str], places: Mapping[str
         null_missing=meaning.null,
         normalize=spec.input.normalize,
     )
+
+
+def with_codes_of(
+    verdict: Verdict, counts: CountedRows, spec: Spec, reading: TextReading, places: Mapping[str, Sequence[str]]
+) -> Verdict:
+    """The verdict with levels and codes measured. `places`: of the columns of each quasi-identifier."""
+    told = declared(spec, places, None)
+    cells = {}
+    for each in told:
+        named = dict(zip(each.columns, ("low", "high", "missing"), strict=False))
+        shown = collected(compared_texts(counts, reading, list(each.columns))).rename(named)
+        lacking = {"high": pl.col("low"), "missing": pl.lit(None, pl.String)}
+        shown = shown.with_columns(**{name: text for name, text in lacking.items() if name not in shown.columns})
+        cells[each.name] = shown
+    return with_codes(verdict, cells, spec, told)
 
 
 def passing_of(counts: CountedRows, spec: Spec, reading: TextReading, places: Mapping[str, str]) -> Uniqueness:

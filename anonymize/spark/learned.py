@@ -115,10 +115,16 @@ _NO_SOURCE: Source = None  # type: ignore[assignment]  # nothing that works on c
 
 
 def learn(
-    df: DataFrame, places: Mapping[str, str], spec: Spec, requirements: Sequence[Requirement], most: int = MOST_VALUES
+    df: DataFrame,
+    places: Mapping[str, str],
+    spec: Spec,
+    requirements: Sequence[Requirement],
+    most: int = MOST_VALUES,
+    *,
+    at_levels: bool = False,
 ) -> Learned:
     """Counts the values. `df`: its columns by their places; `places`: the place of each name; `most`: how many
-    different values the driver takes of a column.
+    different values the driver takes of a column; `at_levels`: see `table.read.read`.
 
     Raises DataError for no rows, for a column of more values, for one of numbers that has others,
     and for protected values that do not occur.
@@ -129,7 +135,9 @@ def learn(
     rows = int(counted[names[0]]["count"].sum())
     if not rows:
         raise DataError("no rows: the DataFrame is empty")
-    attributes, sensitive = code_distinct(spec, {name: frame["value"] for name, frame in counted.items()})
+    attributes, sensitive = code_distinct(
+        spec, {name: frame["value"] for name, frame in counted.items()}, at_levels=at_levels
+    )
     columns: list[tuple[Codes, int]] = [(each.codes, each.domain.size) for each in attributes]
     columns += [(each.codes, each.size) for each in sensitive]
     books, counts = [], []

@@ -10,12 +10,13 @@ from uuid import uuid4
 import polars as pl
 
 from anonymize import privacy
+from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import DataError, InfeasibleError
 from anonymize.families.steps import check_needs, suppression_limit
 from anonymize.privacy import MODELS, Requirement
 from anonymize.report import Clock
 from anonymize.request import Request
-from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe
+from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe, with_codes_of
 from anonymize.spark.columns import EngineColumns
 from anonymize.spark.counts import CountedRows
 from anonymize.spark.engine import (
@@ -33,7 +34,7 @@ from anonymize.spark.learned import MOST_VALUES, learn
 from anonymize.spark.measured import looked_at, measured
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 from anonymize.spark.report import EngineFacts, release_report
-from anonymize.spark.searches import EngineSearch
+from anonymize.spark.searches import EngineSearch, parted_by_levels
 from anonymize.spark.settings import with_settings
 from anonymize.spec import Spec, resolve
 from anonymize.spec.hierarchy import Rare
@@ -67,14 +68,19 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     requirements = privacy.requirements(spec)
     check_columns(spec, df)
     targets = targets_of(spec, request.search.algorithm, request.search.options)
-    own = _beyond(spec, requirements, drops=request.search.drops, targets=targets)
+    own = {
+        **_beyond(spec, requirements, drops=request.search.drops, targets=targets),
+        **parted_by_levels(spec, request.search.algorithm),
+    }
     refuse(own, "make the release on one machine")
     check_needs(Request(spec, request.search.algorithm, request.search.options))
     request = replace(request, spec=spec)
     layout = EngineColumns(tuple(df.columns), spec.roles())
     places, rows = places_of(df.columns), named_by_place(df)
     with clock("read"):
-        learned = learn(rows, places, coded(spec, targets), requirements, request.most_values)
+        at_levels = not ALGORITHMS[request.search.algorithm].NEEDS.levels
+        asked = coded(spec, targets)
+        learned = learn(rows, places, asked, requirements, request.most_values, at_levels=at_levels)
     with clock("search"):
         known = EngineFrame(spec, learned, requirements, layout)
         outcome = request.search.outcome(rows, known)
@@ -186,4 +192,5 @@ def _measured(written: DataFrame, known: EngineFrame, folder: str) -> Made:
     reading = reading_of(spec, [columns[name] for name in spec.quasi_identifiers], columns)
     counts = CountedRows.held(written, looked_at(reading, checks), folder, layout.groups[1])
     verdict, sizes = measured(counts, reading, checks, THRESHOLD)
+    verdict = with_codes_of(verdict, counts, spec, reading, {name: [columns[name]] for name in spec.quasi_identifiers})
     return Made(counts, reading, replace(verdict, passing=passing_of(counts, spec, reading, columns)), sizes)

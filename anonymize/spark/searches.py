@@ -14,6 +14,7 @@ from anonymize.spark.engine import DataFrame
 from anonymize.spark.levels import FullDomain
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 from anonymize.spark.parted import Parted
+from anonymize.spec import Spec
 
 RANDOMIZE = "randomize"
 MULTIDIMENSIONAL, LOCAL = "multidimensional", "local"
@@ -91,6 +92,12 @@ def lacking(name: str, options: Any) -> Given:
     without = OF_ALL if _by_parts(name) else OF_ROWS
     own = [each for each in fields(options) if each.name in without]
     return {flag_given(each): getattr(options, each.name) != each.default for each in own}
+
+
+def parted_by_levels(spec: Spec, name: str) -> Given:
+    """Whether levels part the rows of an algorithm that parts them by itself on an engine."""
+    bounded = any(each.levels is not None and each.levels.max is not None for each in spec.quasi_identifiers.values())
+    return {f"levels.max of {name}": bounded and _by_parts(name)}
 
 
 @dataclass(frozen=True)

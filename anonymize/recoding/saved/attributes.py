@@ -8,7 +8,7 @@ import numpy as np
 
 from anonymize.classes import Ints, Partition
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.taxonomy import Taxonomy
+from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy
 from anonymize.recoding.saved.model import Box, Builder, CategoricalAttribute, Number, NumericAttribute
 from anonymize.recoding.saved.places import MISSING
 from anonymize.recoding.spans import Spans
@@ -44,15 +44,24 @@ def cut_hierarchy(
     name: str, hierarchy: Taxonomy, edges: Ints, definition: QuasiIdentifier, *, any: bool = False
 ) -> CategoricalAttribute:
     """A categorical attribute whose segments begin at these leaves, besides 0."""
+    declared, missing = hierarchy, hierarchy.missing
+    values: tuple[str, ...] = ()
+    leaf_of: tuple[int, ...] = ()
+    if isinstance(hierarchy, CodedTaxonomy):
+        declared = hierarchy.declared
+        values, leaf_of = tuple(declared.leaf_text()), tuple(hierarchy.of_leaf.tolist())
+        missing = None if declared.missing is None else leaf_of[declared.missing]
     return CategoricalAttribute(
         name=name,
         labels=tuple(hierarchy.labels),
         parents=tuple(hierarchy.parent.tolist()),
         leaves=hierarchy.size,
-        missing=hierarchy.missing,
+        missing=missing,
         cuts=tuple(edges.tolist()),
-        builder=_builder(hierarchy, definition),
-        any=any,
+        builder=_builder(declared, definition),
+        any=any or hierarchy.root == 0,
+        values=values,
+        leaf_of=leaf_of,
     )
 
 
@@ -60,7 +69,7 @@ def number_range(domain: Numeric) -> tuple[Number | None, Number | None]:
     """Lowest and highest number; None where there is none."""
     if not len(domain.values):
         return None, None
-    return domain.values[0].item(), domain.values[-1].item()
+    return domain.values[0].item(), domain.ends_at[-1].item()
 
 
 def box(attribute: Attribute, partition: Partition, output: Output, tails: Tails) -> Box:
@@ -86,14 +95,15 @@ def shown_window(attribute: Attribute, partition: Partition, output: Output, tai
     assert isinstance(domain, Numeric)
     if output.edges != "open" or domain.bands is not None or output.numeric not in ("interval", "bounds"):
         return None
-    return tails.window(attribute.codes, partition.order, len(attribute.domain.values))
+    return tails.window(attribute.codes, partition.order, len(domain.values))
 
 
 def number_box(spans: Spans) -> Box:
     """What classes span of numbers. An open end is None, since nothing lies outside it."""
-    values = [*spans.domain.values.tolist(), MISSING]
     ends = []
-    for codes, is_open in ((spans.low, spans.below), (spans.high, spans.above)):
+    sides = (spans.low, spans.below, spans.domain.values), (spans.high, spans.above, spans.domain.ends_at)
+    for codes, is_open, numbers in sides:
+        values = [*numbers.tolist(), MISSING]
         places = np.where(spans.empty, len(values) - 1, codes).tolist()
         ends.append(
             tuple(None if ended else values[place] for place, ended in zip(places, is_open.tolist(), strict=True))
@@ -103,7 +113,11 @@ def number_box(spans: Spans) -> Box:
 
 
 def _between(domain: Numeric, code: int) -> Number:
-    """Half way between a value and the one before it, where nearer numbers part; above the lower one at least."""
+    """Half way between a value and the one before it, where nearer numbers part; above the lower one at least. Between
+    intervals that numbers are coded to, where the second begins."""
+    if domain.bands is not None:
+        begin: Number = domain.values[code].item()
+        return begin
     if domain.values.dtype.kind == "i":
         below, above = domain.values[code - 1 : code + 1].tolist()
         return int(above - (above - below) // 2)

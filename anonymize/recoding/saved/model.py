@@ -86,7 +86,8 @@ class CategoricalAttribute(Part):
     `labels`: text of each node of the hierarchy: first the `leaves`, in their order, the root last. `parents`: number
     of the node above each, -1 for the root. `missing`: the leaf that stands for missing, None where there was none.
     `cuts`: the first leaf of each segment but the first. `builder`: how the hierarchy was made, if not from a file.
-    `any`: as for numbers.
+    `any`: as for numbers. `values`, `leaf_of`: where the column is coded at a level, so that leaves are nodes of it,
+    the values below, and the leaf of each.
     """
 
     type: Literal["categorical"] = "categorical"
@@ -98,6 +99,8 @@ class CategoricalAttribute(Part):
     cuts: Indices = ()
     builder: Builder | None = None
     any: bool = False
+    values: tuple[str, ...] = ()
+    leaf_of: Indices = ()
 
     @property
     def segments(self) -> int:
@@ -286,4 +289,6 @@ def _sound(attribute: CategoricalAttribute) -> bool:
     fine = len(attribute.parents) == nodes and 0 < attribute.leaves <= nodes and attribute.parents[-1] == -1
     fine &= all(node < parent < nodes for node, parent in enumerate(attribute.parents[:-1]))
     fine &= all(first < second for first, second in pairwise((0, *attribute.cuts, attribute.leaves)))
+    fine &= len(attribute.values) == len(attribute.leaf_of)
+    fine &= all(0 <= leaf < attribute.leaves for leaf in attribute.leaf_of)
     return fine and (attribute.missing is None or 0 <= attribute.missing < attribute.leaves)

@@ -92,6 +92,8 @@ def _segments(attribute: NumericAttribute, values: NDArray[np.float64 | np.int64
 def _categories(attribute: CategoricalAttribute, column: DistinctValues) -> Places:
     """A value that is not a leaf of a hierarchy made by a builder is near where the builder puts it."""
     leaf_of = {text: code for code, text in enumerate(attribute.labels[: attribute.leaves])}
+    if attribute.values:
+        leaf_of = dict(zip(attribute.values, attribute.leaf_of, strict=True))
     low = np.array([leaf_of.get(str(text), UNKNOWN) for text in column.values], np.int64)
     high, node = low.copy(), np.full(len(low) + (column.missing is not None), -1)
     unknown = np.flatnonzero(low < 0)
@@ -115,7 +117,7 @@ def _categories(attribute: CategoricalAttribute, column: DistinctValues) -> Plac
 def _ancestors(attribute: CategoricalAttribute, builder: Builder, texts: Sequence[str]) -> Ints:
     """(n,) the lowest ancestor below the root that the hierarchy has for each text, or -1."""
     steps, fits = _steps(builder)
-    inner = range(attribute.leaves, len(attribute.labels) - 1)
+    inner = range(0 if attribute.values else attribute.leaves, len(attribute.labels) - 1)
     node_of = {attribute.labels[node]: node for node in reversed(inner)}
     nodes = []
     for text in texts:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from anonymize.classes import Ints, Partition
 from anonymize.domain.grid import Grid, Numbers
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.taxonomy import Taxonomy
+from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy
 from anonymize.recoding.columns import Released
 from anonymize.recoding.saved.attributes import (
     cut_attribute,
@@ -121,9 +121,15 @@ def _ranges(
     """The numbers of each segment: whole intervals where the hierarchy was made of intervals, else single numbers."""
     domain = attribute.domain
     assert isinstance(domain, Numeric)
+    widths = definition.hierarchy.intervals if isinstance(definition.hierarchy, Intervals) else ()
+    if domain.bands is not None and not widths:
+        segments = of_leaf[attribute.generalization.leaf_of(np.arange(len(domain.values)))].tolist()
+        ends = zip(domain.values.tolist(), domain.ends_at.tolist(), segments, strict=True)
+        return tuple(Range(low=low, high=high, segment=number) for low, high, number in ends)
     values, leaves = _numbers_of(attribute, domain)
     segment = of_leaf[leaves]
-    widths = definition.hierarchy.intervals if isinstance(definition.hierarchy, Intervals) else ()
+    if isinstance(attribute.hierarchy, CodedTaxonomy):
+        levels = np.maximum(levels, attribute.hierarchy.coded)
     ranges = set()
     for level in np.unique(levels[segment]).tolist():
         of_level = levels[segment] == level
