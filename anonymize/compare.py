@@ -17,7 +17,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -224,7 +224,21 @@ class _Making:
         row = {"k": report["settings"].get("k", {}).get("value"), "code": 0, **took, **figures(report)}
         if self.measuring.needed:
             row |= self.measuring.figures(request.spec, self.path, request.output, request.save_link)
-        return row
+        return row | self._without_levels(request)
+
+    def _without_levels(self, request: Request) -> dict[str, Any]:
+        """The loss of the same release where the spec declares no levels, so that their price is seen; nothing where it
+        declares none, and None where no such release can be made."""
+        spec = request.spec.without_levels()
+        if spec is request.spec:
+            return {}
+        try:
+            free = release(replace(request, spec=spec, dry_run=True, save_link=None))
+        except WriteError:
+            raise
+        except AnonymizeError:
+            return {"gcp_without_levels": None}
+        return {"gcp_without_levels": free["utility"].get("gcp")}
 
     def _request(self, cell: Cell, folder: Path) -> Request:
         """The release of a cell; with its private link where models have to know which rows they were trained on."""

@@ -115,6 +115,8 @@ def _losses(results: Sequence[Mapping[str, Any]]) -> Section:
 def _measured_beside(results: Sequence[Mapping[str, Any]]) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
     """By title, how the figures are read that were measured beside the reports, where any release has them."""
     readers: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
+    if any("gcp_without_levels" in each for each in results):
+        readers["gcp without levels"] = lambda each: each.get("gcp_without_levels")
     if any("query_error" in each for each in results):
         readers["query error"] = lambda each: each.get("query_error")
     targets = {target: about["figure"] for each in results for target, about in each.get("models", {}).items()}

@@ -341,6 +341,13 @@ class Spec(Entry):
         given = zip(self.workload.target_names, self.workload.target_types, strict=True)
         return {name: types.get(name) or kind or "categorical" for name, kind in given}
 
+    def without_levels(self) -> Spec:
+        """The same without declared levels; itself where there are none that require anything."""
+        if not any(each.has_levels for each in self.quasi_identifiers.values()):
+            return self
+        free = {name: each.model_copy(update={"levels": None}) for name, each in self.quasi_identifiers.items()}
+        return self.model_copy(update={"quasi_identifiers": free})
+
     def located(
         self,
         path: Path | None,

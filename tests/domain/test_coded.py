@@ -1,0 +1,87 @@
+"""Columns that are coded at a level of their hierarchy: what is left of them costs what it did."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from anonymize.domain.build import build, numeric_hierarchy
+from anonymize.domain.coded import coded
+from anonymize.domain.generalization import Generalization
+from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.errors import SpecError
+from anonymize.spec import Output, QuasiIdentifier
+
+ZIPS = ["02138", "02139", "02141", "10001"]
+
+
+def zips(level: int) -> tuple[Taxonomy, Taxonomy, list[int]]:
+    definition = QuasiIdentifier.model_validate({"hierarchy": {"mask": "right"}, "levels": {"min": level}})
+    whole = build("zip", definition, ZIPS, "?", "*")
+    made = coded(Generalization.plain(whole), definition, Output())
+    assert made is not None
+    return whole, made[0].hierarchy, made[1].tolist()
+
+
+def test_nothing_below_the_level_is_left_and_levels_keep_their_numbers() -> None:
+    whole, left, place = zips(1)
+    assert left.leaf_text() == ["0213*", "0214*", "1000*", "?"]
+    assert place == [0, 0, 1, 2, 3]
+    assert left.height == whole.height and left.missing == 3
+    assert [left.labels[node] for node in left.levels[2]] == [
+        whole.labels[whole.levels[2][leaf]] for leaf in (0, 2, 3, 4)
+    ]
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_every_interval_costs_what_its_node_did(level: int) -> None:
+    whole, left, place = zips(level)
+    for low in range(whole.size):
+        for high in range(low, whole.size):
+            node = whole.lca(np.array([low]), np.array([high]))[0]
+            above = whole.levels[level][low] if whole.levels[level][low] == whole.levels[level][high] else node
+            ends = np.array([place[low]]), np.array([place[high]])
+            assert left.cost(*ends)[0] == whole.node_cost[above]
+            assert left.node_text(*ends) == [whole.labels[above]]
+
+
+def test_at_the_root_there_is_one_node_that_costs_everything() -> None:
+    _, left, place = zips(5)
+    assert left.leaf_text() == ["*"] and set(place) == {0}
+    assert left.cost(np.array([0]), np.array([0])).tolist() == [1.0]
+
+
+def ages(level: int, values: list[float], widths: tuple[float, ...] = (5, 10)) -> Numeric:
+    definition = QuasiIdentifier.model_validate(
+        {"type": "numeric", "hierarchy": {"intervals": widths}, "levels": {"min": level}}
+    )
+    numbers = Numeric("age", np.array(values))
+    made = coded(numeric_hierarchy(definition, numbers, "[{low}-{high}]", "*"), definition, Output())
+    assert made is not None and isinstance(made[0].domain, Numeric)
+    return made[0].domain
+
+
+def test_numbers_end_where_the_intervals_do_and_cost_their_width() -> None:
+    left = ages(1, [21, 22, 28, 41])
+    assert left.leaf_text() == ["[20-24]", "[25-29]", "[40-44]"]
+    low, high = left.ends(np.array([0, 0]), np.array([0, 2]))
+    assert (low.to_list(), high.to_list()) == (["20", "20"], ["24", "44"])
+    assert left.cost(np.array([0, 0]), np.array([0, 2])).tolist() == [4 / 20, 1.0]
+
+
+def test_decimals_are_half_open() -> None:
+    left = ages(1, [0.1, 0.25, 0.9], (0.2, 0.4))
+    assert left.leaf_text() == ["[0-0.2)", "[0.2-0.4)", "[0.8-1)"]
+    assert left.ends(np.array([1]), np.array([2]))[1].to_list() == ["1"]
+
+
+def test_a_label_whose_numbers_lie_apart_is_refused(tmp_path: object) -> None:
+    from pathlib import Path
+
+    path = Path(str(tmp_path)) / "odd.csv"
+    path.write_text("1;odd;*\n2;even;*\n3;odd;*\n4;even;*\n")
+    definition = QuasiIdentifier.model_validate({"type": "numeric", "hierarchy": path, "levels": {"min": 1}})
+    over = numeric_hierarchy(definition, Numeric("n", np.array([1, 2, 3])), "[{low}-{high}]", "*")
+    with pytest.raises(SpecError, match="lie between those of another"):
+        coded(over, definition, Output())
