@@ -44,12 +44,12 @@ def all_leaves(spec: Spec, frame: pl.LazyFrame | None, name: str) -> Paths:
 
 def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Definition) -> Taxonomy:
     """The hierarchy of one column."""
-    normalize = spec.input.normalize
+    normalize = spec.normalizes(name)
     if isinstance(definition.hierarchy, Path):
         tree = files.read(definition.hierarchy, name, normalize=normalize)
         return Taxonomy.of(name, tree, next((text for text in [spec.input.missing_text] if text in tree.leaves), None))
     texts = frame.select(column(name).cast(pl.String).unique().drop_nulls()).collect(engine="streaming").to_series()
-    present = sorted(set(compared(texts, spec.missing("arrow")).drop_nulls()))
+    present = sorted(set(compared(texts, spec.missing("arrow", name)).drop_nulls()))
     if definition.type != "numeric":
         return build(name, definition, present, None if present else "", spec.output.suppressed, normalize=normalize)
     numbers = Numeric(name, _numbers(present).to_numpy())

@@ -122,7 +122,7 @@ def with_codes(
 def values_of(frame: pl.LazyFrame, name: str, spec: Spec) -> dict[str, int]:
     """How many rows of an original have each value of a column, as texts are compared."""
     text = by_position(frame)[name].cast(pl.String)
-    counted = frame.select(text=plain(text) if spec.input.normalize else text).group_by("text").agg(rows=pl.len())
+    counted = frame.select(text=plain(text) if spec.normalizes(name) else text).group_by("text").agg(rows=pl.len())
     return {
         row["text"]: row["rows"] for row in counted.collect(engine="streaming").iter_rows(named=True) if row["text"]
     }
@@ -164,9 +164,11 @@ class ShownCells:
         """Those of the different cells of a column."""
         definition, tree = column.definition, column.tree
         if definition.type == "numeric":
-            return cls(column, _numbers(texts, spec), NumberLadder.of(definition, tree))
+            return cls(column, _numbers(texts, column.name, spec), NumberLadder.of(definition, tree))
         bounds = spec.output.categorical == "bounds"
-        return cls(column, _categories(texts, spec, bounds=bounds), ladder_of(definition, tree, column.counts))
+        return cls(
+            column, _categories(texts, column.name, spec, bounds=bounds), ladder_of(definition, tree, column.counts)
+        )
 
     def result(self, model: Model) -> Result:
         """What one model requires, judged."""
@@ -276,10 +278,10 @@ def _result(
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _stated(texts: pl.DataFrame, spec: Spec) -> pl.DataFrame:
+def _stated(texts: pl.DataFrame, name: str, spec: Spec) -> pl.DataFrame:
     """What cells say, without those that are suppressed or missing."""
     templates = CellTemplates.of(spec)
-    if spec.input.normalize:
+    if spec.normalizes(name):
         texts = texts.with_columns(plain(pl.col("low", "high")))
     stated = pl.concat(
         [stated_ends(texts.select("low", "high", "missing"), templates), texts.select("rows")], how="horizontal"
@@ -287,7 +289,7 @@ def _stated(texts: pl.DataFrame, spec: Spec) -> pl.DataFrame:
     return stated.filter(~pl.col("suppressed") & ~pl.col("absent"))
 
 
-def _numbers(texts: pl.DataFrame, spec: Spec) -> list[Cell]:
+def _numbers(texts: pl.DataFrame, name: str, spec: Spec) -> list[Cell]:
     """Cells of numbers; what shows none is a label."""
     return [
         Cell(
@@ -298,14 +300,14 @@ def _numbers(texts: pl.DataFrame, spec: Spec) -> list[Cell]:
             row["high"],
             (row["without_low"], row["without_high"]),
         )
-        for row in _stated(texts, spec).iter_rows(named=True)
+        for row in _stated(texts, name, spec).iter_rows(named=True)
     ]
 
 
-def _categories(texts: pl.DataFrame, spec: Spec, *, bounds: bool) -> list[Cell]:
+def _categories(texts: pl.DataFrame, name: str, spec: Spec, *, bounds: bool) -> list[Cell]:
     """Cells of categories: a label, a set of them, or the first and the last leaf."""
     cells = []
-    for row in _stated(texts, spec).iter_rows(named=True):
+    for row in _stated(texts, name, spec).iter_rows(named=True):
         text, other = row["text"] or "", row["other"] or ""
         if bounds and text.isdecimal() and other.isdecimal():
             cells.append(Cell(row["rows"], (), (int(text), int(other))))
