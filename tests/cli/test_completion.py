@@ -148,3 +148,12 @@ def test_names_are_completed(completed: Completed) -> None:
     offered = completed("attack s.yaml r.csv --attackers ")
     assert ",".join(offered[:2]) in completed(f"attack s.yaml r.csv --attackers {','.join(offered[:2])}")
     assert len(offered) > 5 and len(set(offered)) == len(offered)
+
+
+def test_the_first_row_of_a_table_without_names_is_not_offered(desk: Desk, completed: Completed) -> None:
+    (desk.folder / "t.csv").write_text("31,CANARY\n", encoding="utf8")
+    spec = (
+        "version: 1\ninput: {path: t.csv, header: false}\nquasi_identifiers: {column_1: {}}\ninsensitive: [column_2]\n"
+    )
+    (desk.folder / "s.yaml").write_text(spec)
+    assert completed("audit s.yaml --qi ") == ["column_1", "column_2"]
