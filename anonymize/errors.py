@@ -7,11 +7,25 @@ line numbers only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from anonymize.places import masked
+
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters of a terminal, marks that turn the direction of what follows, and halves of characters."""
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    """A text as a terminal may be given it: what would move its cursor, clear it or turn it around is spelled out, as
+    JSON does. `lines`: with its line ends and tabs, for what is more than one line.
+
+    >>> visible("\x1b[2Jage")
+    '\\\\u001b[2Jage'
+    """
+    return _UNSEEN.sub(lambda mark: mark[0] if lines and mark[0] in "\n\t" else f"\\u{ord(mark[0]):04x}", text)
 
 
 @dataclass(frozen=True)
@@ -25,10 +39,11 @@ class Problem:
     hint: str | None = None
 
     def __post_init__(self) -> None:
-        # Wherever the URI of a database comes from, its password goes no further than here.
+        # Wherever the URI of a database comes from, its password goes no further than here; and so with what a name
+        # tells a terminal to do.
         for part in ("message", "file", "hint"):
             text = getattr(self, part)
-            object.__setattr__(self, part, None if text is None else masked(text))
+            object.__setattr__(self, part, None if text is None else visible(masked(text)))
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)

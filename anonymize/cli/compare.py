@@ -11,6 +11,7 @@ import click
 
 from anonymize.cli.completing import algorithms as release_commands
 from anonymize.cli.completing import completing, learners
+from anonymize.cli.exits import put
 from anonymize.cli.following import beside, say_next
 from anonymize.cli.kinds import count_option, file_option, flag_option
 from anonymize.cli.options import COLOR, FORCE, INPUT, QUIET, REPORTS, SPEC, SpecCommand, with_options
@@ -144,11 +145,11 @@ def compare(
         report = walk(request)
     if pick is not None:
         for each in choose(report, pick[0]):
-            click.echo(f"{each['label']} -k {each['k']}")
+            put(f"{each['label']} -k {each['k']}")
     elif as_json:
         from anonymize.report import as_json as rendered
 
-        click.echo(rendered(report), nl=False)
+        put(rendered(report).rstrip("\n"), lines=True)
     elif not quiet:
         from anonymize.report.terminal import console, show
 

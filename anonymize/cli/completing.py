@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from anonymize.errors import visible
 from anonymize.names import as_listed, parted
 
 if TYPE_CHECKING:
@@ -30,13 +31,14 @@ def completing(names: Callable[[click.Context], Iterable[str]], *, listed: bool 
     is completed, and no name is offered twice."""
 
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        known = [name for name in dict.fromkeys(names(context)) if visible(name) == name]  # none moves the cursor
         if not listed:
-            return [CompletionItem(name) for name in dict.fromkeys(names(context)) if name.startswith(incomplete)]
+            return [CompletionItem(name) for name in known if name.startswith(incomplete)]
         begins = _last_name(incomplete)
         before, begun = incomplete[:begins], incomplete[begins:].lstrip().removeprefix('"')
         taken = set(parted(before))
-        offered = [name for name in names(context) if name.startswith(begun) and name not in taken]
-        return [CompletionItem(before + as_listed(name)) for name in dict.fromkeys(offered)]
+        offered = [name for name in known if name.startswith(begun) and name not in taken]
+        return [CompletionItem(before + as_listed(name)) for name in offered]
 
     return complete
 

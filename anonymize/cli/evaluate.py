@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from anonymize.cli.completing import algorithms, completing, learners
+from anonymize.cli.exits import put
 from anonymize.cli.following import beside, say_next
 from anonymize.cli.kinds import PATH, choice_option, count_option, file_option, flag_option, share_option
 from anonymize.cli.options import (
@@ -151,7 +152,7 @@ def evaluate(
     elif form in ("markdown", "html"):
         from anonymize.report import RENDERERS
 
-        click.echo(RENDERERS[{"markdown": ".md", "html": ".html"}[form]](report), nl=False)
+        put(RENDERERS[{"markdown": ".md", "html": ".html"}[form]](report).rstrip("\n"), lines=True)
     elif not quiet:
         _text(report, color)
         if released not in (None, "-") and input_path != "-":
@@ -196,7 +197,7 @@ def _protocol(given: dict[str, Any], threads: int) -> Any:
 def _json(report: dict[str, Any]) -> None:
     from anonymize.report import as_json
 
-    click.echo(as_json(report), nl=False)
+    put(as_json(report).rstrip("\n"), lines=True)
 
 
 def _text(report: dict[str, Any], color: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from anonymize.cli.exits import say
 from anonymize.cli.following import say_next
 from anonymize.cli.kinds import file_option
 from anonymize.cli.options import FORCE, QUIET, with_options
@@ -55,7 +56,7 @@ def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
         with path.open("wb" if force else "xb") as file:
             file.write(content)
     if not quiet:
-        click.echo(f"wrote {len(files)} files to {folder}", err=True)
+        say(f"wrote {len(files)} files to {folder}")
         table = ("-i", "adult.csv") if name == "adult" else ()
         say_next("validate", str(folder / f"{name}.yaml"), *table)
 

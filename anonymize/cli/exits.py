@@ -16,7 +16,7 @@ import click
 
 from anonymize import temporary
 from anonymize.cli import early
-from anonymize.errors import AnonymizeError, OwnNote, ProgramError
+from anonymize.errors import AnonymizeError, OwnNote, ProgramError, visible
 from anonymize.places import masked
 
 DONE = 0
@@ -105,13 +105,24 @@ def _failed(error: BaseException) -> int:
         message = io.StringIO()
         error.show(message)
         with reporting():
-            click.echo(masked(message.getvalue()), err=True, nl=False)
+            say(message.getvalue().rstrip("\n"), lines=True)
         return USAGE
     code, lines = _described(error)
     with reporting():
         for line in lines:
-            click.echo(masked(line), err=True)
+            say(line)
     return code
+
+
+def say(text: str, *, lines: bool = False) -> None:
+    """Prints a message to standard error: every one goes by here, without passwords and without what a name in it would
+    do to a terminal. `lines`: it has several."""
+    click.echo(visible(masked(text), lines=lines), err=True)
+
+
+def put(text: str, *, lines: bool = False) -> None:
+    """Prints a result that is no table to standard output, in the same way."""
+    click.echo(visible(text, lines=lines))
 
 
 @contextmanager

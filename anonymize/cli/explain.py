@@ -12,7 +12,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from anonymize.cli.exits import ADVICE, MEANINGS
+from anonymize.cli.exits import ADVICE, MEANINGS, put
 from anonymize.cli.options import COLOR, with_options
 
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
@@ -36,7 +36,7 @@ def explain(name: str | None, color: str) -> None:
     """
     if name is None:
         for kind, manuals in _manuals().items():
-            click.echo(f"{kind}: {', '.join(manuals)}")
+            put(f"{kind}: {', '.join(manuals)}")
         return
     entries = list(_entries(name))
     if not entries:
@@ -121,7 +121,7 @@ def _show(title: str, manual: str, color: str, *, first: bool) -> None:
 
     out = console(sys.stdout, color)
     if not out.is_terminal:
-        click.echo(f"{'' if first else chr(10)}{title}\n\n{manual}")
+        put(f"{'' if first else chr(10)}{title}\n\n{manual}", lines=True)
         return
     if not first:
         out.print()

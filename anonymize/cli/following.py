@@ -7,9 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import click
-
-from anonymize.cli.exits import reporting
+from anonymize.cli.exits import reporting, say
 from anonymize.errors import AnonymizeError, DataError, InfeasibleError, OwnNote, SpecError, UnsafeError
 from anonymize.places import masked
 
@@ -20,7 +18,7 @@ def say_next(*command: str) -> None:
     """A line with the command that follows; passwords in it are masked."""
     if sys.stderr is not None:
         with reporting():
-            click.echo(f"{PREFIX}anonymize {shlex.join(map(masked, command))}", err=True)
+            say(f"{PREFIX}anonymize {shlex.join(map(masked, command))}")
 
 
 def beside(given: Mapping[str, Any]) -> list[str]:

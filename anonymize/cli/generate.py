@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.cli.exits import reporting
+from anonymize.cli.exits import reporting, say
 from anonymize.cli.kinds import count_option, file_option, share_option
 from anonymize.cli.options import FORCE, OUTPUT, OUTPUT_FORMAT, QUIET, THREADS, use_threads, with_options
 from anonymize.errors import UsageError
@@ -164,7 +164,7 @@ def _write(
         commit([*(file for file, _ in others), target])
     if not quiet:
         with reporting():
-            click.echo(f"{rows:,} rows, seed {drawn}", err=True)
+            say(f"{rows:,} rows, seed {drawn}")
 
 
 def _watched(

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from anonymize.cli.completing import completing, quasi_identifiers
+from anonymize.cli.exits import put, say
 from anonymize.cli.kinds import PATH, file_option, flag_option
 from anonymize.cli.options import COLOR, INPUT, QUIET, SPEC, with_options
+from anonymize.errors import visible
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,7 +54,7 @@ def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool
     described = describe(loaded, input_path, attribute)
     if as_json:
         attributes = [each.as_json() for each in described]
-        click.echo(json.dumps({"attributes": attributes}, indent=2, ensure_ascii=False))
+        put(json.dumps({"attributes": attributes}, indent=2, ensure_ascii=False), lines=True)
     else:
         _print(described, color)
     described_names = [each.name for each in described]
@@ -60,7 +62,7 @@ def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool
         name for name in loaded.quasi_identifiers if not any(entry_of([name], each) for each in described_names)
     ]
     if left_out and attribute is None:
-        click.echo(f"not shown without a table: {', '.join(left_out)}", err=True)
+        say(f"not shown without a table: {', '.join(left_out)}")
 
 
 def _print(attributes: list[Described], color: str) -> None:
@@ -73,10 +75,10 @@ def _print(attributes: list[Described], color: str) -> None:
     for number, each in enumerate(attributes):
         if number:
             out.print()
-        out.print(Text(f"{each.name} ({each.kind}, weight {figure(each.weight)})", "bold"))
+        out.print(Text(f"{visible(each.name)} ({each.kind}, weight {figure(each.weight)})", "bold"))
         out.print(_table(each))
         for rule, reason in each.without_effect:
-            out.print(Text(f"the rule {rule} has no effect: it {reason}", "yellow"))
+            out.print(Text(f"the rule {visible(str(rule))} has no effect: it {reason}", "yellow"))
 
 
 def _table(described: Described) -> Table:
@@ -96,7 +98,7 @@ def _table(described: Described) -> Table:
     for number, level in enumerate(described.levels):
         figures: tuple[int | float | str | None, ...] = (number, level.values, level.occurring, level.research_value)
         figures += (" to ".join(figure(weight) for weight in sorted(set(level.weights))),) if weighted else ()
-        broken = "\n".join(map(str, level.broken))
+        broken = "\n".join(visible(str(rule)) for rule in level.broken)
         table.add_row(*(Text(figure(value)) for value in figures), Text(broken))
     return table
 
@@ -126,7 +128,7 @@ def check(files: tuple[str, ...], quiet: bool) -> None:
         for warning in twofold({name: taxonomy}):
             click.echo(f"warning: {warning}", err=True)
         if not quiet:
-            click.echo(f"{name}: {taxonomy.size:,} leaves, {taxonomy.height + 1} levels")
+            put(f"{name}: {taxonomy.size:,} leaves, {taxonomy.height + 1} levels")
     if problems:
         raise SpecError(problems)
 

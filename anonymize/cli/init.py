@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
+from anonymize.cli.exits import say
 from anonymize.cli.following import say_next
 from anonymize.cli.kinds import PATH, file_option, flag_option
 from anonymize.cli.options import FORCE, QUIET, THREADS, use_threads, with_options
+from anonymize.errors import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -135,10 +138,10 @@ class WatchedTable:
             self._text = road(replace(request, force=request.force or bool(before)))
         except DataError as error:
             for problem in error.problems:
-                click.echo(f"error: {problem}", err=True)
+                say(f"error: {problem}")
             return
         if request.output != "-" and not self._quiet:
-            click.echo(f"{'wrote' if not before else 'changed'} {request.output}", err=True)
+            say(f"{'wrote' if not before else 'changed'} {request.output}")
 
 
 def _content(path: str) -> str:
@@ -153,19 +156,19 @@ def _content(path: str) -> str:
 
 def _with_typed_roles(guesses: Sequence[Guess]) -> Sequence[Guess]:
     """The guesses with the roles that are typed; Enter takes what is guessed."""
-    from rich.console import Console
     from rich.markup import escape
     from rich.prompt import Prompt
 
     from anonymize.profiling.roles import ROLES
+    from anonymize.report.terminal import console as console_on
 
-    console = Console(stderr=True)
+    console = console_on(sys.stderr)
     letters = {role[0] if role != "insensitive" else "n": role for role in ROLES}
     console.print("i: identifier, q: quasi-identifier, s: sensitive, n: insensitive; Enter takes the guess")
     decided = []
     for guess in guesses:
         letter = next(key for key, role in letters.items() if role == guess.role)
-        question = f"{escape(guess.name)} [dim]({escape(guess.reason)})[/dim]"
+        question = f"{escape(visible(guess.name))} [dim]({escape(guess.reason)})[/dim]"
         answer = Prompt.ask(question, console=console, choices=list(letters), default=letter)
         role = letters[answer]
         decided.append(guess if role == guess.role else guess.as_role(role, "decided"))
@@ -174,9 +177,9 @@ def _with_typed_roles(guesses: Sequence[Guess]) -> Sequence[Guess]:
 
 def _chosen(proposal: Proposal) -> Proposal:
     """The proposal with the k, the l and the suppression that are typed; Enter takes what is proposed."""
-    from rich.console import Console
+    from anonymize.report.terminal import console as console_on
 
-    console = Console(stderr=True)
+    console = console_on(sys.stderr)
     figures = ", ".join(f"{cost.k} loses {cost.gcp:.0%}" for cost in proposal.costs)
     k = _number(
         console, f"k: rows that read alike [dim]({figures})[/dim]", proposal.k, 1, max(proposal.rows, proposal.k)

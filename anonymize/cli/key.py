@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from anonymize.cli.exits import say
 from anonymize.cli.kinds import PATH, file_option
 from anonymize.cli.options import FORCE, QUIET, with_options
 
@@ -35,7 +36,7 @@ def make(path: str, force: bool, quiet: bool) -> None:
         output.write_text(Key.new().text)
         output.commit()
     if not quiet:
-        click.echo(f"wrote a key to {path}; keep it where the state of the series is not", err=True)
+        say(f"wrote a key to {path}; keep it where the state of the series is not")
 
 
 @key.command()
@@ -60,4 +61,4 @@ def rotate(state: str, path: str, key_path: str, force: bool, quiet: bool) -> No
         raise UsageError("a key is a file that only its owner may read")
     put_under(state, key_path, path, force=force)
     if not quiet:
-        click.echo(f"the series {state} has a new key, {path}; remove {key_path} and its copies", err=True)
+        say(f"the series {state} has a new key, {path}; remove {key_path} and its copies")

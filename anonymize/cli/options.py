@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import click
 
+from anonymize.cli.exits import say
 from anonymize.cli.kinds import PATH, Command, choice_option, count_option, file_option, flag_option
 from anonymize.names import SUFFIXES
 
@@ -21,7 +22,7 @@ def nearby_spec() -> str | None:
 
     spec = spec_above(Path.cwd())
     if spec is not None and spec.parent != Path():
-        click.echo(f"the spec is {spec}", err=True)
+        say(f"the spec is {spec}")
     return None if spec is None else str(spec)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from anonymize.cli.exits import put, say
 from anonymize.cli.following import say_next
 from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
 from anonymize.cli.options import QUIET, SpecCommand, nearby_spec, with_options
@@ -67,16 +68,16 @@ def _say(result: Validated, form: str, quiet: bool) -> None:
         render(result, form, sys.stdout)
     elif not quiet:
         for statement in result.statements:
-            click.echo(statement)
+            put(statement)
     for warning in result.warnings if form == "text" else ():
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}")
 
 
 def _say_again(result: Validated, form: str, quiet: bool) -> None:
     """The same with what is wrong, on standard error, as nothing is raised while files are watched."""
     _say(result, form, quiet)
     for problem in result.problems if form == "text" else ():
-        click.echo(f"error: {problem}", err=True)
+        say(f"error: {problem}")
     sys.stdout.flush()
 
 
@@ -86,4 +87,4 @@ def schema() -> None:
     from anonymize import privacy
     from anonymize.spec.schema import json_schema
 
-    click.echo(json.dumps(json_schema(privacy.PARAMETERS), indent=2))
+    put(json.dumps(json_schema(privacy.PARAMETERS), indent=2), lines=True)

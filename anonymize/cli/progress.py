@@ -25,8 +25,9 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda stage, count, total: raise_interruption()
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    from anonymize.report.terminal import console
 
     columns = (
         TextColumn("{task.description}"),
@@ -35,7 +36,7 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
         TextColumn("{task.fields[unit]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console(sys.stderr), transient=True) as bar:
         tasks: dict[str, TaskID] = {}
         reached: list[tuple[int, int]] = []
 

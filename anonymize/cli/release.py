@@ -10,7 +10,7 @@ import click
 
 from anonymize.claims import State
 from anonymize.cli.engine import CHECKPOINT, ENGINE, check_engine, release_there
-from anonymize.cli.exits import reporting
+from anonymize.cli.exits import reporting, say
 from anonymize.cli.following import beside, say_next
 from anonymize.cli.kinds import count_option, file_option, flag_option
 from anonymize.cli.options import (
@@ -174,7 +174,7 @@ def _release(
         with reporting():
             _summary(report, color, verbose)
             if "public" in report and report["privacy"]["state"] == State.UNKNOWN:
-                click.echo(ALLOWED if request.allow_unsafe else REQUIRED, err=True)
+                say(ALLOWED if request.allow_unsafe else REQUIRED)
         if "classes" in report and engine == "local":
             _say_next(request, spec_path)
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import click
 
+from anonymize.cli.exits import put, say
 from anonymize.cli.kinds import PATH, file_option, flag_option
 from anonymize.cli.options import COLOR, QUIET, with_options
+from anonymize.errors import visible
 
 STATE = click.argument("state", type=PATH)
 
@@ -35,13 +37,14 @@ def show(state: str, as_json: bool, color: str) -> None:
 
     content = summary(state)
     if as_json:
-        click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        put(json.dumps(content, indent=2, ensure_ascii=False), lines=True)
     else:
         _print(content, color)
 
 
 def _print(content: dict[str, Any], color: str) -> None:
     from rich.table import Table
+    from rich.text import Text
 
     from anonymize.report.terminal import console
 
@@ -49,7 +52,8 @@ def _print(content: dict[str, Any], color: str) -> None:
     table = Table("", "file", "k", "reserve", *(name.replace("_", " ") for name in names))
     for each in content["releases"]:
         counts = (str(each["people"][name]) for name in names)
-        table.add_row(str(each["number"]), Path(each["path"]).name, str(each["k"]), str(each["reserve"]), *counts)
+        file = Text(visible(Path(each["path"]).name))
+        table.add_row(str(each["number"]), file, str(each["k"]), str(each["reserve"]), *counts)
     out = console(sys.stdout, color)
     out.print(table)
     out.print(f"{content['histories']} histories; the smallest has {content['smallest_history']} people")
@@ -67,7 +71,7 @@ def undo(state: str, quiet: bool) -> None:
 
     path = take_back(state)
     if not quiet:
-        click.echo(f"took back the release {path}; remove the file if it is still there", err=True)
+        say(f"took back the release {path}; remove the file if it is still there")
 
 
 @series.command()
@@ -92,7 +96,7 @@ def forget(state: str, people: tuple[str, ...], key_path: str, force: bool, quie
 
     count, few = remove(state, key_path, [_texts(person) for person in people], force=force)
     if not quiet:
-        click.echo(f"forgot {count}; {few} people are now in a history of fewer than k", err=True)
+        say(f"forgot {count}; {few} people are now in a history of fewer than k")
 
 
 def _texts(person: str) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from anonymize import __version__
-from anonymize.errors import AnonymizeError, DataError, Problem, SpecError, UsageError
+from anonymize.errors import AnonymizeError, DataError, Problem, SpecError, UsageError, visible
 from anonymize.formats import FORMATS, Checked, Finding
 from anonymize.places import is_uri, masked
 
@@ -93,7 +93,7 @@ def render(result: Validated, form: str, out: IO[str]) -> None:
         problems = [asdict(problem) for problem in result.problems]
         content: dict[str, Any] = {"specs": list(result.specs), "valid": result.error is None, "problems": problems}
         content |= {"warnings": list(result.warnings)} if result.warnings else {}
-        out.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        out.write(visible(json.dumps(content, indent=2, ensure_ascii=False), lines=True) + "\n")
     elif form == "markdown":
         lines = [f"- {problem}" for problem in result.problems] or [f"- {each}" for each in result.statements]
         lines += [f"- warning: {each}" for each in result.warnings]

@@ -12,6 +12,7 @@ from typing import IO
 from xml.etree import ElementTree as XML
 
 from anonymize.claims import State
+from anonymize.errors import visible
 from anonymize.formats.base import Checked, Finding
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -57,4 +58,4 @@ def _place(finding: Finding) -> str:
 
 
 def _text(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", text)
+    return _NOT_XML.sub("\ufffd", visible(text, lines=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import IO
 
+from anonymize.errors import visible
 from anonymize.formats.base import Checked
 
 
@@ -12,7 +13,7 @@ def render(checked: Checked, out: IO[str], color: str) -> None:
     from anonymize.report.verdict import problems_title
 
     unmet = checked.of_levels("error")
-    lines = [f"- {plain(finding.message)}{_place(finding.file, finding.line)}" for finding in unmet]
+    lines = [f"- {plain(visible(finding.message))}{_place(finding.file, finding.line)}" for finding in unmet]
     report = markdown(checked.report)
     if lines:
         title, _, rest = report.partition("\n\n")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
+from anonymize.errors import visible
 from anonymize.formats.base import Checked, Finding
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -40,7 +41,8 @@ def render(checked: Checked, out: IO[str], color: str) -> None:
         "properties": {"state": str(checked.state)},
         "results": [_result(finding, rules.index(finding.rule), checked.table) for finding in findings],
     }
-    out.write(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n")
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    out.write(visible(json.dumps(log, indent=2, ensure_ascii=False), lines=True) + "\n")
 
 
 def _rule(rule: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from anonymize.errors import UsageError
+from anonymize.errors import UsageError, visible
 from anonymize.report.data import release_report
 from anonymize.report.head import Clock
 
@@ -17,7 +17,7 @@ __all__ = ["RENDERERS", "Clock", "as_json", "kind_of", "release_report"]
 
 def as_json(report: dict[str, Any]) -> str:
     """The report as indented JSON, keys in the contract's order."""
-    return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return visible(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False), lines=True) + "\n"
 
 
 def _markdown(report: dict[str, Any]) -> str:

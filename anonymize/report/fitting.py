@@ -7,7 +7,7 @@ where a terminal has no room for one column beside the names; nothing is ever cu
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
@@ -15,6 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
+from anonymize.errors import visible
 from anonymize.report.section import Section
 
 LEAST_TEXT = 16
@@ -27,7 +28,9 @@ def tables(section: Section, width: int, right: frozenset[str]) -> Iterator[Fitt
 
     `right`: names of columns whose cells stand on the right.
     """
-    rows = [row[: len(section.header)] for row in section.rows]
+    header = tuple(map(visible, section.header))
+    rows = [tuple(map(visible, row[: len(header)])) for row in section.rows]
+    section = replace(section, header=header, rows=rows)
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(section.header)
     least = [_least(name, cells) for name, cells in zip(section.header, columns, strict=True)]
     wanted = [max(map(cell_len, (name, *cells))) for name, cells in zip(section.header, columns, strict=True)]

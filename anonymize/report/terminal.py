@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import IO, Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
+from anonymize.errors import visible
 from anonymize.report.fitting import tables
 from anonymize.report.intros import INTROS
 from anonymize.report.section import FIGURES, called
@@ -17,20 +20,31 @@ STYLES = {"met": "bold green", "but": "bold yellow", "unmet": "bold red", "unkno
 COLORS = {"auto": None, "always": True, "never": False}
 
 
-def console(file: IO[str], color: str) -> Console:
+class SafeConsole(Console):
+    """A console that gives a terminal no orders but its own: those in a name, a label or a text are spelled out."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """What is printed, piece by piece."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else visible(text, lines=True), style, control)
+
+
+def console(file: IO[str], color: str = "auto") -> Console:
     """A console on a stream. `color`: `auto` where it is a terminal and NO_COLOR is not set, `always`, `never`."""
     forced = COLORS[color]
-    return Console(file=file, force_terminal=forced, no_color=None if forced is None else not forced, highlight=False)
+    return SafeConsole(
+        file=file, force_terminal=forced, no_color=None if forced is None else not forced, highlight=False
+    )
 
 
 def show(report: dict[str, Any], to: Console) -> None:
     """Prints verdict, warnings and the sections."""
     verdict = verdict_of(report)
-    to.print(Text(f"{verdict.sentence[0].upper()}{verdict.sentence[1:]}.", STYLES[verdict.tone]))
+    to.print(Text(visible(f"{verdict.sentence[0].upper()}{verdict.sentence[1:]}."), STYLES[verdict.tone]))
     if recommended := report.get("algorithm", {}).get("recommended"):
         to.print(Text(f"Released by {called(recommended)}: {recommended['reason']}."))
     for warning in report["warnings"]:
-        to.print(Text(f"warning: {warning}", "yellow"))
+        to.print(Text(visible(f"warning: {warning}"), "yellow"))
     for section in sections(report):
         to.print()
         to.print(Text(section.title, "bold"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from anonymize.errors import visible
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -18,6 +20,7 @@ def environment() -> Environment:
         loader=PackageLoader("anonymize.report"),
         autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined,
+        finalize=lambda value: visible(value, lines=True) if isinstance(value, str) else value,
         trim_blocks=True,
         keep_trailing_newline=True,
     )
