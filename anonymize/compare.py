@@ -181,9 +181,8 @@ def _results_of(request: Compare, cells: Sequence[Cell], path: str) -> Iterator[
     """
     if not cells:
         return
-    temporary.use()  # the folder is this process's: one of a process that is ended would stay
-    with TemporaryDirectory(prefix="anonymize-") as folder:
-        shared = (request.spec, path, Path(folder), request.keep, request.measuring, request.public)
+    with temporary.folder() as folder:
+        shared = (request.spec, path, folder, request.keep, request.measuring, request.public)
         with workers(min(request.processes, len(cells)), _Making, *shared) as pool:
             yield from pool.completed(_Making.measure, cells)
 

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -115,8 +113,8 @@ def saved_at(recoding: Mapping[str, Any] | str | os.PathLike[str]) -> Iterator[s
     if isinstance(recoding, str | os.PathLike):
         yield os.fspath(recoding)
         return
-    with TemporaryDirectory(prefix="anonymize-") as folder:
-        path = Path(folder, "recoding.json")
+    with temporary.folder() as folder:
+        path = folder / "recoding.json"
         path.write_text(_json(recoding))
         yield str(path)
 

@@ -20,12 +20,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from anonymize import privacy
+from anonymize import privacy, temporary
 from anonymize import spec as specs
 from anonymize.algorithms import ALGORITHMS, why_not_reusable
 from anonymize.attack import Attack
@@ -131,7 +130,7 @@ def release(
     chosen = _options(name, options)
     model = specs.override(model_of(spec), k=k, l=l, t=t, suppression=suppression)
     series = start_series is not None or after is not None
-    with table_of(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
+    with table_of(data) as path, temporary.folder() as folder:
         reusable = not series and why_not_reusable(ALGORITHMS[name], chosen) is None
         request = Request(
             model,
@@ -158,7 +157,7 @@ def release(
         first, *others = (of_kind(written(path, model), data) for path in tables)
         further = dict(zip([Path(each).name for each in tables[1:]], others, strict=True))
         further |= {Path(each).name: json.loads(Path(each).read_text()) for each in texts}
-        recoding = json.loads(Path(folder, "recoding.json").read_text()) if reusable else None
+        recoding = json.loads((folder / "recoding.json").read_text()) if reusable else None
     return Release(report, first, recoding, further)
 
 
@@ -306,7 +305,7 @@ def recode(
     with (
         table_of(data) as path,
         saved_at(recoding) as saved,
-        TemporaryDirectory(prefix="anonymize-") as folder,
+        temporary.folder() as folder,
     ):
         assert path is not None
         output = f"{folder}/release.arrow"
@@ -335,7 +334,7 @@ def init(
 
     Raises UsageError, DataError and WriteError as the command does.
     """
-    with table_of(data) as path, TemporaryDirectory(prefix="anonymize-") as folder:
+    with table_of(data) as path, temporary.folder() as folder:
         assert path is not None
         is_file = isinstance(data, str | os.PathLike)
         place = path_of(output) or f"{folder}/spec.yaml"

@@ -17,7 +17,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -184,7 +183,7 @@ def _parted(attack_request: Attack) -> Iterator[PartedOriginal]:
         frame = source.scan().collect(engine="streaming")
         parts = [frame.filter(rows).lazy() for rows in (~held_out, held_out)]
         paths = [stack.enter_context(copied(part, source)) for part in parts]
-        folder = Path(stack.enter_context(TemporaryDirectory(prefix="anonymize-")))
+        folder = stack.enter_context(temporary.folder())
         yield PartedOriginal(source.name, folder, paths[0], paths[1], *people)
 
 

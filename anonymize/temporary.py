@@ -4,9 +4,10 @@ A name is noted before its file exists, so that there is no moment at which a fi
 the process being killed outright. What may hold raw cells is `unnamed`: where the system has it (Linux), the file is in
 no folder at any time, and goes with the process however that ends.
 
-A file of `create` is locked (`flock`) for as long as its process lives, and no longer, however that ends. So
-`clear_left` can tell what a process that was killed has left from what another one is writing: by the lock and not by
-the number of a process, which the next one may get and which says nothing of one on another machine or in a container.
+A file of `create`, and a `folder`, is locked (`flock`) for as long as its process lives, and no longer, however that
+ends. So `clear_left` can tell what a process that was killed has left from what another one is writing: by the lock and
+not by the number of a process, which the next one may get and which says nothing of one on another machine or in a
+container.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # every start of the command imports this module, and few of them need the others
@@ -26,14 +28,20 @@ _RANDOM = 6
 _LIVE: dict[Path, int] = {}
 """Files of `create`, and the descriptors that hold their locks; `_NONE` for one that is not there yet."""
 _NONE = -1
+_PREFIX, _SUFFIX = "anonymize-", ".d"
+"""What the names of folders begin and end with."""
 _OPEN: dict[Path, int] = {}
 """Files without a name, by the path that opens them again, and their descriptors."""
 
 _used = False
 
 
-def create(prefix: str, suffix: str = "", folder: Path | None = None) -> Path:
-    """An empty file of mode 0600 with a name that did not exist, in `folder` or in the system's one. Raises OSError."""
+def create(
+    prefix: str, suffix: str = "", folder: Path | None = None, make: Callable[[Path], int] | None = None
+) -> Path:
+    """An empty file of mode 0600 with a name that did not exist, in `folder` or in the system's one. Raises OSError.
+
+    `make`: makes it, or something else that can be locked, and returns its descriptor."""
     import secrets
     import tempfile
     from pathlib import Path
@@ -45,7 +53,7 @@ def create(prefix: str, suffix: str = "", folder: Path | None = None) -> Path:
         use()
         _LIVE[path] = _NONE
         try:
-            _LIVE[path] = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            _LIVE[path] = (make or _file)(path)
         except FileExistsError:
             del _LIVE[path]
             continue
@@ -54,11 +62,35 @@ def create(prefix: str, suffix: str = "", folder: Path | None = None) -> Path:
         remove(path)
 
 
-def clear_left(prefix: str, suffix: str, folder: Path) -> None:
+def _file(path: Path) -> int:
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+
+
+def _folder(path: Path) -> int:
+    os.mkdir(path, 0o700)
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+
+
+@contextmanager
+def folder(inside: Path | None = None) -> Iterator[Path]:
+    """A folder of mode 0700, in another one or the system's, that is gone with the block; first those go that processes
+    have left there which were killed since. Raises OSError."""
+    import tempfile
+    from pathlib import Path
+
+    clear_left(_PREFIX, _SUFFIX, inside or Path(tempfile.gettempdir()), folders=True)
+    path = create(_PREFIX, _SUFFIX, inside, _folder)
+    try:
+        yield path
+    finally:
+        remove(path)
+
+
+def clear_left(prefix: str, suffix: str, folder: Path, *, folders: bool = False) -> None:
     """Removes what `create` made with the same prefix and suffix in a folder, in a process that was killed since.
 
-    Only the user's own plain files, which have no second name and which no process holds. What cannot be looked at or
-    removed is left.
+    Only the user's own plain files, which have no second name, or `folders`, which no process holds. What cannot be
+    looked at or removed is left.
     """
     with suppress(OSError):
         for name in os.listdir(folder):
@@ -66,19 +98,25 @@ def clear_left(prefix: str, suffix: str, folder: Path) -> None:
             random = len(digits) == 2 * _RANDOM and not set(digits) - set("0123456789abcdef")
             if random and name == f"{prefix}{digits}{suffix}":
                 with suppress(OSError):
-                    _remove_left(os.path.join(folder, name))
+                    _remove_left(os.path.join(folder, name), folders=folders)
 
 
-def _remove_left(path: str) -> None:
-    """Removes a file that nobody holds. Raises OSError."""
+def _remove_left(path: str, *, folders: bool) -> None:
+    """Removes a file, or one of `folders` with all that is in it, that nobody holds. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         status = os.fstat(descriptor)
-        ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink == 1
-        if ours and _lock(descriptor):
-            os.unlink(path)
+        plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+        if (stat.S_ISDIR(status.st_mode) if folders else plain) and status.st_uid == os.geteuid() and _lock(descriptor):
+            _remove_folder(path) if folders else os.unlink(path)
     finally:
         os.close(descriptor)
+
+
+def _remove_folder(path: str | Path) -> None:
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_kept(descriptor: int) -> bool:
@@ -144,12 +182,12 @@ def used() -> bool:
 
 
 def remove(path: Path) -> None:
-    """Removes a file of `create` or `unnamed`, if it is still there; what cannot be removed is left."""
+    """Removes a file of `create` or `unnamed`, or a folder, if it is still there; what cannot be removed is left."""
     if path in _OPEN:
         os.close(_OPEN.pop(path))
         return
     with suppress(OSError):
-        path.unlink(missing_ok=True)
+        _remove_folder(path) if path.is_dir() else path.unlink(missing_ok=True)
     descriptor = _LIVE.pop(path, _NONE)
     if descriptor != _NONE:
         os.close(descriptor)

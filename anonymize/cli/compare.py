@@ -149,7 +149,7 @@ def compare(
     elif as_json:
         from anonymize.report import as_json as rendered
 
-        put(rendered(report).rstrip("\n"), lines=True)
+        put(rendered(report).removesuffix("\n"), lines=True)
     elif not quiet:
         from anonymize.report.terminal import console, show
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
@@ -34,11 +34,16 @@ def install() -> None:
     An interrupt that is ignored, as under nohup, is blocked in all threads that are to come: libraries install handlers
     of their own, and would take it all the same.
     """
-    signal.signal(signal.SIGTERM, end)
+    handle(end)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    else:
-        signal.signal(signal.SIGINT, end)
+
+
+def handle(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> None:
+    """Takes the signals that ask a process to end, but for those that it was started to ignore."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def tell_libraries() -> None:

@@ -152,7 +152,7 @@ def evaluate(
     elif form in ("markdown", "html"):
         from anonymize.report import RENDERERS
 
-        put(RENDERERS[{"markdown": ".md", "html": ".html"}[form]](report).rstrip("\n"), lines=True)
+        put(RENDERERS[{"markdown": ".md", "html": ".html"}[form]](report).removesuffix("\n"), lines=True)
     elif not quiet:
         _text(report, color)
         if released not in (None, "-") and input_path != "-":
@@ -197,7 +197,7 @@ def _protocol(given: dict[str, Any], threads: int) -> Any:
 def _json(report: dict[str, Any]) -> None:
     from anonymize.report import as_json
 
-    put(as_json(report).rstrip("\n"), lines=True)
+    put(as_json(report).removesuffix("\n"), lines=True)
 
 
 def _text(report: dict[str, Any], color: str) -> None:

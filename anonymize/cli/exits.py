@@ -56,7 +56,7 @@ ADVICE = {
     NO_MEMORY: "The message says how much the table takes and how much there is: a limit of the shell or the "
     "container, or what the machine has free.",
     CANNOT_WRITE: "The disk is full, or permission is missing.",
-    INTERRUPTED: "Ctrl-C, or a SIGTERM.",
+    INTERRUPTED: "Ctrl-C, a SIGTERM, or a SIGHUP, as when the terminal is closed.",
     BROKEN_PIPE: "The reader of standard output went away.",
 }
 """What to do, as the pages say it. Links are those of docs/."""
@@ -69,9 +69,7 @@ _interrupted = False
 
 def run(command: Callable[[], object]) -> NoReturn:
     """Runs a command and ends the process with the code that its outcome has."""
-    signal.signal(signal.SIGTERM, _interrupt)
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is under nohup
-        signal.signal(signal.SIGINT, _interrupt)
+    early.handle(_interrupt)
     sys.unraisablehook = _unraisable
     code = outcome(command)
     _ignore_signals()
@@ -182,8 +180,7 @@ def _unraisable(error: sys.UnraisableHookArgs) -> None:
 
 
 def _ignore_signals() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    early.handle(signal.SIG_IGN)
 
 
 def _is_broken_pipe(error: BaseException) -> bool:

@@ -126,7 +126,7 @@ def check(files: tuple[str, ...], quiet: bool) -> None:
             problems += error.problems
             continue
         for warning in twofold({name: taxonomy}):
-            click.echo(f"warning: {warning}", err=True)
+            say(f"warning: {warning}")
         if not quiet:
             put(f"{name}: {taxonomy.size:,} leaves, {taxonomy.height + 1} levels")
     if problems:

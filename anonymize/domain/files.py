@@ -38,6 +38,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -48,10 +49,14 @@ from anonymize.domain import weights as node_weights
 from anonymize.domain.plain import read_plain
 from anonymize.domain.tree import Tree
 from anonymize.errors import Problem, SpecError
+from anonymize.opening import content_of
 from anonymize.spec.missing import normalized, trimmed
 
 MOST = 20  # problems of a file that are listed; the others are counted
-DEPTH = 100  # so deep may YAML be nested
+DEPTH = 100
+"""So deep may YAML be nested, and so many fields may a line of CSV have."""
+MOST_CSV, MOST_YAML = 1 << 28, 1 << 26
+"""Bytes of a file of each kind that are read at most."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,8 @@ def read(path: Path, column: str = "", *, normalize: bool = True) -> Tree:
     if path.suffix.lower() in {".yaml", ".yml"}:
         branches = _yaml_branches(text, faults, weights)
     else:
-        tree = read_plain(text, _separator(text), normalize=normalize)
+        separator = _separator(text)
+        tree = read_plain(text, separator, normalize=normalize) if _may_be_plain(text, separator) else None
         if tree is not None:
             return tree
         branches = list(_csv_branches(text, faults))
@@ -124,7 +130,7 @@ def read(path: Path, column: str = "", *, normalize: bool = True) -> Tree:
 def labels_written(path: Path) -> dict[str, str]:
     """How the labels of a file that has been read are written, of those that are compared as another text."""
     faults = Faults(path, "")
-    text = _text(path, faults)
+    text = _text(path, faults) if path.is_file() else ""  # a pipe can be read only once
     if text.isascii():
         return {}
     yaml_file = path.suffix.lower() in {".yaml", ".yml"}
@@ -135,8 +141,9 @@ def labels_written(path: Path) -> dict[str, str]:
 
 
 def _text(path: Path, faults: Faults) -> str:
+    yaml_tree = path.suffix.lower() in {".yaml", ".yml"}
     try:
-        data = path.read_bytes()
+        data = content_of(path, MOST_YAML if yaml_tree else MOST_CSV)
     except OSError as error:
         faults.add(f"the file cannot be read: {error.strerror}")
         return ""
@@ -168,14 +175,23 @@ def _csv_branches(text: str, faults: Faults) -> Iterator[Branch]:
         faults.add(f"a field is not quoted as CSV: {error}", line, hint='a quote within quotes is written twice: ""')
 
 
+def _may_be_plain(text: str, separator: str) -> bool:
+    """Whether the first line has no more fields than a line may have."""
+    return text.count(separator, 0, text.find("\n") + 1 or len(text)) < DEPTH
+
+
 def _separator(text: str) -> str:
     records = csv.reader(io.StringIO(text, newline=""), delimiter=";")
-    return ";" if len(next(filter(None, records), [])) > 1 else ","
+    with suppress(csv.Error):  # a line without a ; that is longer than a field may be
+        return ";" if len(next(filter(None, records), [])) > 1 else ","
+    return ","
 
 
 def _is_line(fields: list[str], line: int, separator: str, faults: Faults) -> bool:
     """Whether a line is a leaf with its ancestors; notes why not."""
-    if not "".join(fields).strip():
+    if len(fields) > DEPTH:
+        faults.add(f"the line has more than {DEPTH} levels", line)
+    elif not "".join(fields).strip():
         faults.add("the line is empty", line, hint="remove it")
     elif len(fields) == 1:
         hint = f"write LEAF{separator}...{separator}ROOT"

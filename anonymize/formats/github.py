@@ -1,7 +1,7 @@
 """For a workflow of GitHub Actions: annotations, at the line of the spec that is not met.
 
-Workflow commands: `::error file=...,line=...,title=...::message`. In a message % and line feed are escaped, in a
-property also colon and comma, and control characters everywhere.
+Workflow commands: `::error file=...,line=...,title=...::message`. In a message %, carriage return and line feed are
+escaped; in a property also colon and comma. Other control characters are spelled out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _command(finding: Finding) -> str:
 
 
 def _message(text: str) -> str:
-    return visible(text, lines=True).replace("%", "%25").replace("\n", "%0A")
+    return visible(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import resource
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -220,10 +219,8 @@ def peak_mb() -> float:
 
 
 def spec_block(spec: Spec) -> dict[str, Any]:
-    """The spec's file."""
-    if spec.path is None:
-        return {"path": None, "sha256": None}
-    return {"path": str(spec.path), "sha256": hashlib.sha256(spec.path.read_bytes()).hexdigest()}
+    """The spec's file, as it was read."""
+    return {"path": None if spec.path is None else str(spec.path), "sha256": spec.sha256}
 
 
 def settings(spec: Spec) -> dict[str, Any]:

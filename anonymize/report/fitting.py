@@ -29,7 +29,10 @@ def tables(section: Section, width: int, right: frozenset[str]) -> Iterator[Fitt
     `right`: names of columns whose cells stand on the right.
     """
     header = tuple(map(visible, section.header))
-    rows = [tuple(map(visible, row[: len(header)])) for row in section.rows]
+    rows = [
+        tuple(visible(cell, lines=place >= section.names) for place, cell in enumerate(row[: len(header)]))
+        for row in section.rows
+    ]
     section = replace(section, header=header, rows=rows)
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(section.header)
     least = [_least(name, cells) for name, cells in zip(section.header, columns, strict=True)]

@@ -25,6 +25,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ from anonymize.table.files import reason
 
 FORMAT, FORMAT_VERSION = "anonymize key", 1
 KEY_BYTES, PSEUDONYM_BYTES = 32, 16
+DIFFERENT_BYTES = 16
+"""A key has as many at least, and as many different steps from a byte to the next."""
 _FINGERPRINT = b"anonymize series"
 _BLOCK = 64  # bytes, of SHA-256
 
@@ -102,8 +105,8 @@ class Key:
 
 
 def load(path: str | Path) -> Key:
-    """Reads a key file. Raises UsageError where there is none, or others may read it; DataError where it cannot be read
-    or is damaged."""
+    """Reads a key file. Raises UsageError where there is none, where anybody could guess it, and where others may read
+    it; DataError where it cannot be read or is damaged."""
     hint = "one is made with `anonymize key make`"
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -118,8 +121,17 @@ def load(path: str | Path) -> Key:
         raise DataError(Problem(f"cannot be read: {reason(error)}", str(path))) from None
     except (ValueError, KeyError, TypeError, RecursionError):
         raise DataError(Problem("is not a key file, or is damaged", str(path), hint=hint)) from None
+    if any(map(_is_guessable, (secret, *before))):
+        raise UsageError(Problem("is no secret: its bytes were not drawn at random", str(path), hint=hint))
     _check_private(path)
     return Key(secret, tuple(before))
+
+
+def _is_guessable(secret: bytes) -> bool:
+    """Whether a key is one that somebody has typed or counted: of few different bytes, in steps of few different
+    lengths, or text. One drawn at random is that less often than once in 10^9."""
+    steps = {(after - before) % 256 for before, after in pairwise(secret)}
+    return min(len(set(secret)), len(steps)) < DIFFERENT_BYTES or secret.isascii()
 
 
 def load_for(path: str | Path, fingerprint: str) -> Key:

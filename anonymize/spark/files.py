@@ -52,20 +52,16 @@ class Engine:
     @contextmanager
     def folder(self, tmp: str | None) -> Iterator[str]:
         """A folder of this run under the checkpoint, empty; gone at the end of the block where it is this machine's."""
-        name = f"anonymize-{uuid4().hex}"
         if self.checkpoint is not None and _is_remote(self.checkpoint):
-            yield f"{self.checkpoint.rstrip('/')}/{name}"
+            yield f"{self.checkpoint.rstrip('/')}/anonymize-{uuid4().hex}"
             return
-        temporary.use()
-        own = Path(self.checkpoint or tmp or tempfile.gettempdir()).absolute() / name
-        try:
-            own.mkdir(mode=0o700)
-        except OSError as error:
-            raise WriteError(f"{own.parent}: {error.strerror}") from None
-        try:
+        parent = Path(self.checkpoint or tmp or tempfile.gettempdir()).absolute()
+        with ExitStack() as stack:
+            try:
+                own = stack.enter_context(temporary.folder(parent))
+            except OSError as error:
+                raise WriteError(f"{parent}: {error.strerror}") from None
             yield str(own)
-        finally:
-            shutil.rmtree(own, ignore_errors=True)
 
 
 @dataclass(frozen=True)

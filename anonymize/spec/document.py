@@ -8,6 +8,7 @@ alias to itself and a key without a value are errors. Reference: https://yaml.or
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,10 +20,13 @@ import yaml  # type: ignore[import-untyped,unused-ignore]
 
 from anonymize.errors import Problem, SpecError
 from anonymize.names import split
+from anonymize.opening import content_of
 from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.messages import misspelt, unknown_key
 from anonymize.spec.shape import Shape, of_spec
 
+MOST = 1 << 22
+"""Bytes of a spec, or of a file of queries, at most."""
 _CORE = "tag:yaml.org,2002:"
 _NULL, _BOOL, _INT, _FLOAT, _STR = (_CORE + name for name in ("null", "bool", "int", "float", "str"))
 _TABLES = (b"PAR1", b"ARROW1", b"\x1f\x8b")
@@ -59,6 +63,7 @@ class Document:
     values: dict[str, Any] = field(default_factory=dict)
     keys: dict[KeyPath, Place] = field(default_factory=dict)  # of a key, or of a list item
     places: dict[KeyPath, Place] = field(default_factory=dict)  # of a value
+    sha256: str | None = None  # of the file, as it was read
     texts: dict[KeyPath, str] = field(default_factory=dict)  # of scalars, as written
     problems: list[Problem] = field(default_factory=list)
     broken: set[KeyPath] = field(default_factory=set)  # values that a problem was reported for already
@@ -78,7 +83,9 @@ def read(path: Path, shape: Shape) -> Document:
     """
     document = Document(str(path))
     _refuse_table(path, shape)
-    root = compose(decode(path), document.file)
+    content = _content(path)
+    document.sha256 = hashlib.sha256(content).hexdigest()
+    root = compose(_decoded(content, path), document.file)
     if root is None:
         raise SpecError(Problem("the spec is empty", document.file, 1, 1, "it begins with `version: 1`"))
     if not isinstance(root, yaml.MappingNode):
@@ -120,13 +127,17 @@ def _has_fields(text: str) -> bool:
     return len(lines) == 2 and any(lines[0].count(mark) == lines[1].count(mark) > 0 for mark in ",;\t|")
 
 
-def decode(path: Path) -> str:
-    """A file's text, without a byte order mark. Raises SpecError if it cannot be read or is not UTF-8."""
+def _content(path: Path) -> bytes:
+    """What is in a file. Raises SpecError if it cannot be read or is too large for a spec."""
     try:
-        content = path.read_bytes()
+        return content_of(path, MOST)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a path"
         raise SpecError(Problem(f"cannot read the file: {reason}", str(path))) from None
+
+
+def _decoded(content: bytes, path: Path) -> str:
+    """A file's text, without a byte order mark. Raises SpecError if it is not UTF-8."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -76,6 +76,7 @@ def _build(source: Document, models: Models, file: Path | None) -> Spec:
     if spec is not None:
         privacy = spec.privacy.model_copy(update={"models": entries})
         spec = spec.model_copy(update={"privacy": privacy}).located(file, source.keys)
+        spec._sha256 = source.sha256
         wrong += checks.check(spec)
     fresh = [fault for fault in wrong if fault.at_key or fault.path not in source.broken]
     problems: list[Problem] = source.problems + [_problem(fault, source) for fault in fresh]

@@ -236,6 +236,7 @@ class Spec(Entry):
     """Releases that follow each other."""
 
     _path: Path | None = PrivateAttr(None)
+    _sha256: str | None = PrivateAttr(None)
     _places: Mapping[KeyPath, Place] = PrivateAttr(default_factory=dict)
     _overridden: frozenset[str] = PrivateAttr(frozenset())
     _left_over: tuple[str, ...] = PrivateAttr(())
@@ -244,6 +245,11 @@ class Spec(Entry):
     def path(self) -> Path | None:
         """The spec file, as it was named; None for a spec that was made from values."""
         return self._path
+
+    @property
+    def sha256(self) -> str | None:
+        """The hash of the spec file as it was read; None for a spec that was made from values."""
+        return self._sha256
 
     @property
     def overridden(self) -> frozenset[str]:

@@ -15,7 +15,9 @@ import yaml
 from pydantic import ValidationError
 
 from anonymize.errors import Problem, SpecError
+from anonymize.opening import content_of
 from anonymize.spec import checks
+from anonymize.spec.document import MOST
 from anonymize.spec.load import strictly
 from anonymize.spec.messages import dotted
 from anonymize.spec.model import Spec
@@ -29,7 +31,7 @@ def load(spec: Spec, path: str | Path) -> tuple[dict[str, Condition], ...]:
     """The queries of a file. Raises SpecError for what is not a list of conditions on quasi-identifiers."""
     file = Path(path)
     try:
-        values = yaml.load(file.read_text(encoding="utf-8"), Loader=_LOADER)
+        values = yaml.load(content_of(file, MOST).decode(), Loader=_LOADER)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         place = getattr(error, "problem_mark", None)
         reason = "is no YAML" if isinstance(error, yaml.YAMLError) else "cannot be read"

@@ -158,12 +158,16 @@ class Bad:
             self.row = int(rows[0]) if self.row is None else self.row
 
 
+LARGEST = 1e150
+"""Numbers are reckoned with up to here: differences, and sums of squares over all rows, are numbers as well then."""
+
+
 class NumberColumn:
     """A numeric column: after the last batch, the distinct numbers, and a code for each row.
 
     Numbers are whole (int64) when every value is written as a whole number, else float64. White space around a number,
-    leading zeros and a plus sign do not matter; nan, infinities and whole numbers of more than 64 bits do not count as
-    numbers.
+    leading zeros and a plus sign do not matter; nan, what is beyond `LARGEST` and whole numbers of more than 64 bits do
+    not count as numbers.
     """
 
     def __init__(self, field: Field, key: str, arrays: Arrays = np.empty) -> None:
@@ -191,7 +195,7 @@ class NumberColumn:
         if absent is not None and rest.null_count() < len(rest):
             values, absent = self._mended(values, absent, rest)
         if values.dtype == np.float64:
-            self.bad.add(self._rows + np.flatnonzero(~np.isfinite(values)))
+            self.bad.add(self._rows + np.flatnonzero(~(np.abs(values) <= LARGEST)))
         self._pieces.append(_narrow(values))
         self._absent.append(absent)
         self._lengths.append(len(batch))
@@ -213,7 +217,7 @@ class NumberColumn:
             plain = tidy(texts.filter(strange))
             if not plain.equals(texts.filter(strange)):
                 return self._mended(values, absent, rest.clone().scatter(rows[strange.to_numpy()], plain))
-        wrong = ~broken.is_finite().fill_null(False) | (whole.is_null() & texts.str.contains(r"^[+-]?\d+$"))
+        wrong = ~(broken.abs() <= LARGEST).fill_null(False) | (whole.is_null() & texts.str.contains(r"^[+-]?\d+$"))
         self.bad.add(self._rows + rows[wrong.to_numpy()])
         fractions = bool(whole.null_count())
         if fractions:

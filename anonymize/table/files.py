@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -32,3 +35,16 @@ def write_all(file: BinaryIO, data: bytes) -> None:
 def reason(error: OSError) -> str:
     """What the operating system says, without paths."""
     return (error.strerror or "input/output error").lower()
+
+
+_NUMBER = re.compile(r"\(os error (\d+)\)")
+_KNOWN = [os.strerror(each) for each in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)]
+
+
+def reason_in(error: Exception) -> str | None:
+    """What the operating system says that a library reports as a text of its own: by number, or word for word."""
+    if isinstance(error, OSError) and error.strerror:
+        return reason(error)
+    number = _NUMBER.search(str(error))
+    said = [os.strerror(int(number[1]))] if number else [each for each in _KNOWN if each in str(error)]
+    return said[0].lower() if said else None

@@ -25,6 +25,7 @@ import polars as pl
 
 from anonymize import temporary
 from anonymize.errors import DataError, Problem, WriteError
+from anonymize.opening import opened
 from anonymize.places import is_uri
 from anonymize.table.files import chunks, reason, sha256_of, write_all
 from anonymize.table.foreign import databases, kinds
@@ -72,15 +73,15 @@ def open_input(place: Place, encoding: str) -> Opened:
         with _stream(place) as stream:
             tap = Tap(stream)
             form = format_of(tap.head)
-            opened = Opened(Path(place), name, form)
+            table = Opened(Path(place), name, form)
             if CONVERTED.get(Path(place).suffix.lower()) == "dta" and tap.head[:1] in OLD_STATA:
-                opened = replace(opened, format="dta")
+                table = replace(table, format="dta")
             elif place == "-" or not _in_place(stream, tap.head, form, encoding):
-                opened = _spooled(tap, name, encoding)
+                table = _spooled(tap, name, encoding)
     except OSError as error:
         raise DataError(Problem(f"cannot be read: {reason(error)}", file=name)) from None
-    _check_suffix(opened, Path(place).suffix)
-    return _converted(opened) if opened.format in kinds.KINDS else opened
+    _check_suffix(table, Path(place).suffix)
+    return _converted(table) if table.format in kinds.KINDS else table
 
 
 def _of_folder(folder: Path) -> Opened:
@@ -114,7 +115,7 @@ def _converted(opened: Opened) -> Opened:
 @contextmanager
 def _stream(place: Place) -> Iterator[BinaryIO]:
     if place != "-":
-        with open(place, "rb") as stream:
+        with opened(place) as stream:
             yield stream
     elif sys.stdin is None:
         raise DataError(Problem("cannot be read: it is closed", file="<stdin>"))

@@ -8,7 +8,7 @@ import polars as pl
 
 from anonymize.errors import DataError, Problem
 from anonymize.spec.model import Spec
-from anonymize.table.encode import Field
+from anonymize.table.encode import LARGEST, Field
 from anonymize.table.roles import columns_in
 from anonymize.table.source import Source
 
@@ -68,7 +68,7 @@ def _code(field: Field) -> pl.Expr:
     return (
         pl.when(field.text.is_null() | field.text.is_in(field.missing.texts))
         .then(1)
-        .when(number.is_null() | ~number.is_finite())
+        .when(number.is_null() | ~(number.abs() <= LARGEST))
         .then(2)
         .when(number < 0)
         .then(3)

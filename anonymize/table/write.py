@@ -12,7 +12,6 @@ from __future__ import annotations
 import gzip
 import itertools
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +28,7 @@ from anonymize import temporary
 from anonymize.errors import UsageError, WriteError
 from anonymize.names import SUFFIXES, OutputFormat
 from anonymize.places import is_uri, masked
-from anonymize.table.files import chunks, reason, sha256_of, write_all
+from anonymize.table.files import chunks, reason_in, sha256_of, write_all
 from anonymize.table.foreign import databases
 from anonymize.table.foreign.kinds import KINDS
 from anonymize.table.lines import CSV, Lines
@@ -37,7 +36,6 @@ from anonymize.table.place import place
 from anonymize.table.rebuild import rebuilt
 
 ROW_GROUP = 250_000  # rows; fixed, so that the bytes do not depend on the number of threads
-_OS_ERROR = re.compile(r"\(os error (\d+)\)")
 
 
 def format_of(path: str | Path) -> OutputFormat:
@@ -321,11 +319,9 @@ class OutputFile:
             yield
         except BrokenPipeError:
             raise
-        except OSError as error:
-            why = reason(error) if error.strerror else _reason_in(error)
-        except pl.exceptions.ComputeError as error:
-            why = _reason_in(error)
-            if why is None:
+        except (OSError, pl.exceptions.ComputeError) as error:
+            why = reason_in(error)
+            if why is None and not isinstance(error, OSError):
                 raise
         else:
             return
@@ -354,12 +350,6 @@ def _is_special(target: Path) -> bool:
     except OSError:
         return False
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
-
-
-def _reason_in(error: Exception) -> str | None:
-    """The reason of an operating system's error that polars reports as a text."""
-    number = _OS_ERROR.search(str(error))
-    return os.strerror(int(number[1])).lower() if number else None
 
 
 def _umask() -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from anonymize.errors import DataError, Problem, RowsError, ValuesError
 from anonymize.spec.columns import Definition
 from anonymize.table.columns import Codes
-from anonymize.table.encode import Bad, Field, NumberColumn, TextColumn, is_text
+from anonymize.table.encode import LARGEST, Bad, Field, NumberColumn, TextColumn, is_text
 from anonymize.table.grouping import grouped
 from anonymize.table.source import Source, type_name
 
@@ -49,7 +49,7 @@ def check_numbers(source: Source, encoders: Mapping[str, NumberColumn | TextColu
 def not_numbers(name: str, bad: Bad) -> RowsError:
     """Values of a numeric column that are not numbers."""
     count = "1 value is not a number" if bad.count == 1 else f"{bad.count} values are not numbers"
-    hint = "texts that mean missing belong in input.missing"
+    hint = f"texts that mean missing belong in input.missing, and numbers are at most {LARGEST:g}"
     return RowsError(Problem(f"numeric column {name!r}: {count}", hint=hint), bad.row or 0)
 
 

@@ -24,6 +24,9 @@ from anonymize.verify.verdict import Subject
 _CASELESS = r"^[ -@\[-`{-~]*$"
 """Texts of ASCII without letters, as most numbers and intervals are: they differ from others in more than case."""
 
+LARGEST = 1e150
+"""Beyond this, differences and squares of numbers are none any more."""
+
 CSV = ("csv", "csv.gz")
 """The formats in which a null is an empty field."""
 
@@ -393,7 +396,7 @@ def _numbers(column: NumberedColumn, missing: Sequence[str], attribute: str) -> 
     bare = texts.to_frame().select(pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("text").str.strip_chars()))
     whole_ones = bare["text"].cast(pl.Int64, strict=False)
     numbers = bare["text"].cast(pl.Float64, strict=False) + 0.0  # so that -0 is 0
-    wrong = bare["text"].is_not_null() & ~numbers.is_finite().fill_null(False)
+    wrong = bare["text"].is_not_null() & ~(numbers.abs() <= LARGEST).fill_null(False)
     if wrong.any():
         rows = wrong.gather(column.numbers.of_row)
         message = f"column {attribute} is numeric, and {rows.sum()} of its values are not numbers"

@@ -174,7 +174,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
 @pytest.fixture
 def handlers() -> Iterator[None]:
     """What becomes of signals is as it was, after the test."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     yield
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

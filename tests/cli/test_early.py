@@ -52,18 +52,20 @@ def test_linear_algebra_has_one_thread() -> None:
 
 
 @pytest.mark.usefixtures("handlers")
-def test_both_signals_end_the_process_from_the_first_moment_on() -> None:
+def test_every_signal_ends_the_process_from_the_first_moment_on() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     early.install()
-    assert signal.getsignal(signal.SIGTERM) is signal.getsignal(signal.SIGINT) is early.end
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        assert signal.getsignal(number) is early.end
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 @pytest.mark.usefixtures("handlers")
 def test_an_interrupt_that_is_ignored_is_kept_from_libraries_as_well() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     early.install()
-    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    assert signal.getsignal(signal.SIGINT) is signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
     assert signal.getsignal(signal.SIGTERM) is early.end
 

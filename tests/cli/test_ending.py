@@ -19,7 +19,7 @@ from anonymize.cli.main import COMPLETE
 from anonymize.errors import DataError
 
 Ending = Callable[[Callable[[], object]], int]
-SIGNALS = [signal.SIGINT, signal.SIGTERM]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 class Gone(BaseException):

@@ -18,7 +18,7 @@ import pytest
 from tests.cli.conftest import HEADER, Call, Desk, row, table
 
 ROWS = 400_000
-SIGNALS = [signal.SIGINT, signal.SIGTERM]
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 @pytest.fixture(scope="module")

@@ -293,3 +293,17 @@ def test_yaml_that_is_none(tmp_path: Path, text: str, line: int | None) -> None:
 
 def test_yaml_nested_too_deeply(tmp_path: Path) -> None:
     assert problems(tmp_path, "\n" + "[" * 200_000, "h.yaml") == [(2, "the tree has more than 100 levels")]
+
+
+@pytest.mark.parametrize("text", ["{}\n", "{}\nb,*\n", "a,*\n{}\n"])
+def test_a_line_of_csv_has_no_more_levels_than_a_tree(tmp_path: Path, text: str) -> None:
+    levels = ",".join(f"n{level}" for level in range(200_000))
+    found = problems(tmp_path, text.format(levels))
+    assert (text.count("\n", 0, text.index("{")) + 1, "the line has more than 100 levels") in found
+
+
+def test_a_large_plain_file_has_no_more_levels_either(tmp_path: Path) -> None:
+    above = ",".join(f"n{level}" for level in range(100))
+    lines = "\n".join(f"leaf{number},{above}" for number in range(5_000)) + "\n"
+    assert len(lines) > 1 << 20
+    assert problems(tmp_path, lines)[0] == (1, "the line has more than 100 levels")

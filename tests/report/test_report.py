@@ -225,7 +225,7 @@ def test_every_further_figure_of_an_attack_has_a_meaning() -> None:
 
 def test_terminal_shows_every_section_and_brackets_as_they_are() -> None:
     text = printed(REPORT)
-    assert text.startswith("Every requirement is met.\nwarning: column 'a_b' | passes <through>\n")
+    assert text.startswith("Every requirement is met.\nwarning: column 'a_b' | passes <through>\\u000auntouched\n")
     assert all(section.title in text for section in sections(REPORT))
     assert "[bold]x" in text and "1,500" in text
     assert not re.search("^precision", text, re.MULTILINE)  # it has no figure

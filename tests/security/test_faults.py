@@ -108,7 +108,7 @@ def test_a_kill_leaves_no_raw_copy(tmp_path: Path) -> None:
         assert part.stat().st_mode & 0o777 == 0o600 and b" Canary" not in part.read_bytes()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_while_modules_are_imported_is_an_interruption(tmp_path: Path, number: int) -> None:
     """The module that is imported sends the signal itself, so that no clock decides."""
     code = (
@@ -234,3 +234,34 @@ def test_a_damaged_recoding(tmp_path: Path, damage: Callable[[dict[str, Any]], N
     ended = run("recode", recoding, "-i", rows, "-o", tmp_path / "y.csv")
     assert ended.returncode == 2 and "damaged" in ended.stderr, ended.stderr
     assert not (tmp_path / "y.csv").exists()
+
+
+# --- numbers that cannot be reckoned with ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_numbers_whose_differences_are_none_are_refused(tmp_path: Path, suffix: str) -> None:
+    """In a quasi-identifier, a sensitive attribute, a target and a weight: 3, with a report as without."""
+    for role in ("quasi_identifiers", "sensitive", "sampling_weight"):
+        columns: dict[str, list[Any]] = {
+            "age": [30.5, 31.5, 52.0, 58.0] * 4,
+            "ill": [1.0, 2.0, 3.0, 4.0] * 4,
+            "w": [1.5] * 16,
+        }
+        huge = {"quasi_identifiers": "age", "sensitive": "ill", "sampling_weight": "w"}[role]
+        columns[huge] = [1.7e308, -1.7e308 if role != "sampling_weight" else 1.7e308, 1.6e308, 5.0] * 4
+        rows = tmp_path / f"table.{suffix}"
+        frame = pl.DataFrame(columns)
+        frame.write_csv(rows) if suffix == "csv" else frame.write_parquet(rows)
+        content = {
+            "version": 1,
+            "quasi_identifiers": {"age": {"type": "numeric"}},
+            "sensitive": {"ill": {"type": "numeric"}},
+            "sampling_weight": "w",
+            "privacy": {"k": 2},
+        }
+        (tmp_path / "spec.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+        for more in ((), ("-r", tmp_path / "x.json")):
+            ended = run("mondrian", tmp_path / "spec.yaml", "-i", rows, "-o", tmp_path / "x.csv", *more)
+            assert ended.returncode == 3 and huge in ended.stderr, (role, ended.stderr)
+            assert not (tmp_path / "x.csv").exists()

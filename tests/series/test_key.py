@@ -55,3 +55,32 @@ def test_what_is_no_key_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "key").write_text(text)
     with pytest.raises(DataError, match="not a key file"):
         load(tmp_path / "key")
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        bytes(32),
+        b"\xff" * 32,
+        bytes(range(32)),
+        bytes.fromhex("deadbeef") * 8,
+        b"correct horse battery staple 123",
+        bytes(range(200, 136, -2)),
+    ],
+)
+def test_a_key_that_was_not_drawn_is_refused(tmp_path: Path, secret: bytes) -> None:
+    path = tmp_path / "key.json"
+    for key in (Key(secret), Key(Key.new().secret, before=(secret,))):
+        path.write_text(key.text)
+        path.chmod(0o600)
+        with pytest.raises(UsageError, match="no secret"):
+            load(path)
+
+
+def test_keys_that_were_drawn_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "key.json"
+    for number in range(200):
+        secret = hmac.digest(b"drawn", str(number).encode(), "sha256")
+        path.write_text(Key(secret).text)
+        path.chmod(0o600)
+        assert load(path).secret == secret

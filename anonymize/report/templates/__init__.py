@@ -20,7 +20,12 @@ def environment() -> Environment:
         loader=PackageLoader("anonymize.report"),
         autoescape=select_autoescape(["html.j2"]),
         undefined=StrictUndefined,
-        finalize=lambda value: visible(value, lines=True) if isinstance(value, str) else value,
+        finalize=_finalized,
         trim_blocks=True,
         keep_trailing_newline=True,
     )
+
+
+def _finalized(value: object) -> object:
+    """What is put into a form, with control characters spelled out; what is HTML already stays HTML."""
+    return type(value)(visible(value, lines=True)) if isinstance(value, str) else value

@@ -16,6 +16,7 @@ import polars as pl
 
 from anonymize import temporary
 from anonymize.errors import DataError, Problem, UsageError, WriteError
+from anonymize.table.files import reason_in
 from anonymize.table.foreign.kinds import compare
 from anonymize.table.foreign.uris import TableUri, literal, quoted
 
@@ -55,7 +56,9 @@ def read(uri: TableUri, path: Path) -> None:
         raise DataError(Problem("is a view that reads other files, and may not", file=uri.name, hint=hint)) from None
     except duckdb.CatalogException:
         raise DataError(Problem("cannot be read: there is no such table", file=uri.name)) from None
-    except duckdb.Error:
+    except duckdb.Error as error:
+        if why := reason_in(error):
+            raise WriteError(f"{uri.name}: cannot be copied to a temporary file: {why}") from None
         raise DataError(Problem(f"cannot be read: {_REFUSED}", file=uri.name)) from None
 
 
@@ -133,7 +136,7 @@ def write(uri: TableUri, path: Path, *, force: bool) -> bool:
         if fresh:
             _remove(uri)
         if isinstance(error, duckdb.Error):
-            raise WriteError(f"{uri.name}: cannot be written: {_REFUSED}") from None
+            raise WriteError(f"{uri.name}: cannot be written: {reason_in(error) or _REFUSED}") from None
         raise
     finally:
         temporary.remove(again)

@@ -13,7 +13,7 @@ import polars as pl
 
 from anonymize import temporary
 from anonymize.errors import DataError, Problem, UsageError, WriteError
-from anonymize.table.files import reason
+from anonymize.table.files import reason, reason_in
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ def spooled(write: Callable[[Path], object]) -> Path:
         raise _no_room(reason(error)) from None
     try:
         write(path)
-    except OSError as error:
+    except BaseException as error:
         temporary.remove(path)
-        raise _no_room(reason(error)) from None
-    except BaseException:
-        temporary.remove(path)
+        why = reason_in(error) if isinstance(error, OSError | pl.exceptions.PolarsError) else None
+        if why is not None:
+            raise _no_room(why) from None
         raise
     return path
 

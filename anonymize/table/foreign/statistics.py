@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from anonymize.errors import DataError, Problem, WriteError
+from anonymize.table.files import CHUNK, write_all
 from anonymize.table.foreign.plain import natural, plain
 
 
@@ -64,9 +65,17 @@ def write_with(writer: Callable[..., Any], frame: pl.DataFrame, path: Path, name
     try:
         writer(pl.DataFrame(texts), str(path))
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
+        _check_room(path)
         raise WriteError(
             Problem(f"{name}: cannot be written as a .{form} file", hint="write .parquet or .csv")
         ) from None
+
+
+def _check_room(path: Path) -> None:
+    """Raises OSError where a file cannot grow, for which the library has no other words than for what it cannot
+    write."""
+    with open(path, "ab", buffering=0) as file:
+        write_all(file, bytes(CHUNK))
 
 
 def check_names(columns: list[str], name: str, form: str, longest: int) -> None:

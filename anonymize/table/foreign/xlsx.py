@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import datetime
 import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import polars as pl
 
+from anonymize import temporary
 from anonymize.errors import DataError, Problem, WriteError
 from anonymize.table.foreign.plain import natural, plain
 from anonymize.table.header import check_names, named
@@ -46,16 +50,36 @@ def read(path: Path, name: str) -> pl.DataFrame:
 def write(frame: pl.DataFrame, path: Path, name: str) -> None:
     """Writes a workbook of one sheet. Raises WriteError for a table that is too large for one."""
     import xlsxwriter
+    from xlsxwriter.exceptions import FileCreateError
 
     if frame.height >= ROWS or frame.width > COLUMNS:
         limit = f"a sheet of an .xlsx file has at most {ROWS - 1:,} rows and {COLUMNS:,} columns"
         raise WriteError(Problem(f"{name}: cannot be written: {limit}", hint="write .parquet, .arrow or .csv"))
     frame = plain(frame).select([_dated(column) for column in plain(frame).iter_columns()])
-    with open(path, "wb") as file:
-        book = xlsxwriter.Workbook(file, {"constant_memory": True, "default_date_format": "yyyy-mm-dd"})
+    with temporary.folder() as folder, _whole(path) as file:
+        settings = {"constant_memory": True, "tmpdir": str(folder), "default_date_format": "yyyy-mm-dd"}
+        book = xlsxwriter.Workbook(file, settings)
         book.set_properties({"created": _MADE, "author": "", "comments": ""})
         _fill(book, frame)
-        book.close()
+        try:
+            book.close()
+        except FileCreateError as error:
+            raise error.args[0] from None  # what the operating system says
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to be written. Where that fails, its rest goes nowhere: an archive writes its end when it is forgotten,
+    which would fail again with nobody to tell."""
+    file = open(path, "wb")  # noqa: SIM115 (closed by the archive, where that is not whole)
+    try:
+        yield file
+        file.flush()
+        file.close()
+    except BaseException:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), file.fileno())
+        raise
 
 
 def _dated(column: pl.Series) -> pl.Series:
