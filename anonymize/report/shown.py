@@ -13,6 +13,7 @@ from anonymize.classes import Bools, Floats, Ints
 from anonymize.report.published import KINDS, Published
 from anonymize.report.texts import CellCosts, ShownColumn
 from anonymize.table.named import column
+from anonymize.table.texts import tidy
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class ShownClasses:
         costs = {}
         for name, columns in columns_of.items():
             low, high = (frame[number[each]] for each in (columns[0], columns[-1 if len(columns) < 3 else 1]))
+            if spec.normalizes(name):
+                low, high = tidy(low), tidy(high)
             costs[name] = ShownColumn(name, low, high, spec, labelled).costs()
         return cls(published, frame, costs)
 

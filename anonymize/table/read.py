@@ -256,7 +256,7 @@ def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_level
         levels.max,
     )
     generalize: Callable[[], Generalization] | None = None
-    written: Mapping[str, str] = {}
+    written: dict[str, str] = {}
     domain: Domain
     if isinstance(encoder, NumberColumn):
         coding = coding_of(spec, definition)
@@ -268,7 +268,8 @@ def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_level
     else:
         written = encoder.most_frequent()
         if spec.normalizes(name) and isinstance(definition.hierarchy, Path):
-            written = files.labels_written(definition.hierarchy) | written
+            labels, present = files.labels_written(definition.hierarchy), frozenset(encoder.distinct()[0])
+            written |= {label: shown for label, shown in labels.items() if label not in present}
         domain, codes = _taxonomy(spec, name, definition, encoder)
     attribute = Attribute(name, codes, domain, definition.weight, generalize, *last, written=written)
     if definition.levels is not None:

@@ -190,6 +190,72 @@ def test_who_somebody_is_is_told_by_the_text() -> None:
     assert len({identified(name) for name in names}) == 4
 
 
+# --- quasi-identifiers -----------------------------------------------------------------------------------------------
+
+PERSIAN, JOINED = "\u0645\u06cc\u0631\u0648\u062f", "\u0645\u06cc\u200c\u0631\u0648\u062f"
+"""A word of Persian without the joiner that belongs in it, and with it."""
+
+
+def released(path: Path) -> set[str]:
+    """The texts of the first column of a CSV."""
+    return set(pl.read_csv(path, infer_schema=False).to_series(0))
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [
+        (["Boston", "Bos\u200eton", "Bos\u2066ton", "Boston"], "Boston"),
+        (["Boston", "Bos\u200eton"], "Boston"),
+        ([JOINED, JOINED, PERSIAN], JOINED),
+        ([PERSIAN, JOINED, PERSIAN], PERSIAN),
+        (["New\u00a0York", "New York", "New\u00a0York"], "New\u00a0York"),
+        ([" Boston", "Boston\u200b", "\u2003Boston"], "Boston"),
+        (["Caf\u00e9", "Cafe\u0301", "Cafe\u0301"], "Caf\u00e9"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+def test_one_label_is_written_as_most_rows_have_it(tmp_path: Path, cells: list[str], shown: str, suffix: str) -> None:
+    path = table(tmp_path, [(cell, "flu") for cell in cells], "town,ill", suffix)
+    assert run("audit", "-i", path, "--qi", "town", "-k", str(len(cells))).returncode == 0
+    place = spec(tmp_path, path, quasi_identifiers={"town": {}}, privacy={"k": len(cells)})
+    out = tmp_path / "released.csv"
+    made = run("mondrian", place, "-o", out, "--save-recoding", tmp_path / "recoding.json", "-r", tmp_path / "r.json")
+    assert made.returncode == 0, made.stderr
+    assert released(out) == {shown}
+    assert run("evaluate", place, out).returncode == 0
+    assert run("recode", tmp_path / "recoding.json", "-i", path, "-o", tmp_path / "again.csv").returncode == 0
+    assert released(tmp_path / "again.csv") == {shown}
+    exact = spec(tmp_path, path, quasi_identifiers={"town": {"normalize": "exact"}}, privacy={"k": len(cells)})
+    assert run("audit", exact).returncode == (0 if len(set(cells)) == 1 else 1)
+
+
+def test_labels_of_a_hierarchy_are_looked_up_by_what_is_seen_and_written_as_they_stand(tmp_path: Path) -> None:
+    rows = [(town, "flu") for town in (PERSIAN, "B\u2062oston", "Boston", "Salem") for _ in range(2)]
+    path = table(tmp_path, rows, "town,ill")
+    (tmp_path / "h.csv").write_text(f"{JOINED};{JOINED} x;*\nBoston;US;*\nSal\u200eem;US;*\n", encoding="utf-8")
+    quasi: dict[str, Any] = {"town": {"hierarchy": str(tmp_path / "h.csv")}}
+    out = tmp_path / "released.csv"
+    place = spec(tmp_path, path, quasi_identifiers=quasi, privacy={"k": 2})
+    made = run("mondrian", place, "-o", out, "--public-report", "-r", tmp_path / "r.json")
+    assert made.returncode == 0, made.stderr
+    assert released(out) == {PERSIAN, "Boston", "Salem"}
+    assert json.loads((tmp_path / "r.json").read_text())["utility"]["gcp"] == 0
+    quasi["town"]["levels"] = {"min": 1, "max": 1}
+    levels = spec(tmp_path, path, quasi_identifiers=quasi, privacy={"k": 2})
+    assert run("incognito", levels, "-o", out, "--force").returncode == 0
+    assert released(out) == {f"{JOINED} x", "US"}
+
+
+def test_exact_of_one_quasi_identifier_is_refused_where_all_are_compared_alike(tmp_path: Path) -> None:
+    path = table(tmp_path, [("Boston", "flu"), ("Boston", "flu")], "town,ill")
+    place = spec(tmp_path, path, quasi_identifiers={"town": {"normalize": "exact"}}, privacy={"k": 2})
+    out = ["-o", tmp_path / "released.csv"]
+    assert run("mondrian", place, *out).returncode == 0
+    assert run("mondrian", place, *out, "--force", "--save-recoding", tmp_path / "recoding.json").returncode == 2
+    wanted = f"k-map k=1 population={path}"
+    assert run("audit", place, "--require", wanted).returncode == 2
+
+
 # --- two implementations -------------------------------------------------------------------------------------------
 
 
