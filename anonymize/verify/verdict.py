@@ -68,7 +68,7 @@ class Check:
     @property
     def subject(self) -> Subject:
         """What is counted."""
-        return Subject(self.attribute, self.numeric, self.alike and not self.numeric and self.model in DIVERSITY)
+        return Subject(self.attribute, self.numeric, self.alike and self.model in DIVERSITY)
 
     @property
     def protects(self) -> tuple[str, ...]:
@@ -102,7 +102,8 @@ def checks_of(spec: Spec, requirements: Iterable[Any]) -> list[Check]:
 def check_of(spec: Spec, model: str, attribute: str | None, parameters: Given) -> Check:
     """One check of a spec, without a tree."""
     numeric = attribute in spec.sensitive and spec.sensitive[attribute or ""].type == "numeric"
-    return Check(model, attribute, parameters, numeric, alike=attribute is not None and spec.normalizes(attribute))
+    alike = attribute is not None and not numeric and spec.normalizes(attribute)
+    return Check(model, attribute, parameters, numeric, alike=alike)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from anonymize.verify.table import (
     texts_of_classes,
     values_of,
 )
+from anonymize.verify.verdict import Subject
 
 
 def table(columns: dict[str, list[Any]], *quasi: str, **more: Any) -> TextTable:
@@ -82,23 +83,26 @@ def test_rows_about_one_unit_count_once_in_each_class() -> None:
 
 def test_values_are_counted_by_class_without_missing_ones() -> None:
     of = rows("aaabb", "xyx??")
-    counted = entries_of(of, ("s", False), ("?",))
+    counted = entries_of(of, Subject("s"), ("?",))
     assert sorted(counted["count"].to_list()) == [1, 2] and counted["class"].n_unique() == 1
-    assert texts_of(of, ("s", False), ("?",)).to_list() == ["x", "y"]
-    assert [value is None for value in values_of(of, ("s", False), ("?",))] == [False, False, False, True, True]
+    assert texts_of(of, Subject("s"), ("?",)).to_list() == ["x", "y"]
+    assert [value is None for value in values_of(of, Subject("s"), ("?",))] == [False, False, False, True, True]
 
 
 def test_numbers_are_equal_by_value() -> None:
     of = read(table({"q": list("aaa"), "s": ["1", "1.0", "2"]}), ["s"], "*")
-    assert entries_of(of, ("s", True), ("?",)).select("value", "count").sort("value").rows() == [(1.0, 2), (2.0, 1)]
-    assert entries_of(of, ("s", False), ("?",)).height == 3
+    assert entries_of(of, Subject("s", numeric=True), ("?",)).select("value", "count").sort("value").rows() == [
+        (1.0, 2),
+        (2.0, 1),
+    ]
+    assert entries_of(of, Subject("s"), ("?",)).height == 3
     with pytest.raises(DataError):
-        entries_of(rows("a", "z"), ("s", True), ("?",))
+        entries_of(rows("a", "z"), Subject("s", numeric=True), ("?",))
 
 
 def test_units_are_counted_once_for_each_value() -> None:
     of = rows("aaa", "xxy", units=pl.Series(["p", "p", "p"]))
-    assert entries_of(of, ("s", False), ("?",))["count"].to_list() == [1, 1]
+    assert entries_of(of, Subject("s"), ("?",))["count"].to_list() == [1, 1]
 
 
 def test_classes_have_the_texts_that_they_show() -> None:

@@ -66,7 +66,7 @@ def test_checks_are_those_of_the_requirements_by_the_kind_of_their_attribute() -
     assert checks_of(spec, requirements(spec)) == [
         Check("k-anonymity", None, {"k": 3}),
         Check("distinct-l-diversity", "pay", {"l": 2}, numeric=True),
-        Check("distinct-l-diversity", "ill", {"l": 2}, numeric=False),
+        Check("distinct-l-diversity", "ill", {"l": 2}, alike=True),
     ]
     assert not Check("m", None, {}).numeric
 
