@@ -61,8 +61,9 @@ class Against:
 class Audit:
     """What `audit` was asked for: a table, and what to measure it against.
 
-    `path`: of the table ("-": standard input; None: the spec's input). `unit_from`: the table that this one was made
-    of, which has the unit where this one does not; `link`: which row of it each row is. `st`: the sensitive table,
+    `path`: of the table ("-": standard input; None: the spec's input). `original`: the table that this one was made of,
+    in which columns that pass through are compared with quasi-identifiers. `unit_from`: the same, which has the unit
+    where this one does not; `link`: which row of it each row is. `st`: the sensitive table,
     where the table is the QIT of a bucketized release; `group`: the column of groups, where the table is bucketized;
     without it `group`, if there is an ST. `threshold`: risk above which a record counts as at risk. `further`: what
     else is measured of the risk.
@@ -78,6 +79,7 @@ class Audit:
     spec: Spec | None = None
     path: str | Path | None = None
     unit_from: str | Path | None = None
+    original: str | Path | None = None
     link: str | Path | None = None
     st: str | None = None
     group: str | None = None
@@ -140,7 +142,7 @@ def audit(request: Audit) -> AuditResult:
 
 def _inputs(request: Audit) -> list[object]:
     """The files that are read, but for the baseline, whose place the report may take."""
-    tables = [request.path, request.unit_from, request.st, request.against.previous]
+    tables = [request.path, request.original, request.unit_from, request.st, request.against.previous]
     spec = request.spec
     of_spec = [] if spec is None else [*named_by(spec), *([spec.input.path] if request.path is None else [])]
     return [*tables, request.link, request.against.previous_link, *of_spec]
@@ -199,7 +201,8 @@ def _measured(
         )
         requirements, checks = checks_asked(table.spec, grouped=grouping is not None)
         risk = deeper(table, request.further, request.threshold)
-        verdict = replace(table.measured(checks, request.threshold), passing=table.passing())
+        passing = table.passing(request.original, request.spec or spec)
+        verdict = replace(table.measured(checks, request.threshold), passing=passing)
         facts = AuditFacts(table, requirements, verdict, risk)
         if request.against.previous is not None:
             alone = table.spec.model_copy(update={"unit": None, "sampling_weight": None})
@@ -239,7 +242,8 @@ def _check(request: Audit) -> None:
     _check_links(request)
     if against.by_position and against.previous is None and request.unit_from is None:
         raise UsageError("--by-position: needs a --previous or --unit-from")
-    inputs = [request.path, against.previous, request.unit_from, request.further.population, request.st]
+    inputs = [request.path, request.original, against.previous, request.unit_from, request.further.population]
+    inputs.append(request.st)
     if inputs.count("-") > 1:
         raise UsageError("two tables cannot both come from standard input")
 

@@ -20,15 +20,17 @@ from anonymize.domain.export import as_csv
 from anonymize.errors import UsageError
 from anonymize.places import is_uri, seen_from, without_secrets
 from anonymize.privacy import PARAMETERS
-from anonymize.profiling.capacity import proposed, tried
+from anonymize.profiling.capacity import KS, NO_LESS, proposed, tried
 from anonymize.profiling.document import Proposal, text_of
 from anonymize.profiling.hierarchies import settings
 from anonymize.profiling.joint import growing, together
 from anonymize.profiling.layout import layout_of
 from anonymize.profiling.measure import ColumnFacts, TableFacts, measure
-from anonymize.profiling.roles import Guess, guesses, unit_of
+from anonymize.profiling.roles import ROLES, Guess, guesses, unit_of
+from anonymize.report.passing import derived
 from anonymize.spec import Spec, make
 from anonymize.table import OutputFile, Source, commit, read
+from anonymize.verify.verdict import Derivation
 
 SMALL, TRIAL = 200_000, 4_000
 """If a table has more rows than the first, anonymity is tried on only as many as the second: reading them takes long
@@ -75,7 +77,7 @@ def init(request: Init) -> str:
         target = OutputFile(request.output, force=request.force, private=request.show_values)
         outputs = [stack.enter_context(target)]
         facts = measure(source)
-        decided = list(request.decide(guesses(list(facts.columns.values()))))
+        decided = list(request.decide(_without_derived(guesses(list(facts.columns.values())), source, reading)))
         if not any(guess.role == "quasi-identifier" for guess in decided):
             raise UsageError("a spec needs a quasi-identifier, and no column is to be one")
         proposal = _proposal(request, facts, decided, values)
@@ -87,6 +89,22 @@ def init(request: Init) -> str:
         source.unchanged()
         commit(outputs)
     return text
+
+
+def _without_derived(made: Sequence[Guess], source: Source, reading: Spec) -> list[Guess]:
+    """The guesses, in which a column that would pass through and follows from a quasi-identifier, or gives it away, is
+    left out of the release, whatever k will be: as a further quasi-identifier it would be paid for twice."""
+    names = {role: [guess.name for guess in made if guess.role == role] for role in ROLES}
+    content = {"version": 1, "quasi_identifiers": names["quasi-identifier"], "insensitive": names["insensitive"]}
+    unit, missing = unit_of(made), reading.missing(source.format)
+    found: dict[str, Derivation] = {}
+    for k in (NO_LESS, *KS) if names["insensitive"] else ():
+        spec = make({**content, "privacy": {"k": k}} | ({"unit": unit.name} if unit else {}), PARAMETERS)
+        found |= {each.column: each for each in derived(source.scan(), spec, missing, source.columns)}
+    reason = "{}: left out, as it would tell what is generalized"
+    return [
+        each.as_role("identifier", reason.format(found[each.name])) if each.name in found else each for each in made
+    ]
 
 
 def _proposal(request: Init, facts: TableFacts, decided: Sequence[Guess], values: dict[str, Any]) -> Proposal:

@@ -168,6 +168,7 @@ def audit(
     *,
     series: str | os.PathLike[str] | None = None,
     key: str | os.PathLike[str] | None = None,
+    original: Frame | str | os.PathLike[str] | None = None,
     previous: Frame | str | os.PathLike[str] | None = None,
     by_position: bool = False,
     baseline: str | os.PathLike[str] | None = None,
@@ -182,25 +183,27 @@ def audit(
 
     `options`: those of the command by their names, among them `k`, `l`, `t`, `require`, `quasi_identifiers`,
     `sensitive`, `numeric`, `missing`, `unit`, `threshold`, `missing_as`. A table that does not meet its requirements
-    raises nothing: `satisfied` says so. Without `data` it is the spec's input that is measured.
+    raises nothing: `satisfied` says so. Without `data` it is the spec's input that is measured. `original`: the table
+    that it was made from, in which columns that pass through are compared with the quasi-identifiers.
 
     `series`, `key`: the state of a series of releases and its key file, in place of `data`. All releases are measured,
     by everybody's history; of the options `k`, `l`, `t` and `require` go with them.
 
     Raises UsageError, SpecError and DataError as the command does.
     """
-    names = {each.name for each in fields(Audit)} - {"spec", "path", "further", "against", "reports", "force"}
+    own = {"spec", "path", "original", "further", "against", "reports", "force"}
+    names = {each.name for each in fields(Audit)} - own
     _refuse_unknown("audit", options, names)
     if series is not None or key is not None:
-        table = [data, previous, by_position, baseline, no_regress, subsets, sampling_fraction, population]
+        table = [data, original, previous, by_position, baseline, no_regress, subsets, sampling_fraction, population]
         if any(each is not None and each is not False for each in table):
             raise UsageError("series: all releases are measured, and not `data`, nor anything about one table")
         return _series_audited(spec, path_of(series), path_of(key), options)
-    with table_of(data) as path, table_of(previous) as earlier:
+    with table_of(data) as path, table_of(original) as source, table_of(previous) as earlier:
         against = Against(path_of(baseline), no_regress, earlier, by_position)
         further = Deeper(subsets, sampling_fraction, path_of(population))
         model = None if spec is None else model_of(spec)
-        result = audit_road(Audit(model, path, against=against, further=further, **options))
+        result = audit_road(Audit(model, path, original=source, against=against, further=further, **options))
     problems = tuple(str(each) for each in result.problems)
     return AuditReport(_without_paths(result.report, data), result.state, problems)
 

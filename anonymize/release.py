@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.calling import make_callable
 from anonymize.families import Draft, check_bound, family_of
-from anonymize.families.steps import check_needs, check_satisfied, published, room_for, search, stage
+from anonymize.families.steps import check_needs, check_satisfied, published, room_for, search, stage, with_derived
 from anonymize.link import SAVE_LINK, link_of
 from anonymize.publication import SAVE_RECODING, Files, Paths, ReleasePaths, named_by, opened
 from anonymize.report import Clock, release_report
@@ -85,7 +85,7 @@ def release(request: Request) -> dict[str, Any]:
             draft.write(files)
             _write_link(files, table, draft.written)
         with timed("verify"), files.sealing():
-            measured = draft.measure(files)
+            measured = with_derived(request, files, draft.measure(files))
         check_satisfied(request, measured.verdict)
         trial = _tried(request, files, table, draft)
         series.check(draft, files)

@@ -575,6 +575,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
             "Input",
             "QuasiIdentifier",
             "Rule",
+            "SamplingWeight",
             "Sensitive",
             "Privacy",
             "Passing",

@@ -23,6 +23,7 @@ from anonymize.attacks import (
     minimality,
     order,
     prosecutor,
+    prosecutor_retained,
     reconstruction,
     reconstruction_row,
     refinement,
@@ -36,6 +37,7 @@ from anonymize.attacks.success import ExcessEstimate, Success
 
 __all__ = [
     "ATTACKERS",
+    "ONLY_NAMED",
     "Attacker",
     "DistortedColumn",
     "DistortedRows",
@@ -63,6 +65,7 @@ class Attacker(Protocol):
 
 _MODULES = (
     prosecutor,
+    prosecutor_retained,
     journalist,
     marketer,
     univariate,
@@ -84,6 +87,8 @@ _MODULES = (
 ATTACKERS: dict[str, Attacker] = {module.ID: cast(Attacker, module) for module in _MODULES}
 """Name -> attacker, in the order in which they are tried."""
 
+ONLY_NAMED = frozenset({prosecutor_retained.ID})
+"""Those whom a limit is about only where they are named: no privacy model promises anything against them."""
 _OF_DISTORTED = (reconstruction.ID, reconstruction_row.ID)
 """Those who read cells that may show anything; to all others a cell is true."""
 

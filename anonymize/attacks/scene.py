@@ -32,7 +32,8 @@ class ShownRows:
     (rows,). `values`: of each sensitive attribute (rows,) codes, -1 where missing. `group_of` (rows,): of a
     bucketized release the group of each row, whose rows have the group's values in an order that tells nothing.
     `hidden_low`, `hidden_high` (classes, attributes): whether a cell leaves that end of its span unsaid, as `77+` and
-    `*` do, so that it is the domain's and no value that is known to occur; None where every cell says both."""
+    `*` do, so that it is the domain's and no value that is known to occur; None where every cell says both. `kept`
+    (rows,): a code for what the kept columns show together, None where there are none."""
 
     first: Ints
     last: Ints
@@ -41,6 +42,7 @@ class ShownRows:
     group_of: Ints | None = None
     hidden_low: Bools | None = None
     hidden_high: Bools | None = None
+    kept: Ints | None = None
 
     @property
     def rows(self) -> int:
@@ -125,11 +127,12 @@ def _together(strings: Sequence[tuple[NDArray[np.uint64], Ints]], some: slice, c
 class TargetPeople:
     """People, a row each. `codes` (people, attributes): their quasi-identifiers, -1 where missing. `values`: of each
     sensitive attribute (people,) codes, -1 where missing. `row_of` (people,): the released row about each, -1 for
-    none; None where that is not known."""
+    none; None where that is not known. `kept` (people,): as that of `ShownRows`."""
 
     codes: Ints
     values: Mapping[str, Ints]
     row_of: Ints | None = None
+    kept: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -138,7 +141,8 @@ class TargetPeople:
         """Some of them."""
         values = {name: codes[chosen] for name, codes in self.values.items()}
         row_of = None if self.row_of is None else self.row_of[chosen]
-        return TargetPeople(self.codes[chosen], values, row_of)
+        kept = None if self.kept is None else self.kept[chosen]
+        return TargetPeople(self.codes[chosen], values, row_of, kept)
 
     def drawn(self, number: int, generator: np.random.Generator) -> TargetPeople:
         """As many of them as are asked for, in their order; all where there are no more."""

@@ -20,6 +20,8 @@ from anonymize.verify.risk import GIVEN, WORSE
 _TOLERANCE, _NEGLIGIBLE = 1e-9, 1e-12
 PASSING = ("uniques", "uniques_with_quasi_identifiers", "uniques_with_sensitive")
 """Shares of the rows that columns that pass through single out; a report that is older than these has none."""
+BELOW = ("below_k", "below_k_with_quasi_identifiers", "below_k_with_sensitive")
+"""Shares of the rows in groups of fewer than `k` by them."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,12 @@ def read(path: str | Path) -> dict[str, Any]:
 
 
 def compare(before: Mapping[str, Any], now: Mapping[str, Any], models: Mapping[str, Model] = ALL) -> list[Change]:
-    """The figures of two reports that differ, in the order of the first.
+    """The figures of two reports that differ, in the order of the first; groups below k only where k is the same.
 
     Raises UsageError for a figure of the first that the second does not have: nothing can be said about it.
     """
     old, new = figures(before, models), figures(now, models)
+    old = {figure: was for figure, was in old.items() if figure in new or figure.parameter not in BELOW}
     lacking = [str(figure) for figure in old if figure not in new]
     if lacking:
         hint = "ask for it with --require, and give the threshold that the baseline has"
@@ -125,6 +128,8 @@ def _of_risk(risk: Mapping[str, Any]) -> Iterator[tuple[Figure, float | None]]:
     if isinstance(passing := risk.get("passing"), Mapping):
         for name in PASSING:
             yield Figure("passing", name, None, (), "higher"), passing[name]
+        for name in BELOW if "k" in passing else ():
+            yield Figure("passing", name, None, (f"k={passing['k']}",), "higher"), passing[name]
 
 
 def _unknown(figure: str) -> UsageError:

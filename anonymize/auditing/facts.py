@@ -125,7 +125,7 @@ class AuditFacts:
         """What is required of the columns that pass through."""
         place = self.table.spec.place("privacy", "passing")
         for result in self.verdict.by_passing:
-            message = self.verdict.passing.problem if self.verdict.passing and result.state.fails else _reached(result)
+            message = str(result) if result.state.fails else _reached(result)
             line = None if place is None else place[0]
             yield Finding(result.model, _title(result), message, LEVELS[result.state], self._file, line)
 

@@ -36,7 +36,7 @@ def deeper(table: Audited, further: Deeper, threshold: float) -> dict[str, Any]:
 
     Raises UsageError for more subsets than can be looked at, DataError for a population that cannot be one.
     """
-    weight = table.spec.sampling_weight
+    weight = table.spec.weight_column
     if weight is None and further == Deeper():
         return {}
     text = Text(table.source.scan(), list(table.columns_of.values()), table.spec, table.missing, table.units)

@@ -15,7 +15,7 @@ from anonymize.errors import DataError, Problem, RowsError, UsageError
 from anonymize.link import load as load_link
 from anonymize.people import with_people
 from anonymize.recoding.typed import NumberColumns
-from anonymize.report.passing import PassingText
+from anonymize.report.passing import PassingText, derived
 from anonymize.spec import Missing, Spec, resolve
 from anonymize.table import weights
 from anonymize.table.roles import columns_in, unclassified
@@ -26,7 +26,7 @@ from anonymize.table.wrong import placed
 from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure, measure_codes
 from anonymize.verify.bucketized import Reading
 from anonymize.verify.looks import looking_alike
-from anonymize.verify.verdict import Uniqueness
+from anonymize.verify.verdict import PassingFigures
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,19 @@ class Audited:
         columns = {name: self.columns_of.get(name, [name]) for name in self.spec.exact}
         return frozenset(each for own in columns.values() for each in own)
 
-    def passing(self) -> Uniqueness:
-        """What the columns that pass through give away; without a spec, these are all that no option names."""
+    def passing(self, original: str | Path | None = None, own: Spec | None = None) -> PassingFigures:
+        """What the columns that pass through give away; without a spec, these are all that no option names. `original`:
+        the table in which they are compared with the quasi-identifiers, None: they are not. `own`: how it is read."""
         besides = () if self.buckets is None else (self.buckets.name,)
         text = PassingText(self.source.scan(), self.spec, self.columns_of, self.missing, self.units, besides)
-        return replace(text, strange=not self.declared).measured()
+        figures = replace(text, strange=not self.declared).measured()
+        if original is None:
+            return figures
+        with Source.open(self.spec if own is None else own, original) as other:
+            _refuse_lacking([*self.spec.quasi_identifiers, *figures.columns], other)
+            other.check()
+            found = derived(other.scan(), self.spec, self.spec.missing(other.format), figures.columns)
+        return replace(figures, derived=found)
 
     @property
     def order_kept(self) -> bool:
@@ -168,6 +176,14 @@ def opened(
         if units is not None and spec.input.normalize:
             units = looking_alike(units)
         yield Audited(spec, source, columns_of, units, warnings, buckets, classified)
+
+
+def _refuse_lacking(names: Sequence[str], source: Source) -> None:
+    """Raises DataError for columns of a release that its original does not have."""
+    lacking = [name for name in names if name not in source.columns]
+    if lacking:
+        hint = columns_in(source.columns, names)
+        raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,11 @@ _SIZE = _Size()
         help="The column that says which individual a row is about, without a spec.",
         shell_complete=completing(columns),
     ),
+    file_option(
+        "--original",
+        help="The table that this one was made from: whether a column that passes through follows from a "
+        "quasi-identifier in it, or gives it away.",
+    ),
     file_option("--unit-from", help="The table that this one was made from, which has the unit column; with --link."),
     file_option("--link", help="Which row of its input (--unit-from) each row is, by --save-link."),
     click.option("-k", type=int, help="k of k-anonymity."),
@@ -164,14 +169,19 @@ def audit(
     cannot tell apart are people of one history. Histories are made anew from the releases, the files of --save-link
     and the originals, as far as these are still there; whatever is believed because the state says so is not shown.
 
+    With --original, the columns that pass through are judged beside the quasi-identifiers in the table that this one
+    was made from: one that follows from a quasi-identifier, or gives it away, is not met unless
+    privacy.passing.accept_derived names it. Without, they are listed as not judged.
+
     The order of the rows is looked at: what it tells of the quasi-identifiers is a warning, and is judged where SPEC
     says output.row_order: keep.
 
     A bucketized release is measured by its groups: of two files name the QIT, of one the column with --group. A
     randomized table cannot be audited, as its risk depends on the original.
 
-    Exit code 1: a model is not met or could not be shown to be, the table has a direct identifier of the spec, or
-    --no-regress and a figure of privacy or risk is worse than in the baseline.
+    Exit code 1: a model is not met or could not be shown to be, a column follows from a quasi-identifier in --original,
+    the table has a direct identifier of the spec, or --no-regress and a figure of privacy or risk is worse than in the
+    baseline.
     """
     check_engine(engine, threads=threads, master=master)
     use_threads(threads)

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from anonymize import __version__
-from anonymize.errors import AnonymizeError, DataError, Problem, SpecError, UsageError, visible
+from anonymize.errors import AnonymizeError, DataError, Problem, SpecError, UnsafeError, UsageError, visible
 from anonymize.formats import FORMATS, Checked, Finding
 from anonymize.places import is_uri, masked
 
 if TYPE_CHECKING:
     from anonymize.domain.taxonomy import Taxonomy
+    from anonymize.spec import Spec
+    from anonymize.table import Source
 
 PAUSE = 0.5
 """Seconds between two looks at the files."""
@@ -48,7 +50,7 @@ def validated(specs: tuple[str, ...], input_path: str | None) -> Validated:
             statement, doubts = _against(spec, input_path)
             statements.append(f"{spec} is valid{statement}")
             warnings += [f"{spec}: {doubt}" for doubt in doubts]
-        except (SpecError, DataError) as error:
+        except (SpecError, DataError, UnsafeError) as error:
             problems += error.problems
             kinds.append(type(error))
     return Validated(specs, tuple(statements), kinds[0](problems) if kinds else None, tuple(warnings))
@@ -73,6 +75,7 @@ def _against(spec: str, input_path: str | None) -> tuple[str, list[str]]:
         )
     with Source.open(loaded, input_path) as source:
         table = read(loaded, source)
+        _refuse_derived(loaded, source)
         statement = f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
         return statement, twofold({each.name: each.hierarchy for each in table.attributes})
 
@@ -85,6 +88,18 @@ def twofold(hierarchies: Mapping[str, Taxonomy]) -> list[str]:
         for name, hierarchy in hierarchies.items()
         if hierarchy.twofold
     ]
+
+
+def _refuse_derived(spec: Spec, source: Source) -> None:
+    """Raises UnsafeError for columns that would pass through, and follow from a quasi-identifier or give it away."""
+    from anonymize.report.passing import derived
+    from anonymize.spec import resolve
+
+    spec = resolve(spec, source.columns)
+    found = derived(source.scan(), spec, spec.missing(source.format), source.columns)
+    problems = [Problem(each.problem, source.name) for each in found if not each.accepted]
+    if problems:
+        raise UnsafeError(problems)
 
 
 def render(result: Validated, form: str, out: IO[str]) -> None:

@@ -24,12 +24,15 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.opened import ReleasedSource, read_file
 from anonymize.evaluation.regions import TextRegions
 from anonymize.evaluation.released import as_text, read_cells
+from anonymize.report.passing import PASSING
 from anonymize.spec import Spec
 from anonymize.table import Source, Table, read
 from anonymize.table.columns import Attribute
 from anonymize.table.copies import copied
+from anonymize.table.named import column as named
 from anonymize.table.named import unnamed
 from anonymize.table.units import units_of
+from anonymize.table.weights import as_released
 from anonymize.verify.bucketized import COUNT
 
 REPEATED = (
@@ -67,10 +70,19 @@ class Known:
     @cached_property
     def texts(self) -> pl.DataFrame:
         """The sensitive attributes, null where missing."""
-        names = list(self.spec.sensitive)
+        return self.columns(list(self.spec.sensitive))
+
+    def columns(self, names: Sequence[str]) -> pl.DataFrame:
+        """Columns as text, null where missing."""
         parts = list(self.table.source.batches(names)) if names else []
-        whole = pl.concat(parts) if parts else pl.DataFrame()
+        whole = as_released(self.spec, pl.concat(parts).lazy()).collect() if parts else pl.DataFrame()
         return whole.select(as_text(column, self.spec, self.table.source.format) for column in whole.iter_columns())
+
+    @property
+    def kept(self) -> list[str]:
+        """The columns that a release keeps as they are, or sampling weights as it has them."""
+        roles = self.spec.roles()
+        return [name for name in self.table.columns if roles.get(name) in PASSING]
 
 
 @contextmanager
@@ -250,11 +262,13 @@ class ReadRelease(Protocol):
 @dataclass(frozen=True)
 class CodedValues:
     """Sensitive attributes, coded alike everywhere. `sizes`: how many values each has, at least 1; `people`, and
-    `releases` one after the other: its codes, -1 where missing."""
+    `releases` one after the other: its codes, -1 where missing. `kept`: of the people, and of the rows of the first
+    release, a code for what all kept columns show; None where it has none."""
 
     sizes: Mapping[str, int]
     people: Mapping[str, Ints]
     releases: Sequence[Mapping[str, Ints]]
+    kept: tuple[Ints, Ints] | None = None
 
 
 def coded_values(people: Known, releases: Sequence[ReadRelease]) -> CodedValues:
@@ -274,7 +288,18 @@ def coded_values(people: Known, releases: Sequence[ReadRelease]) -> CodedValues:
         of_people[name], *parts = np.split(codes, ends)
         for each, part in zip(of_releases, parts, strict=True):
             each[name] = part
-    return CodedValues(sizes, of_people, of_releases)
+    return CodedValues(sizes, of_people, of_releases, _kept(people, releases[0]) if releases else None)
+
+
+def _kept(people: Known, release: ReadRelease) -> tuple[Ints, Ints] | None:
+    """See `CodedValues.kept`."""
+    names = [name for name in people.kept if name in release.file.texts.columns]
+    if not names:
+        return None
+    both = pl.concat([people.columns(names), release.file.texts.select(map(named, names))])
+    codes = both.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
+    first, second = np.split(codes, [people.table.rows])
+    return first, second
 
 
 def _column(release: ReadRelease, name: str) -> pl.Series:
@@ -282,6 +307,7 @@ def _column(release: ReadRelease, name: str) -> pl.Series:
     return texts[name] if name in texts.columns else pl.Series(name, [None] * texts.height, pl.String)
 
 
-def people_of(codes: Ints, values: Mapping[str, Ints], chosen: slice, row_of: Ints | None = None) -> TargetPeople:
+def people_of(codes: Ints, values: CodedValues, chosen: slice, row_of: Ints | None = None) -> TargetPeople:
     """Some rows of the known people."""
-    return TargetPeople(codes[chosen], {name: each[chosen] for name, each in values.items()}, row_of)
+    kept = None if values.kept is None else values.kept[0][chosen]
+    return TargetPeople(codes[chosen], {name: each[chosen] for name, each in values.people.items()}, row_of, kept)

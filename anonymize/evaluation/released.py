@@ -96,11 +96,12 @@ class ReleasedTable:
         return position[rows][position[rows] >= 0]
 
     def _others_differ(self) -> bool:
-        roles = self.spec.roles()
+        roles, coding = self.spec.roles(), self.spec.weight_coding
+        coded = None if coding is None else coding.column
         names = [
             name
             for name in self.table.columns
-            if roles[name] not in {*WITHHELD, "quasi-identifier"} and name in self.frame.columns
+            if roles[name] not in {*WITHHELD, "quasi-identifier"} and name in self.frame.columns and name != coded
         ]
         start = 0
         for batch in self.table.source.batches(names) if names else ():

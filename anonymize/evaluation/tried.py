@@ -4,13 +4,13 @@ within a limit."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from anonymize.attacks import ATTACKERS, EarlierRows, KnownDiversity, Required, Scene, suited
+from anonymize.attacks import ATTACKERS, ONLY_NAMED, EarlierRows, KnownDiversity, Required, Scene, suited
 from anonymize.claims import State
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
@@ -50,11 +50,12 @@ def scene_of(
     attributes = people.table.attributes
     codes = people.codes()
     targets, others = slice(0, people.rows), slice(people.rows, None)
-    everybody = people_of(codes, values.people, targets, row_of)
+    everybody = people_of(codes, values, targets, row_of)
     generator = np.random.default_rng(plan.seed)
     rows = [each.as_rows(attributes, coded) for each, coded in zip(releases, values.releases, strict=True)]
+    rows[0] = replace(rows[0], kept=None if values.kept is None else values.kept[1])
     present = np.arange(people.rows) if row_of is None else np.flatnonzero(row_of >= 0)
-    control = people_of(codes, values.people, others) if people.table.rows > people.rows else None
+    control = people_of(codes, values, others) if people.table.rows > people.rows else None
     return Scene(
         attributes=tuple(attribute.name for attribute in attributes),
         sizes=tuple(attribute.domain.size for attribute in attributes),
@@ -133,7 +134,11 @@ def judged(block: dict[str, Any], plan: AttackPlan) -> tuple[tuple[Finding, ...]
     those who are not named, whoever found nothing to attack is not applicable, and does not decide.
     """
     limit, named = plan.max_excess, set(plan.attackers)
-    findings = [_finding(each, limit, named=each["attacker"] in named) for each in block["results"]]
+    unbound = ONLY_NAMED - named
+    findings = [
+        _finding(each, None if each["attacker"] in unbound else limit, named=each["attacker"] in named)
+        for each in block["results"]
+    ]
     for each, finding in zip(block["results"], findings, strict=True):
         each["satisfied"] = finding.level == "pass" if finding.known and finding.level != "measured" else None
     if limit is not None:

@@ -17,11 +17,12 @@ from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_va
 from anonymize.algorithms.base import Found
 from anonymize.domain.numeric import included
 from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError
+from anonymize.families.base import Measured
 from anonymize.judging.protected import check_protected
 from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import Files
 from anonymize.report import Clock
-from anonymize.report.passing import PassingText
+from anonymize.report.passing import PassingText, derived
 from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Request
 from anonymize.risk import Text, sampled
@@ -160,6 +161,9 @@ def check_needs(request: Request) -> None:
         message = f"{request.algorithm} needs a target, and the spec names none"
         raise UsageError(Problem(message, hint="list what is to be predicted under workload: {targets: [...]}"))
     reason = None if request.save_recoding is None else why_not_reusable(algorithm, request.options)
+    if request.save_recoding is not None and spec.weight_coding is not None:
+        hint = "a saved recoding lets them through as they are"
+        raise UsageError(Problem("--save-recoding: the sampling weights are rounded, or in bands", hint=hint))
     if reason:
         raise UsageError(f"--save-recoding: {reason}, so that its recoding is not a function of the values")
 
@@ -242,6 +246,15 @@ def passing_text(
     shared = numbers_of(target) if shared is None else shared
     spec, subjects = request.spec, None if units is None else pl.Series(units)
     return PassingText(shared.frame, spec, columns_of, spec.missing(target.format), subjects, shared=shared)
+
+
+def with_derived(request: Request, files: Files, measured: Measured) -> Measured:
+    """The same with the columns that pass through and follow from a quasi-identifier, as measured in the input."""
+    passing, spec = measured.verdict.passing, request.spec
+    if passing is None or not passing.columns:
+        return measured
+    found = derived(files.source.scan(), spec, spec.missing(files.source.format), passing.columns)
+    return replace(measured, verdict=replace(measured.verdict, passing=replace(passing, derived=found)))
 
 
 def published(request: Request, files: Files) -> Published:

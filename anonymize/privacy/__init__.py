@@ -206,7 +206,7 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
             problems.append(Problem(f"{model}: {error}", file=_file(spec), line=line))
         else:
             collected.update(dict.fromkeys(Requirement(model, name, parameters, line) for name in attributes))
-    if not collected and not problems:
+    if not collected and not problems and not (spec.privacy.passing and spec.privacy.passing.bounds):
         problems.append(_nothing_asked(spec))
     if problems:
         raise SpecError(problems)

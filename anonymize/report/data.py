@@ -130,7 +130,7 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
         },
         "settings": settings(request.spec),
         **_with_before(blocks, table),
-        "utility": blocks.utility,
+        "utility": blocks.utility | ({"sampling_weight": dict(table.weights_shown)} if table.weights_shown else {}),
         **blocks.distributions,
         "recoding": recoding,
         "codebook": blocks.codebook,

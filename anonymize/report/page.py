@@ -17,7 +17,7 @@ from anonymize.report.compared import by_k, least
 from anonymize.report.intros import INTROS
 from anonymize.report.section import Section, percent
 from anonymize.report.tables import parameters, sections
-from anonymize.report.verdict import Tone, known_by, problems_title, verdict_of
+from anonymize.report.verdict import Tone, known_by, problems_title, smallest_group, verdict_of
 
 Report = Mapping[str, Any]
 
@@ -70,14 +70,16 @@ class FileFact:
 @dataclass(frozen=True)
 class Page:
     """`tone` is for colours; `verdict` is the bare verdict, `known_by` how it is known, `summary` what it means.
-    `problems`: what is not met or could not be shown. `private`: what there is to say of a report that is not for the
-    public, else empty. `tool`: which made it, with its version; `algorithm`: its name and its options."""
+    `smallest`: the main figure, and what stands beneath it. `problems`: what is not met or could not be shown.
+    `private`: what there is to say of a report that is not for the public, else empty. `tool`: which made it, with its
+    version; `algorithm`: its name and its options."""
 
     title: str
     tone: Tone
     verdict: str
     known_by: str
     summary: str
+    smallest: list[str]
     problems: list[str]
     problems_title: str
     private: str
@@ -99,6 +101,7 @@ def page(report: Report) -> Page:
         verdict=verdict.sentence,
         known_by="" if verdict.tone in ("neutral", "unknown") else known_by(models),
         summary=_summary(report),
+        smallest=smallest_group(report),
         problems=[problem for _, problem in stated],
         problems_title=problems_title(state for state, _ in stated),
         private=PRIVATE if report.get("private", True) else "",
@@ -152,6 +155,16 @@ def _problems(report: Report) -> Iterator[tuple[State, str]]:
             reached, required = parameters(each["achieved"]), parameters(each["required"])
             yield State.UNMET, f"{each['model']}{about}: {reached} where {required} is required"
     yield from ((State.UNKNOWN, message) for message in privacy.get("unknown", []))
+    yield from ((State.UNMET, message) for message in _unmet_passing(report.get("risk", {}).get("passing", {})))
+
+
+def _unmet_passing(passing: Report) -> Iterator[str]:
+    """What is not met by the columns that pass through."""
+    for name, most in passing.get("required", {}).items():
+        reached = passing[f"{name}_with_quasi_identifiers"]
+        if passing["satisfied"] is False and reached > most:
+            yield f"passing: {name} {percent(reached)} where at most {percent(most)} is required"
+    yield from [each["says"] for each in passing.get("derived", {}).get("found", []) if not each["accepted"]]
 
 
 def _before(risk: Report) -> str:

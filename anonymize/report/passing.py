@@ -3,7 +3,7 @@ public report, which has nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,13 +11,19 @@ import polars as pl
 
 from anonymize.risk.passing import singling_out
 from anonymize.spec import Missing, Spec
+from anonymize.table.units import units_of
+from anonymize.table.weights import as_released
 from anonymize.threads import meanwhile
-from anonymize.verify.passing import PassingColumns, numbers_of, uniqueness
-from anonymize.verify.table import SharedNumbers, TextTable
-from anonymize.verify.verdict import Uniqueness
+from anonymize.verify.derived import derivations
+from anonymize.verify.looks import looking_alike
+from anonymize.verify.passing import PassingColumns, figures_of, numbers_of, weights_as_declared
+from anonymize.verify.table import SharedNumbers, TextTable, numbered
+from anonymize.verify.verdict import Derivation, PassingFigures, PassingResult
 
-PASSING = ("insensitive", "target")
+PASSING = ("insensitive", "target", "sampling-weight")
 """The roles of columns that pass through."""
+FEW = 5
+"""Individuals of a group that is not small, where the spec requires no k."""
 
 
 @dataclass(frozen=True)
@@ -41,37 +47,72 @@ class PassingText:
         if self.shared is not None and columns.passing:
             self.shared.side_by_side(self._text, columns.generalized, (*columns.passing, *columns.sensitive))
 
-    def measured(self, threads: int = 1) -> Uniqueness:
+    def measured(self, threads: int = 1) -> PassingFigures:
         """The figures, with the smallest sets that single rows out, which are looked for in a thread of their own where
         there are several."""
         columns = self._columns()
         if not columns.passing:
             nothing = {"smallest": [], "max_size": 0, "left_out": []}
-            return Uniqueness((), 0, 0.0, 0.0, 0.0, columns.most, sets=nothing)
+            return replace(columns.nothing(), sets=nothing)
         numbers = numbers_of(self._text, columns)
         codes = pl.DataFrame([column.of_row.alias(name) for name, column in numbers.passing.items()])
         sets = meanwhile(partial(singling_out, codes.lazy(), columns.passing, units=self.units), threads)
-        figures = uniqueness(numbers, columns, self.units)
+        figures = replace(figures_of(numbers, columns, self.units), weights=self._weights(columns.passing))
         return replace(figures, sets=sets())
+
+    def _weights(self, present: Sequence[str]) -> PassingResult | None:
+        """Whether the sampling weights are rounded, or in bands, as the spec declares."""
+        coding = self.spec.weight_coding
+        if coding is None or coding.column not in present:
+            return None
+        (column,) = numbered(self._text, [coding.column])
+        return weights_as_declared(column, coding.column, coding.round, coding.bands)
 
     @property
     def _text(self) -> TextTable:
-        normalize = self.spec.input.normalize
-        fill = "" if normalize or not self.missing.null or "" in self.missing.texts else None
         columns = {name: self.columns_of.get(name, [name]) for name in self.spec.exact}
         exact = frozenset(each for own in columns.values() for each in own)
-        return TextTable(self.frame, (), (), fill, normalize=normalize, shared=self.shared, exact=exact)
+        return replace(_table(self.frame, self.spec, self.missing), shared=self.shared, exact=exact)
 
     def _columns(self) -> PassingColumns:
         """Those that the file has, by what becomes of them."""
         present, roles = self.frame.collect_schema().names(), self.spec.roles()
         generalized = [name for columns in self.columns_of.values() for name in columns if name in present]
-        others = [
-            name
-            for name in present
-            if name not in generalized and name not in (*self.besides, self.spec.output.pseudonym)
-        ]
+        apart = [name for name in present if name in (*self.besides, self.spec.output.pseudonym)]
+        others = [name for name in present if name not in (*generalized, *apart)]
         passing = [n for n in others if roles.get(n) in PASSING or (self.strange and n not in roles)]
         sensitive = [name for name in others if roles.get(name) == "sensitive"]
-        most = None if self.spec.privacy.passing is None else self.spec.privacy.passing.uniques
-        return PassingColumns(tuple(passing), tuple(generalized), tuple(sensitive), most)
+        k, bounds = few(self.spec), bounds_of(self.spec)
+        return PassingColumns(tuple(passing), tuple(generalized), tuple(sensitive), k, bounds, tuple(apart))
+
+
+def derived(frame: pl.LazyFrame, spec: Spec, missing: Missing, released: Container[str]) -> tuple[Derivation, ...]:
+    """What columns that pass through have to do with quasi-identifiers in the original table that a release is made of,
+    `frame`. `missing`: what means missing in it; `released`: the columns of the release."""
+    present, roles = frame.collect_schema().names(), spec.roles()
+    kept = [name for name in present if name in released and roles.get(name, "insensitive") in PASSING]
+    units = units_of(frame, spec.unit, missing) if spec.unit in present else None
+    if units is not None and spec.input.normalize:
+        units = looking_alike(units)
+    table = replace(_table(as_released(spec, frame), spec, missing), units=units, exact=spec.exact)
+    passing = spec.privacy.passing
+    accepted = () if passing is None else passing.accept_derived
+    found = derivations(table, [name for name in spec.quasi_identifiers if name in present], kept, spec.largest_k)
+    return tuple(replace(each, accepted=each.column in accepted) for each in found)
+
+
+def few(spec: Spec) -> int:
+    """The individuals of a group that is not small: the largest k of people that is required, or 5."""
+    return spec.largest_k or FEW
+
+
+def _table(frame: pl.LazyFrame, spec: Spec, missing: Missing) -> TextTable:
+    """The texts of a frame. A null is read as the empty text, unless texts are compared as they stand, and both
+    differ."""
+    fill = "" if spec.input.normalize or not missing.null or "" in missing.texts else None
+    return TextTable(frame, (), missing.texts, fill, normalize=spec.input.normalize)
+
+
+def bounds_of(spec: Spec) -> dict[str, float]:
+    """What the spec allows of rows that are alone, or in small groups, by what passes through."""
+    return {} if spec.privacy.passing is None else spec.privacy.passing.bounds

@@ -33,7 +33,7 @@ from anonymize.report.data import (
     verdict_blocks,
 )
 from anonymize.report.head import head
-from anonymize.report.passing import PassingText
+from anonymize.report.passing import PassingText, bounds_of
 from anonymize.report.published import KINDS, Published
 from anonymize.report.shown import ShownClasses
 from anonymize.risk import Text, merged, sampled
@@ -43,7 +43,7 @@ from anonymize.table.trees import trees
 from anonymize.verify import Check, Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
 from anonymize.verify.risk import classes_block
-from anonymize.verify.verdict import Uniqueness
+from anonymize.verify.verdict import PassingFigures
 
 
 def public_report(published: Published) -> dict[str, Any]:
@@ -147,10 +147,10 @@ def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
 def _with_passing(published: Published, verdict: Verdict) -> Verdict:
     """The verdict with what the columns that pass through give away; not judged where rows are not individuals."""
     passing = _passing(published)
-    return replace(verdict, passing=passing if published.spec.unit is None else replace(passing, most=None))
+    return replace(verdict, passing=passing if published.spec.unit is None else replace(passing, bounds={}))
 
 
-def _passing(published: Published) -> Uniqueness:
+def _passing(published: Published) -> PassingFigures:
     """What the columns that pass through give away, row by row."""
     spec, table = published.spec, published.table
     return PassingText(table.text, spec, published.columns_of, spec.missing(table.form)).measured()
@@ -159,8 +159,8 @@ def _passing(published: Published) -> Uniqueness:
 def _by_rows(spec: Spec, passing: Mapping[str, Any]) -> dict[str, Any]:
     """The block `passing` where the release does not show whom rows are about. Rows about one individual that agree
     are not alone, so that individuals may be singled out more often: what is required of it is not shown."""
-    bound = spec.privacy.passing
-    return {**passing, "counts": "rows", **({"required": bound.uniques, "satisfied": None} if bound else {})}
+    bounds = bounds_of(spec)
+    return {**passing, "counts": "rows", **({"required": bounds, "satisfied": None} if bounds else {})}
 
 
 def _ordering(published: Published) -> verify.Ordering | None:
@@ -277,7 +277,7 @@ def _randomized(published: Published) -> Blocks:
     rows = _rows(published)
     models = [_unknown(each, "it depends on the original, which is not in the release") for each in requirements]
     passing = _passing(published)
-    state = overall([State.UNKNOWN, *([] if passing.result is None else [passing.result.state])])
+    state = overall([State.UNKNOWN, *(each.state for each in passing.results)])
     block = {**_stated(state), "verified": True, "missing": "own-category", "models": models}
     block["unknown"] = [_sentence(each) for each in models]
     distortion = {name: figures for each in published.files[1:] for name, figures in _distortion(str(each.path))}

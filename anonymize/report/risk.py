@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,9 @@ MEANINGS = {
         "uniques": "share of rows alone in them",
         "uniques_with_quasi_identifiers": "the same, together with the quasi-identifiers as released",
         "uniques_with_sensitive": "the same, together with the sensitive attributes as well",
-        "required": "share allowed together with the quasi-identifiers",
+        "below_k": "share of rows in groups of fewer than {k} by them",
+        "below_k_with_quasi_identifiers": "the same, together with the quasi-identifiers as released",
+        "below_k_with_sensitive": "the same, together with the sensitive attributes as well",
     },
     "Risk by sampling weights": {
         "population": "the sum of the sampling weights",
@@ -48,6 +51,12 @@ MEANINGS = {
     },
 }
 """By the title of a table, the figures that it has and what they mean."""
+RULES = {
+    "copy": "a copy: each group of two or more has one value",
+    "predicted": "predicted: share of people guessed right from the others of their group",
+    "order": "in the same order: rank correlation",
+}
+"""How a column goes with a quasi-identifier."""
 
 
 def risks(report: Mapping[str, Any]) -> list[Section]:
@@ -59,8 +68,7 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
     if "attacker" in block:
         drawn.append(_attacker(block["attacker"]))
     if block.get("passing", {}).get("columns"):
-        drawn.append(figures("Columns that pass through", block["passing"]))
-        drawn += [_smallest(block["passing"])] if block["passing"]["smallest"] is not None else []
+        drawn += _passing(block["passing"])
     if "sample" in block:
         drawn.append(figures("Risk by sampling weights", block["sample"], beside=wildcard.get("sample")))
     if "journalist" in block:
@@ -73,11 +81,43 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
 
 
 def _figures(
-    title: str, block: Mapping[str, Any], *, threshold: float, beside: Mapping[str, Any] | None = None
+    title: str, block: Mapping[str, Any], *, beside: Mapping[str, Any] | None = None, **given: float
 ) -> Section:
-    """A table of `MEANINGS`. `threshold`: above which a row is at risk."""
-    meanings = {name: meaning.format(threshold=figure(threshold)) for name, meaning in MEANINGS[title].items()}
+    """A table of `MEANINGS`. `given`: what they name, such as the `threshold` above which a row is at risk."""
+    values = {name: figure(value) for name, value in given.items()}
+    meanings = {name: meaning.format(**values) for name, meaning in MEANINGS[title].items()}
     return explained(title, block, meanings, beside=beside)
+
+
+def _passing(block: Mapping[str, Any]) -> Iterator[Section]:
+    """What the columns that pass through give away, and what is allowed of it; what the release tells of them; which
+    follow from a quasi-identifier; the smallest sets that single rows out."""
+    section = _figures("Columns that pass through", block, k=block.get("k", 0))
+    bounds = block.get("required", {})
+    allowed = [
+        (f"required: {name}", figure(most), "share allowed with the quasi-identifiers") for name, most in bounds.items()
+    ]
+    yield replace(section, rows=[*section.rows, *allowed])
+    if certain := block.get("certain"):
+        rows = [(name, figure(share)) for name, share in certain.items()]
+        yield Section("Told for certain of what passes through (share of people)", ("column", "figure"), rows)
+    yield from _derived(block.get("derived", {}))
+    if block["smallest"] is not None:
+        yield _smallest(block)
+
+
+def _derived(block: Mapping[str, Any]) -> Iterator[Section]:
+    """The columns that follow from a quasi-identifier, or give it away; or those of which that was not measured."""
+    if names := block.get("not_judged"):
+        title = "Not judged without the original: whether these follow from a quasi-identifier, or give it away"
+        yield Section(title, ("column",), [(name,) for name in names])
+    if found := block.get("found"):
+        rows = [
+            (each["says"], RULES[each["rule"]], figure(each["figure"]), "yes" if each["accepted"] else "NO")
+            for each in found
+        ]
+        header = ("column", "how", "figure", "accepted")
+        yield Section("Columns that follow from a quasi-identifier, in the original", header, rows)
 
 
 def _attacker(block: Mapping[str, Mapping[str, Any] | None]) -> Section:

@@ -14,7 +14,7 @@ from anonymize.report.fitting import tables
 from anonymize.report.intros import INTROS
 from anonymize.report.section import FIGURES, called
 from anonymize.report.tables import sections
-from anonymize.report.verdict import verdict_of
+from anonymize.report.verdict import smallest_group, verdict_of
 
 STYLES = {"met": "bold green", "but": "bold yellow", "unmet": "bold red", "unknown": "bold red", "neutral": "bold"}
 COLORS = {"auto": None, "always": True, "never": False}
@@ -41,6 +41,8 @@ def show(report: dict[str, Any], to: Console) -> None:
     """Prints verdict, warnings and the sections."""
     verdict = verdict_of(report)
     to.print(Text(visible(f"{verdict.sentence[0].upper()}{verdict.sentence[1:]}."), STYLES[verdict.tone]))
+    for place, line in enumerate(smallest_group(report)):
+        to.print(Text(visible(f"  {line}" if place else f"{line[0].upper()}{line[1:]}."), "dim" if place else ""))
     if recommended := report.get("algorithm", {}).get("recommended"):
         to.print(Text(f"Released by {called(recommended)}: {recommended['reason']}."))
     for warning in report["warnings"]:

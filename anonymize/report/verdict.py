@@ -17,6 +17,8 @@ KNOWN_BY = {
     Basis.UNKNOWN: "could not be shown",
 }
 
+NAMED = 5
+"""Columns that a line names at most."""
 UNSHOWN = "NOT SHOWN: a requirement could not be shown to be met"
 UNSHOWN_HERE = "NOT SHOWN by this public report: whether requirements are met does not follow from the release alone"
 
@@ -70,3 +72,22 @@ def _met(passing: Mapping[str, Any]) -> ReportVerdict:
     if not alone or "required" in passing:
         return ReportVerdict("met", met)
     return ReportVerdict("but", f"{met}, but columns that pass through single out {percent(alone)} of the rows")
+
+
+def smallest_group(report: Mapping[str, Any]) -> list[str]:
+    """The main figure of a table in classes, the size of the smallest one; and beneath it what becomes of groups for
+    whoever knows the columns that pass through as well. Nothing where there are no classes, or no such columns."""
+    smallest, risk = report.get("classes", {}).get("min_size"), report.get("risk", {})
+    passing = risk.get("passing", {})
+    share = passing.get("below_k_with_quasi_identifiers")
+    if smallest is None or share is None or not passing.get("columns"):
+        return []
+    main = f"smallest group by the quasi-identifiers: {smallest:,} {'row' if smallest == 1 else 'rows'}"
+    names = shortened(passing["columns"])
+    return [main, f"with {names}: {percent(share)} of rows in groups below {passing['k']}"]
+
+
+def shortened(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    further = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {further} more" if further > 0 else "")

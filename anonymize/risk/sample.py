@@ -50,7 +50,7 @@ class Text:
             columns,
             fill=self._fill,
             wild=wild,
-            weight=self.spec.sampling_weight,
+            weight=self.spec.weight_column,
             units=self.units,
             normalize=self.spec.input.normalize,
         )
@@ -59,7 +59,7 @@ class Text:
 def sampled(text: Text, threshold: float, frequency: TextFrequencySet | None = None) -> dict[str, Any]:
     """What sampling weights add to the report's block `risk`: `sample`, and under `wildcard` the same in that meaning
     of missing, where the spec declares it. Nothing without weights. `frequency`: that of the text, if it is known."""
-    if text.spec.sampling_weight is None:
+    if text.spec.weight_column is None:
         return {}
     figures = {"sample": estimate(text.frequency() if frequency is None else frequency, threshold).as_dict()}
     if text.spec.privacy.missing != "wildcard":

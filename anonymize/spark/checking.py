@@ -16,9 +16,9 @@ from anonymize.errors import DataError, Problem, UnsafeError, UsageError
 from anonymize.formats.base import Checked
 from anonymize.judging.protected import refuse_absent
 from anonymize.recoding.typed import NumberColumns
-from anonymize.report.passing import PASSING
+from anonymize.report.passing import PASSING, bounds_of, derived, few
 from anonymize.spark.counts import CountedRows
-from anonymize.spark.engine import DataFrame, check_types, collected, named_by_place, places_of, polars_schema
+from anonymize.spark.engine import DataFrame, check_types, collected, hash_of, named_by_place, places_of, polars_schema
 from anonymize.spark.measured import compared_texts, measured, passing
 from anonymize.spark.settings import with_settings
 from anonymize.spec import Spec, resolve
@@ -26,8 +26,10 @@ from anonymize.table.roles import unclassified
 from anonymize.verify import Check, Verdict
 from anonymize.verify.codes import with_codes
 from anonymize.verify.counted import TextReading
-from anonymize.verify.verdict import Uniqueness
+from anonymize.verify.verdict import PassingFigures
 
+SAMPLE = 200_000
+"""Rows of an original in which the driver compares columns that pass through with quasi-identifiers, about, at most."""
 DATAFRAME = "<DataFrame>"
 """What a report calls a table that was no file."""
 
@@ -69,6 +71,25 @@ def audit_on_engine(df: DataFrame, spec: Spec, threshold: float, name: str = DAT
     verdict = with_codes_of(verdict, counts, table.spec, reading, places)
     verdict = replace(verdict, passing=passing_of(counts, table.spec, reading, table.places))
     return EngineAudit(AuditFacts(table, requirements, verdict), str(table.rows.sparkSession.version))
+
+
+def with_derived(verdict: Verdict, df: DataFrame, spec: Spec, rows: int) -> Verdict:
+    """The verdict on a release with the columns that pass through and follow from a quasi-identifier, as measured by
+    the driver in the DataFrame that it is made of, `df`: in all of its `rows`, or in as many as that takes, chosen by a
+    hash of all that stands in them."""
+    passing = verdict.passing
+    if passing is None or not passing.columns:
+        return verdict
+    places, frame = places_of(df.columns), named_by_place(df)
+    names = [name for name in df.columns if name in spec.quasi_identifiers or name in passing.columns]
+    share = -(-rows // SAMPLE)
+    if share > 1:
+        frame = frame.where(f"pmod({hash_of([*places.values()])}, {share}) = 0")
+    texts = collected(frame.selectExpr(*(f"cast({places[name]} as string) as {places[name]}" for name in names)))
+    texts.columns = names
+    found = derived(texts.lazy(), spec, spec.missing("arrow"), passing.columns)
+    looked_at = texts.height if share > 1 else None
+    return replace(verdict, passing=replace(passing, derived=found, derived_rows=looked_at))
 
 
 def _refuse(spec: Spec) -> None:
@@ -184,7 +205,7 @@ def with_codes_of(
     return with_codes(verdict, cells, spec, told)
 
 
-def passing_of(counts: CountedRows, spec: Spec, reading: TextReading, places: Mapping[str, str]) -> Uniqueness:
+def passing_of(counts: CountedRows, spec: Spec, reading: TextReading, places: Mapping[str, str]) -> PassingFigures:
     """What the columns that pass through give away."""
     roles = spec.roles()
     names = [name for name in places if roles.get(name) in PASSING]
@@ -194,5 +215,4 @@ def passing_of(counts: CountedRows, spec: Spec, reading: TextReading, places: Ma
         "generalized": list(reading.quasi_identifiers),
         "sensitive": list(reading.attributes.values()),
     }
-    most = None if spec.privacy.passing is None else spec.privacy.passing.uniques
-    return passing(counts, reading, groups, most)
+    return replace(passing(counts, reading, groups, few(spec)), bounds=bounds_of(spec))

@@ -30,7 +30,7 @@ from anonymize.spark.engine import (
 from anonymize.spark.identity import COUNT, OF_ONE_TEXT
 from anonymize.verify.counted import ROWS, CountedValues, TextReading, measure_part, merged, verdict_of
 from anonymize.verify.measuring import absent_values
-from anonymize.verify.verdict import Check, Result, Subject, Uniqueness, Verdict
+from anonymize.verify.verdict import Check, PassingFigures, Result, RowShares, Subject, Verdict
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,43 +102,63 @@ def _becomes_another(values: pl.Series, reading: TextReading) -> bool:
     return not known.equals(reading.texts(known.to_frame(), [known.name]).to_series())
 
 
-def passing(
-    counts: CountedRows, reading: TextReading, columns: Mapping[str, Sequence[str]], most: float | None
-) -> Uniqueness:
+def passing(counts: CountedRows, reading: TextReading, columns: Mapping[str, Sequence[str]], k: int) -> PassingFigures:
     """What the columns that pass through give away. `columns`: those that pass through by their names, and
-    the places of all: `passing`, `generalized`, `sensitive`. The smallest sets are not looked for."""
+    the places of all: `passing`, `generalized`, `sensitive`. `k`: individuals of a group that is not small. The
+    smallest sets are not looked for."""
     sets: dict[str, Any] = {"smallest": None, "max_size": None, "left_out": None}
     names = tuple(columns["names"])
     if not names:
-        return Uniqueness((), 0, 0.0, 0.0, 0.0, most, sets)
+        return PassingFigures((), k=k, sets=sets)
     groups = [list(columns[group]) for group in ("passing", "generalized", "sensitive")]
     every = _comparable(counts, reading, [name for group in groups for name in group])
     keys: list[str] = []
-    alone: list[int] = []
+    below: list[tuple[int, int]] = []
     for group in groups:
         keys += group
-        known = _alone_apart(counts, reading, keys)
-        alone += alone[-1:] if not group else [_alone(every, keys) if known is None else known]
-    rows = counts.number
-    first, second, third = (count / max(rows, 1) for count in alone)
-    return Uniqueness(names, rows, first, second, third, most, sets)
+        known = _below_apart(counts, reading, keys, k)
+        below += below[-1:] if not group else [_below(every, keys, k) if known is None else known]
+    rows = max(counts.number, 1)
+    uniques, small = (RowShares(*(count / rows for count in each)) for each in zip(*below, strict=True))
+    certain = _certain(every, dict(zip(names, groups[0], strict=True)), groups[1]) if groups[1] else {}
+    return PassingFigures(names, counts.number, uniques, small, k, sets=sets, certain=certain)
 
 
-def _alone_apart(counts: CountedRows, reading: TextReading, keys: Sequence[str]) -> int | None:
-    """How many rows are like no other in some columns, by their texts, where the driver has the different ones; None
-    where it has not."""
+def _below_apart(counts: CountedRows, reading: TextReading, keys: Sequence[str], k: int) -> tuple[int, int] | None:
+    """How many rows are like no other in some columns, and how many like fewer than k, by their texts, where the driver
+    has the different ones; None where it has not."""
     apart = counts.apart
     if apart is None or not {*keys} <= {*apart.columns}:
         return None
     made = reading.texts(apart, keys).with_columns(apart[COUNT].alias(ROWS))
-    return made.group_by(keys).agg(pl.col(ROWS).sum()).filter(pl.col(ROWS) == 1).height
+    sizes = made.group_by(keys).agg(pl.col(ROWS).sum())[ROWS]
+    return int(sizes.filter(sizes < 2).sum()), int(sizes.filter(sizes < k).sum())
 
 
-def _alone(df: DataFrame, keys: Sequence[str]) -> int:
-    """How many rows are like no other in some columns, but for a collision: by two hashes of them, of 128 bits
-    together, as an engine takes twice to three times as long to compare the texts of all."""
+def _below(df: DataFrame, keys: Sequence[str], k: int) -> tuple[int, int]:
+    """The same, but for a collision: by two hashes of them, of 128 bits together, as an engine takes twice to three
+    times as long to compare the texts of all."""
     hashes = (f"{hash_of(keys, salt)} as h{place}" for place, salt in enumerate(("", "again")))
-    return int(df.selectExpr(*hashes).groupBy("h0", "h1").count().filter("count = 1").count())
+    sizes = df.selectExpr(*hashes).groupBy("h0", "h1").count()
+    shares = (f"coalesce(sum(case when count < {limit} then count end), 0) as below{limit}" for limit in (2, k))
+    summed = collected(sizes.selectExpr(*shares) if k != 2 else sizes.selectExpr(*list(shares)[:1]))
+    return int(summed.row(0)[0]), int(summed.row(0)[-1])
+
+
+def _certain(df: DataFrame, columns: Mapping[str, str], keys: Sequence[str]) -> dict[str, float]:
+    """Of each column of several values, the share of the rows in a class (`keys`) where all have one, by hashes.
+    `columns`: their places."""
+    from pyspark.sql import functions
+
+    places = list(columns.values())
+    hashes = [f"{hash_of(keys, salt)} as h{number}" for number, salt in enumerate(("", "again"))]
+    values = df.selectExpr(*hashes, *(f"{hash_of([place])} as {place}" for place in places))
+    ends = [f"{end}({place}) as {end}_{place}" for place in places for end in ("min", "max")]
+    classes = values.groupBy("h0", "h1").agg(*map(functions.expr, ["count(1) as n", *ends]))
+    one = [f"sum(case when min_{place} = max_{place} then n else 0 end) / sum(n) as {place}" for place in places]
+    varies = [f"min(min_{place}) < max(max_{place}) as several_{place}" for place in places]
+    row = collected(classes.selectExpr(*one, *varies)).row(0, named=True)
+    return {name: float(row[place]) for name, place in columns.items() if row[f"several_{place}"]}
 
 
 def _comparable(counts: CountedRows, reading: TextReading, names: Sequence[str]) -> DataFrame:

@@ -20,7 +20,7 @@ from anonymize.report import Clock
 from anonymize.report.codebook import codebook
 from anonymize.report.data import settings, unused_parts, verdict_blocks
 from anonymize.request import Request
-from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe
+from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe, with_derived
 from anonymize.spark.columns import EngineColumns
 from anonymize.spark.counts import CountedRows
 from anonymize.spark.distinct import MOST_COMBINATIONS
@@ -83,6 +83,7 @@ def randomize_on_engine(df: DataFrame, request: EngineRandomize) -> EngineRandom
         names = {name: place for name, place in places.items() if place in released}
         reading = reading_of(spec, [places[name] for name in spec.quasi_identifiers], names)
         verdict = replace(verdict, passing=passing_of(CountedRows(written), spec, reading, names))
+        verdict = with_derived(verdict, df, spec, learned.rows)
     if verdict.rows != learned.rows:
         raise read_otherwise()
     distorted = {column.place for column in columns if column.texts is not None}

@@ -16,7 +16,15 @@ from anonymize.families.steps import check_needs, suppression_limit
 from anonymize.privacy import MODELS, Requirement
 from anonymize.report import Clock
 from anonymize.request import Request
-from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe, with_codes_of
+from anonymize.spark.checking import (
+    beyond,
+    passing_of,
+    reading_of,
+    refuse,
+    refuse_unsafe,
+    with_codes_of,
+    with_derived,
+)
 from anonymize.spark.columns import EngineColumns
 from anonymize.spark.counts import CountedRows
 from anonymize.spark.engine import (
@@ -89,6 +97,8 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     if outcome.as_one_class is not None and made.suppressed_of(learned.rows) > limit:
         made = _made(outcome.as_one_class(), known, request, clock, together=False)
     _check_all_there(rows, made, outcome, layout, learned.rows)
+    with clock("verify"):
+        made = replace(made, verdict=with_derived(made.verdict, df, spec, learned.rows))
     _check(made, learned.rows, request, limit)
     facts = EngineFacts(known, df, request.search, outcome, made.verdict, made.sizes, made.reading)
     report = release_report(facts, made.counts, clock)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from anonymize.spec.base import Entry, KeyPath, Means, Value
-from anonymize.spec.columns import WITHHELD, Definition
+from anonymize.spec.columns import WITHHELD, Definition, SamplingWeight
 from anonymize.spec.hierarchy import Intervals, Rare
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
 from anonymize.spec.model import Spec
@@ -44,13 +44,18 @@ def check(spec: Spec) -> Iterator[Fault]:
     yield from _targets(expanded)
     yield from selections(expanded)
     yield from _output(spec)
+    weight = spec.sampling_weight
+    if isinstance(weight, SamplingWeight) and weight.round and weight.bands:
+        message = "`sampling_weight`: weights are rounded, or put in bands"
+        yield Fault(("sampling_weight", "bands"), message, "take `round` or `bands` out", at_key=True)
 
 
 def _named_elsewhere(spec: Spec) -> list[str]:
     """Columns that are named besides their roles, which patterns may stand for."""
     attributes = [entry.attribute for entry in spec.privacy.models if entry.attribute is not None]
     selected = [name for selection in spec.workload.selections for name in selection]
-    return list(dict.fromkeys([*attributes, *spec.workload.target_names, *selected]))
+    accepted = () if spec.privacy.passing is None else spec.privacy.passing.accept_derived
+    return list(dict.fromkeys([*attributes, *spec.workload.target_names, *selected, *accepted]))
 
 
 # --- roles ----------------------------------------------------------------------------------------------------------
@@ -212,6 +217,7 @@ def _values(values: tuple[Value, ...], path: KeyPath, kind: str) -> Iterator[Fau
 
 
 def _privacy(spec: Spec) -> Iterator[Fault]:
+    yield from _accepted(spec)
     if spec.privacy.l is not None and not spec.sensitive:
         hint = "list the sensitive columns under `sensitive:`"
         yield Fault(("privacy", "l"), "`privacy.l` needs a sensitive attribute, and there is none", hint, at_key=True)
@@ -223,6 +229,17 @@ def _privacy(spec: Spec) -> Iterator[Fault]:
         if (name := entry.parameters.name_of(Means.PROTECTED)) is not None:
             values = entry.parameters.given(Means.PROTECTED)
             yield from _protected(spec, ("privacy", "models", position, name), values or ())
+
+
+def _accepted(spec: Spec) -> Iterator[Fault]:
+    """Columns that may follow from a quasi-identifier, and do not pass through."""
+    passing, roles = spec.privacy.passing, spec.roles()
+    for position, name in enumerate(() if passing is None else passing.accept_derived):
+        role = roles.get(name, "insensitive" if spec.others == "insensitive" else None)
+        if role not in ("insensitive", "sampling-weight", "target"):
+            path: KeyPath = ("privacy", "passing", "accept_derived", position)
+            kept = [column for column, own in roles.items() if own in ("insensitive", "sampling-weight", "target")]
+            yield Fault(path, f"`{dotted(path)}`: `{name}` does not pass through", nearest_or_all(name, kept))
 
 
 def _protected(spec: Spec, path: KeyPath, values: tuple[str, ...]) -> Iterator[Fault]:

@@ -6,9 +6,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from anonymize.spec.base import Entry, Number, Positive
+from anonymize.spec.base import Entry, Number, Positive, Text
 from anonymize.spec.hierarchy import HierarchySource, Rare
 from anonymize.spec.rules import Rule
 
@@ -130,6 +130,35 @@ class QuasiIdentifier(Definition):
     def has_levels(self) -> bool:
         """Whether levels are declared that require something of a release."""
         return self.levels is not None and self.levels.binding
+
+
+class SamplingWeight(Entry):
+    """The column of sampling weights, and how exactly it is released."""
+
+    column: Text
+    """The column."""
+    round: Positive | None = None
+    """Rounding: each weight becomes the nearest multiple, of two the larger, and no less than one. 50: 1230 becomes
+    1250."""
+    bands: Annotated[int, Field(ge=1)] | None = None
+    """Bands: the weights by size in at most so many parts of about as many rows, none of fewer than k; each shows its
+    mean, so that totals stay as they are."""
+
+
+def _weight_kind(value: object) -> str | None:
+    if isinstance(value, str):
+        return "name"
+    return "settings" if isinstance(value, dict | SamplingWeight) else None
+
+
+WeightEntry = Annotated[
+    Annotated[Text, Tag("name")] | Annotated[SamplingWeight, Tag("settings")],
+    Discriminator(
+        _weight_kind,
+        custom_error_type="weight_kind",
+        custom_error_message="Input should be a column, or {column: NAME, round: STEP} or {column: NAME, bands: N}",
+    ),
+]
 
 
 class Sensitive(Definition):

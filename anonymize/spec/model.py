@@ -15,7 +15,16 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, Serial
 
 from anonymize.errors import Problem
 from anonymize.spec.base import TEXT, Entry, KeyPath, Means, ModelParameters, Place, TablePath, Text
-from anonymize.spec.columns import NORMALIZE, Kind, QuasiIdentifier, Role, Sensitive, as_normalize
+from anonymize.spec.columns import (
+    NORMALIZE,
+    Kind,
+    QuasiIdentifier,
+    Role,
+    SamplingWeight,
+    Sensitive,
+    WeightEntry,
+    as_normalize,
+)
 from anonymize.spec.missing import Missing, normalized
 from anonymize.spec.risk import RiskTrials
 from anonymize.spec.series import SeriesOptions
@@ -94,11 +103,21 @@ class ModelEntry(Entry):
 
 
 class Passing(Entry):
-    """What the columns that pass through may give away together."""
+    """What the columns that pass through (insensitive, targets, the sampling weight) may give away together."""
 
-    uniques: Annotated[float, Field(ge=0, le=1)]
-    """The share of rows, from 0 to 1, that may be alone in the insensitive and target columns together with the
-    quasi-identifiers as released."""
+    uniques: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The share of rows, from 0 to 1, that may be alone in them together with the quasi-identifiers as released."""
+    below_k: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The share of rows that may be in groups of fewer than k by the same columns, k being the largest one that is
+    required of people, or 5."""
+    accept_derived: tuple[Text, ...] = ()
+    """Columns that may be released although they follow from a quasi-identifier, or give it away."""
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The shares that are bounded."""
+        asked = {"uniques": self.uniques, "below_k": self.below_k}
+        return {name: most for name, most in asked.items() if most is not None}
 
 
 class Privacy(Entry):
@@ -117,7 +136,8 @@ class Privacy(Entry):
     value like any other. wildcard: the report has a second figure, in which it matches anything, and which does not
     decide."""
     passing: Passing | None = None
-    """What the columns that pass through may give away: {uniques: 0.01}. Left out: it is measured, and not judged."""
+    """What the columns that pass through may give away: {uniques: 0.01, below_k: 0.05}. Left out: it is measured, and
+    not judged."""
 
 
 # --- output ---------------------------------------------------------------------------------------------------------
@@ -218,9 +238,9 @@ class Spec(Entry):
     others: Literal["insensitive", "drop", "error"] = "error"
     """What a column is that no section names: insensitive (it passes through untouched, and a warning says so), drop
     (left out of the release), or error."""
-    sampling_weight: Text | None = None
+    sampling_weight: WeightEntry | None = None
     """The column with each row's sampling weight, how many of the population it stands for; it passes through
-    untouched."""
+    untouched, or rounded or in bands: {column: NAME, round: STEP} or {column: NAME, bands: N}."""
     unit: Text | None = None
     """The column that says which individual a row is about, where several rows may be about one: classes are measured
     in individuals. Left out of the release."""
@@ -284,6 +304,17 @@ class Spec(Entry):
         further = (entry.parameters.given(Means.PEOPLE) for entry in self.privacy.models)
         return max((k for k in (self.privacy.k, *further) if k is not None), default=None)
 
+    @property
+    def weight_column(self) -> str | None:
+        """The column of sampling weights; None where there is none."""
+        return self.sampling_weight.column if isinstance(self.sampling_weight, SamplingWeight) else self.sampling_weight
+
+    @property
+    def weight_coding(self) -> SamplingWeight | None:
+        """How the sampling weights are rounded, or put in bands; None where they pass through untouched."""
+        weight = self.sampling_weight
+        return weight if isinstance(weight, SamplingWeight) and (weight.round or weight.bands) else None
+
     def reading(self, **changes: Any) -> Spec:
         """The spec with other keys of `input`."""
         return self.model_copy(update={"input": self.input.model_copy(update=changes)})
@@ -321,7 +352,7 @@ class Spec(Entry):
             ("quasi-identifier", self.quasi_identifiers),
             ("sensitive", self.sensitive),
             ("insensitive", self.insensitive),
-            ("sampling-weight", () if self.sampling_weight is None else (self.sampling_weight,)),
+            ("sampling-weight", () if self.weight_column is None else (self.weight_column,)),
             ("unit", () if self.unit is None else (self.unit,)),
         )
         roles: dict[str, Role] = {name: role for role, names in named for name in names}
@@ -335,8 +366,8 @@ class Spec(Entry):
             names = getattr(self, section)
             for position, name in enumerate(names):
                 yield section, name, (section, name if isinstance(names, dict) else position)
-        for section in ("sampling_weight", "unit"):
-            if (name := getattr(self, section)) is not None:
+        for section, name in (("sampling_weight", self.weight_column), ("unit", self.unit)):
+            if name is not None:
                 yield section, name, (section,)
         for position, name in enumerate(self.workload.target_names):
             yield "targets", name, ("workload", "targets", position)

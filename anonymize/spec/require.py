@@ -24,8 +24,8 @@ def require(spec: Spec, texts: Sequence[str], models: Models) -> Spec:
     """The spec with further entries of `privacy.models`, each written as a line of words: `t-closeness t=0.3`.
 
     Words are parted as a shell parts them, so that a name with a space can be quoted; a value is read as a spec file
-    has it: `t=1e-3`, `frequency-l-diversity l=2 "values=[positive, not known]"`. `passing uniques=0.01` is the
-    `privacy.passing` of a spec; of two the stricter holds.
+    has it: `t=1e-3`, `frequency-l-diversity l=2 "values=[positive, not known]"`. `passing uniques=0.01 below_k=0.05` is
+    the `privacy.passing` of a spec; of two the stricter holds.
     `models` is as in `load`. Raises UsageError, with all problems.
     """
     problems: list[Problem] = []
@@ -33,7 +33,7 @@ def require(spec: Spec, texts: Sequence[str], models: Models) -> Spec:
     entries = [entry for text in texts if text not in bounds and (entry := _entry(text, models, problems)) is not None]
     passing = [bound for text in bounds if (bound := _passing(text, problems)) is not None]
     passing += [spec.privacy.passing] if spec.privacy.passing else []
-    strictest = min(passing, key=lambda bound: bound.uniques, default=None)
+    strictest = _strictest(passing)
     privacy = spec.privacy.model_copy(update={"models": (*spec.privacy.models, *entries), "passing": strictest})
     changed = spec.model_copy(update={"privacy": privacy})
     changed = changed.located(spec.path, spec._places, spec.overridden)
@@ -47,10 +47,26 @@ def require(spec: Spec, texts: Sequence[str], models: Models) -> Spec:
 def _passing(text: str, problems: list[Problem]) -> Passing | None:
     """What columns that pass through may single out."""
     try:
-        return Passing.model_validate(dict(_pair(word, Passing) for word in shlex.split(text)[1:]))
+        made = Passing.model_validate(dict(_pair(word, Passing) for word in shlex.split(text)[1:]))
+        if made == Passing():
+            raise ValueError(text)
+        return made
     except (ValueError, SpecError):  # of a word that is not a pair, and of pydantic
-        problems.append(Problem(f'--require "{text}": expected {PASSING} uniques=SHARE, a share from 0 to 1'))
+        expected = f"{PASSING} uniques=SHARE below_k=SHARE (one or both, shares from 0 to 1) accept_derived=[COLUMN]"
+        problems.append(Problem(f'--require "{text}": expected {expected}'))
         return None
+
+
+def _strictest(bounds: Sequence[Passing]) -> Passing | None:
+    """The smallest share of each, and the columns that any of them accepts; None of none."""
+    if not bounds:
+        return None
+    shares = {
+        name: min((share for each in bounds if (share := getattr(each, name)) is not None), default=None)
+        for name in ("uniques", "below_k")
+    }
+    accepted = dict.fromkeys(name for each in bounds for name in each.accept_derived)
+    return Passing(**shares, accept_derived=tuple(accepted))
 
 
 def _entry(text: str, models: Models, problems: list[Problem]) -> ModelEntry | None:

@@ -10,6 +10,7 @@ from anonymize.spec.base import Entry, TablePath
 
 ReleaseAttacker = Literal[
     "prosecutor",
+    "prosecutor-retained",
     "journalist",
     "marketer",
     "singling-out-univariate",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,8 @@ class Table:
     kept: Mapping[str, KeptColumn] = field(default_factory=dict)
     pseudonym: pl.Series | None = None
     in_files: bool = False
+    weights_shown: Mapping[str, Any] = field(default_factory=dict)
+    """What rounding, or bands, did to the sampling weights; nothing where they pass through untouched."""
 
     @property
     def counts(self) -> NDArray[np.int64] | None:

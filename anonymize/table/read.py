@@ -32,12 +32,12 @@ from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange, Quasi
 from anonymize.spec.hierarchy import Rare
 from anonymize.spec.model import Spec
 from anonymize.spec.resolve import resolve
-from anonymize.table import rules, selections
+from anonymize.table import rules, selections, weights
 from anonymize.table.coding import coding_of, recoded, rounded
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample
 from anonymize.table.grouping import grouped
-from anonymize.table.kept import KeptTexts, with_few_texts
+from anonymize.table.kept import KeptColumn, KeptTexts, with_few_texts
 from anonymize.table.model import Table
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.roles import check_columns
@@ -98,6 +98,7 @@ def read(
         *rules.check(spec, attributes),
         *selections.warnings(selected),
     )
+    shown, changes = _coded_weights(spec, encoders.coded_weights)
     return Table(
         rows=source.rows or 0,
         attributes=attributes,
@@ -111,7 +112,8 @@ def read(
         units=next((column.encode(source) for column in encoders.units), None),
         populations={path: read_population(spec, path, attributes) for path in paths},
         largest_k=spec.largest_k,
-        kept={each.name: each.column() for each in encoders.passing if isinstance(each, KeptTexts)},
+        kept={each.name: each.column() for each in encoders.passing if isinstance(each, KeptTexts)} | shown,
+        weights_shown=changes,
         in_files=room is not None and room.in_files,
     )
 
@@ -124,6 +126,7 @@ class _Encoders:
     passing: list[UniquenessSample | KeptTexts]
     weights: list[WeightColumn]
     units: list[UnitColumn]
+    coded_weights: list[NumberColumn]
 
     @classmethod
     def of(cls, spec: Spec, source: Source, targets: Mapping[str, Kind], arrays: Arrays) -> _Encoders:
@@ -134,19 +137,30 @@ class _Encoders:
         released = [fields[name] for name, role in spec.roles().items() if role not in WITHHELD]
         check_types(source, definitions, released)
         keys = {name: str(number) for number, name in enumerate(source.columns)}
-        passing = passed_through(spec, source)
+        coding = spec.weight_coding
+        passing = [name for name in passed_through(spec, source) if coding is None or name != coding.column]
         few = with_few_texts(source, passing)
         return cls(
             {name: _encoder(definition, fields[name], keys[name], arrays) for name, definition in definitions.items()},
             [_passing(fields[name], f"{keys[name]}#", name in few, arrays) for name in passing],
-            [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.sampling_weight],
+            [WeightColumn(fields[name], keys[name]) for name in fields if name == spec.weight_column],
             [UnitColumn(fields[name], keys[name]) for name in fields if name == spec.unit],
+            [] if coding is None else [NumberColumn(fields[coding.column], f"{keys[coding.column]} shown", arrays)],
         )
 
     @property
     def all(self) -> list[Taker]:
         """Every one of them."""
-        return [*self.coded.values(), *self.passing, *self.weights, *self.units]
+        return [*self.coded.values(), *self.passing, *self.weights, *self.units, *self.coded_weights]
+
+
+def _coded_weights(spec: Spec, encoders: Sequence[NumberColumn]) -> tuple[dict[str, KeptColumn], dict[str, object]]:
+    """The sampling weights as they are released, and what that does to them; nothing where they pass untouched."""
+    coding = spec.weight_coding
+    if coding is None:
+        return {}, {}
+    column, figures = weights.coded(spec, coding, DistinctValues.of(encoders[0]))
+    return {coding.column: column}, {"column": coding.column, **figures}
 
 
 def read_columns(spec: Spec, source: Source) -> dict[str, DistinctValues]:

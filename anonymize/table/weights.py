@@ -1,14 +1,21 @@
-"""Sampling weights: how many of the population each row stands for. They are checked here, and pass through."""
+"""Sampling weights: how many of the population each row stands for. They are checked here, and pass through untouched,
+or rounded, or in bands that each show their mean."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from anonymize.errors import DataError, Problem
+from anonymize.spec.columns import SamplingWeight
 from anonymize.spec.model import Spec
-from anonymize.table.encode import LARGEST, Field
+from anonymize.table.columns import Codes
+from anonymize.table.encode import LARGEST, DistinctValues, Field
+from anonymize.table.kept import KeptColumn
+from anonymize.table.named import column as named
 from anonymize.table.roles import columns_in
 from anonymize.table.source import Source
 
@@ -94,7 +101,7 @@ def check(spec: Spec, source: Source) -> list[str]:
 
     Raises DataError for a spec's column of weights that is not there, and for weights that cannot be.
     """
-    name = spec.sampling_weight
+    name = spec.weight_column
     if name is None:
         source.check()
         return []
@@ -106,3 +113,66 @@ def check(spec: Spec, source: Source) -> list[str]:
         column.add(batch)
     column.check(source)
     return column.warnings
+
+
+# --- rounding and bands ----------------------------------------------------------------------------------------------
+
+FEWEST = 5
+"""Rows of a band at least, where no k is required."""
+
+
+def coded(spec: Spec, coding: SamplingWeight, weights: DistinctValues) -> tuple[KeptColumn, dict[str, float | int]]:
+    """The weights as they are released, and what that does to their total and to single rows, as a report has it."""
+    before = np.asarray(weights.values, np.float64)
+    rows = np.bincount(weights.codes, minlength=len(before))
+    after = _rounded(before, coding.round) if coding.round else _banded(before, rows, coding.bands or 1, _fewest(spec))
+    texts, places = np.unique([f"{weight:.10g}" for weight in after], return_inverse=True)
+    cells = pl.Series([None, *texts.tolist()], dtype=pl.String)
+    codes: Codes = (places + 1).astype(np.min_scalar_type(len(texts) + 1))[weights.codes]
+    shown = texts.astype(np.float64)[places]
+    change = np.abs(shown / before - 1)
+    figures = {
+        **({"round": coding.round} if coding.round else {"bands": coding.bands or 1}),
+        "values": len(texts),
+        "total": float(before @ rows),
+        "total_released": float(shown @ rows),
+        "change_mean": float(change @ rows / rows.sum()),
+        "change_max": float(change.max()),
+    }
+    return KeptColumn(cells, codes), figures
+
+
+def _fewest(spec: Spec) -> int:
+    return spec.largest_k or FEWEST
+
+
+def _rounded(weights: NDArray[np.float64], step: float) -> NDArray[np.float64]:
+    """The nearest multiples of a step, of two the larger; no weight becomes zero."""
+    return np.maximum(np.floor(weights / step + 0.5), 1) * step
+
+
+def _banded(weights: NDArray[np.float64], rows: NDArray[np.int64], bands: int, fewest: int) -> NDArray[np.float64]:
+    """The mean of each weight's band. `weights` ascending, each of so many `rows`; a band ends where it has its share
+    of the rows, and is none of fewer than `fewest`; equal weights are in one band."""
+    size = max(-(-int(rows.sum()) // bands), fewest)
+    band, number, count, left = np.zeros(len(weights), np.int64), 0, 0, int(rows.sum())
+    for place, own in enumerate(rows.tolist()):
+        if count >= size and left >= fewest:
+            number, count = number + 1, 0
+        band[place], count, left = number, count + own, left - own
+    means: NDArray[np.float64] = np.bincount(band, weights * rows) / np.bincount(band, rows)
+    return means[band]
+
+
+def as_released(spec: Spec, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """An original table with its sampling weights as a release of it has them, where these are numbers."""
+    coding = spec.weight_coding
+    if coding is None or coding.column not in frame.collect_schema():
+        return frame
+    text = named(coding.column).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    numbers = frame.select(text.alias("")).collect(engine="streaming").to_series()
+    if not len(numbers) or numbers.null_count() or not (numbers > 0).all():
+        return frame
+    values, codes = np.unique(numbers.to_numpy(), return_inverse=True)
+    column, _ = coded(spec, coding, DistinctValues(values, codes.astype(np.uint32), None))
+    return frame.with_columns(column.cells.gather(column.codes).alias(coding.column))

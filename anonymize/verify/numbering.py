@@ -66,20 +66,21 @@ def together(columns: Sequence[Numbering], piece: int = PIECE, most: int = MOST)
     return Numbering(of_row, max(len(values), 1), counts if len(values) else None)
 
 
-def number_alone(columns: Sequence[Numbering], piece: int = PIECE, most: int = MOST) -> int:
-    """How many rows no other row agrees with in all columns, of which there is at least one.
+def numbers_below(
+    columns: Sequence[Numbering], limits: Sequence[int], piece: int = PIECE, most: int = MOST
+) -> list[int]:
+    """How many rows are in groups of fewer than each of `limits`: rows that agree in all columns, of which there is at
+    least one.
 
     Rows that agree have the same number in every column: so rows are parted by ranges of the column of most numbers, of
     about `piece` rows each, and counted range by range.
     """
     leaders = sorted(range(len(columns)), key=lambda place: -columns[place].span)
-    return sum(_alone(_key(_packable(own, piece, most))) for own in _ranges(columns, leaders, piece))
-
-
-def _alone(key: pl.Series) -> int:
-    ordered = key.sort()
-    starts = (ordered != ordered.shift(1)).fill_null(True)  # of the first row
-    return int((starts & starts.shift(-1, fill_value=True)).sum())
+    counts = [0] * len(limits)
+    for own in _ranges(columns, leaders, piece):
+        sizes = _key(_packable(own, piece, most)).sort().rle().struct.field("len")
+        counts = [count + int(sizes.filter(sizes < limit).sum()) for count, limit in zip(counts, limits, strict=True)]
+    return counts
 
 
 def _ranges(columns: Sequence[Numbering], leaders: Sequence[int], piece: int) -> Iterator[list[Numbering]]:

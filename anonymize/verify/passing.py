@@ -1,33 +1,42 @@
-"""What the columns that pass through give away together: rows that are alone in all that they show.
+"""What the columns that pass through give away together: rows that are alone, or among few, in all that they show.
 
 Classes say nothing about these columns: three of them that are harmless one by one can single out nearly everybody,
-and whoever knows them needs no quasi-identifier. So rows are counted that no other row agrees with: in the columns
-that pass through, in these and the quasi-identifiers as released, and in these and the sensitive attributes as well.
-A row that is alone in some columns is alone in any more, so each count goes on with the rows that are left.
+and whoever knows them needs no quasi-identifier. So rows are counted that no other row agrees with, and those in groups
+of fewer than k: in the columns that pass through, in these and the quasi-identifiers as released, and in these and the
+sensitive attributes as well. And the other way round, how many people the quasi-identifiers as released tell the value
+of such a column of, because all of their class have the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from anonymize.verify.numbering import Numbering, number_alone, together
+from anonymize.claims import State
+from anonymize.verify.columns import NumberedColumn
+from anonymize.verify.numbering import Numbering, numbers_below, together
 from anonymize.verify.table import TextTable, numbered, numbered_together
-from anonymize.verify.verdict import Uniqueness
+from anonymize.verify.verdict import Parameters, PassingFigures, PassingResult, RowShares, said
 
 
 @dataclass(frozen=True)
 class PassingColumns:
     """The columns of a table by what becomes of them: `passing` through untouched, quasi-identifiers as released
-    (`generalized`), `sensitive` attributes. `most`: the share of the rows that may be alone in those that pass through
-    and the quasi-identifiers together; None where nothing is required."""
+    (`generalized`), `sensitive` attributes; `apart`: neither, such as a pseudonym. `k`: individuals of a group that is
+    not small; `bounds`: see `PassingFigures`."""
 
     passing: tuple[str, ...]
     generalized: tuple[str, ...]
     sensitive: tuple[str, ...]
-    most: float | None = None
+    k: int = 5
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    apart: tuple[str, ...] = ()
+
+    def nothing(self) -> PassingFigures:
+        """What is measured where no column passes through."""
+        return PassingFigures((), k=self.k, bounds=self.bounds, apart=self.apart)
 
 
 @dataclass(frozen=True)
@@ -51,28 +60,62 @@ def numbers_of(table: TextTable, columns: PassingColumns) -> PassingNumbers:
     )
 
 
-def uniqueness(numbers: PassingNumbers, columns: PassingColumns, units: pl.Series | None = None) -> Uniqueness:
-    """Measures a table by the numbers of its texts. Rows about one individual (`units`) count as one.
-
-    A row that is alone in some columns is alone in any more: each count is of all rows, by the columns up to there.
-    """
+def figures_of(numbers: PassingNumbers, columns: PassingColumns, units: pl.Series | None = None) -> PassingFigures:
+    """Measures a table by the numbers of its texts. Rows about one individual (`units`) count as one."""
     if not columns.passing:
-        return Uniqueness((), 0, 0.0, 0.0, 0.0, columns.most)
+        return columns.nothing()
     passing = list(numbers.passing.values())
     rows, own = len(passing[0].of_row), [] if numbers.generalized is None else [numbers.generalized]
-    counts: list[int] = []
+    counts: list[list[int]] = []
     so_far: list[Numbering] = []
     for group in (passing, own, numbers.sensitive):
         so_far += group
-        counts.append(_number_alone(so_far, units) if group else counts[-1])
-    alone, generalized, sensitive = (count / max(rows, 1) for count in counts)
-    return Uniqueness(columns.passing, rows, alone, generalized, sensitive, columns.most)
+        counts.append(_below(so_far, (2, columns.k), units) if group else counts[-1])
+    uniques, below = (RowShares(*(count / max(rows, 1) for count in each)) for each in zip(*counts, strict=True))
+    made = replace(columns.nothing(), columns=columns.passing, rows=rows, uniques=uniques, below=below)
+    return made if numbers.generalized is None else replace(made, certain=_certain(numbers, units))
 
 
-def _number_alone(columns: Sequence[Numbering], units: pl.Series | None) -> int:
-    """How many rows agree in all columns with none that is about somebody else."""
+def weights_as_declared(column: NumberedColumn, name: str, step: float | None, bands: int | None) -> PassingResult:
+    """Whether sampling weights are what the spec declares: multiples of a `step`, or so many different ones at most."""
+    rows = column.numbers.of_row.value_counts(name="rows")
+    weights = rows.select(
+        "rows", weight=column.texts.cast(pl.Float64, strict=False).gather(rows.to_series(0).cast(pl.Int64) - 1)
+    )
+    required: Parameters = {"bands": bands} if step is None else {"round": step}
+    achieved: Parameters = {"bands": weights.height}
+    count = 0 if bands is None or weights.height <= bands else len(column.numbers.of_row)
+    if step is not None:
+        times = pl.col("weight") / step
+        wrong = weights.filter(~((times - times.round()).abs() < 1e-6).fill_null(False))
+        count = int(wrong["rows"].sum())
+        achieved = {"share": 1 - count / max(len(column.numbers.of_row), 1)}
+    declared = ", ".join(f"{key}={said(value)}" for key, value in required.items())
+    message = f"sampling weight {name} ({declared}) is not as declared: {count} rows show other weights"
+    return PassingResult(
+        "sampling-weight", name, required, achieved, State.of(not count), count, count, message=message
+    )
+
+
+def _below(columns: Sequence[Numbering], limits: Sequence[int], units: pl.Series | None) -> list[int]:
+    """How many rows are in groups, of rows that agree in all columns, of fewer individuals than each of the limits."""
     if units is None:
-        return number_alone(columns)
+        return numbers_below(columns, limits)
     rows = pl.DataFrame([together(columns).of_row.alias("key"), units.alias("unit")])
-    of_key = rows.group_by("key").agg(pl.len(), alone=pl.col("unit").n_unique() == 1)
-    return int(of_key.filter("alone")["len"].sum())
+    of_key = rows.group_by("key").agg(pl.len(), people=pl.col("unit").n_unique())
+    return [int(of_key.filter(pl.col("people") < limit)["len"].sum()) for limit in limits]
+
+
+def _certain(numbers: PassingNumbers, units: pl.Series | None) -> dict[str, float]:
+    """Of each column of several values, the share of the people who are in a class where all have one."""
+    columns = {name: column.of_row for name, column in numbers.passing.items() if column.of_row.n_unique() > 1}
+    if numbers.generalized is None or not columns:
+        return {}
+    own = {str(place): column for place, column in enumerate(columns.values())}
+    rows = pl.DataFrame({"class": numbers.generalized.of_row, **own} | ({} if units is None else {"unit": units}))
+    one_value = [(pl.col(name).min() == pl.col(name).max()).alias(name) for name in own]
+    people = pl.len() if units is None else pl.col("unit").n_unique()
+    classes = rows.group_by("class").agg(*one_value, people=people)
+    total = int(classes["people"].sum())
+    shares = classes.select(pl.col("people").filter(pl.col(name)).sum().alias(name) for name in own).row(0)
+    return {name: share / total for name, share in zip(columns, shares, strict=True)}

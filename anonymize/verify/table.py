@@ -134,7 +134,7 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
     classes = side_by_side.together
     values = dict(zip(attributes, columns, strict=True))
     typed = [name in table.numbers for name in table.quasi_identifiers]
-    hidden, units = _hidden(side_by_side, suppressed, typed, classes), _units(table, len(classes.of_row))
+    hidden, units = _hidden(side_by_side, suppressed, typed, classes), units_of(table, len(classes.of_row))
     blank = hidden is not None and classes.span == 1
     every = zip(names, [*side_by_side.of_runs, *columns], strict=True)
     noted = [each for name, column in every for each in _remarks(name, column, table, counted=name in values)]
@@ -275,7 +275,8 @@ def _hidden(side_by_side: ShownColumns, suppressed: str, blank: Sequence[bool], 
     return None if first is None else whole(classes.of_row[first])
 
 
-def _units(table: TextTable, rows: int) -> Numbering | None:
+def units_of(table: TextTable, rows: int) -> Numbering | None:
+    """Whom each row is about, as numbers. Raises DataError for units that are not those of these rows."""
     if table.units is None:
         return None
     if len(table.units) != rows:

@@ -16,7 +16,7 @@ from anonymize.formats.base import Level
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.spec import Spec, load, make
 from anonymize.verify import Result, Verdict
-from anonymize.verify.verdict import NOTHING_ASKED, Uniqueness
+from anonymize.verify.verdict import NOTHING_ASKED, PassingFigures, RowShares
 
 SPEC = """\
 version: 1
@@ -52,7 +52,7 @@ def of_k(state: State) -> Result:
 def facts_of(
     *results: Result,
     spec: Spec | None = None,
-    passing: Uniqueness | None = None,
+    passing: PassingFigures | None = None,
     exposed: tuple[str, ...] = (),
     **more: Any,
 ) -> AuditFacts:
@@ -129,19 +129,21 @@ def test_what_is_worse_is_an_error_where_nothing_may_be(no_regress: bool) -> Non
 def test_what_a_file_asks_for_is_found_in_its_lines(tmp_path: Path, alone: float) -> None:
     (tmp_path / "spec.yaml").write_text(SPEC)
     spec = load(tmp_path / "spec.yaml", PARAMETERS)
-    passing = Uniqueness(("w",), 9, alone, alone, alone, 0.1)
+    passing = PassingFigures(("w",), 9, RowShares(alone, alone, alone), bounds={"uniques": 0.1})
     anonymous, passed, *_ = facts_of(
         of_k(State.MET), spec=spec, passing=passing, requirements=requirements(spec)
     ).findings()
     assert [(each.file, each.line) for each in (anonymous, passed)] == [(str(spec.path), 5), (str(spec.path), 6)]
     reached = "passing (uniques=0.1) is met: uniques=0"
-    assert passed.message == (passing.problem if alone else reached) and passed.level == ("error" if alone else "pass")
+    assert passed.message == (str(passing.results[0]) if alone else reached) and passed.level == (
+        "error" if alone else "pass"
+    )
 
 
 def test_options_that_ask_for_something_have_no_lines() -> None:
     spec = make(
         {"version": 1, "quasi_identifiers": ["q"], "privacy": {"k": 2, "passing": {"uniques": 0.1}}}, PARAMETERS
     )
-    passing = Uniqueness(("w",), 9, 0.0, 0.0, 0.0, 0.1)
+    passing = PassingFigures(("w",), 9, bounds={"uniques": 0.1})
     findings = facts_of(of_k(State.MET), spec=spec, passing=passing, requirements=requirements(spec)).findings()
     assert [(each.file, each.line) for each in findings] == [(None, None)] * 2

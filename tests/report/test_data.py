@@ -30,7 +30,7 @@ from anonymize.request import Request
 from anonymize.spec import Spec, load, make, override
 from anonymize.table import Source, read
 from anonymize.verify import Result, Verdict
-from anonymize.verify.verdict import NarrowedAttribute, OrderVerdict, Uniqueness, Wildcard
+from anonymize.verify.verdict import NarrowedAttribute, OrderVerdict, PassingFigures, RowShares, Wildcard
 
 PLAIN: dict[str, Any] = {"version": 1, "quasi_identifiers": {"age": {"type": "numeric"}, "sex": {}}}
 
@@ -238,7 +238,7 @@ def test_what_could_not_be_shown_is_said_beside_the_verdict() -> None:
     assert blocks["privacy"]["unknown"] == ["k-anonymity (k=2) could not be shown: a reason"]
     assert blocks["classes"] == {"count": 1, "sizes": sizes} and "passing" not in blocks["risk"]
     assert "unknown" not in verdict_blocks(replace(verdict, results=(shown,)))["privacy"]
-    through = Uniqueness(("w",), 3, 0.0, 0.5, 1.0)
+    through = PassingFigures(("w",), 3, RowShares(0.0, 0.5, 1.0))
     assert verdict_blocks(replace(verdict, passing=through))["risk"]["passing"] == through.block()
 
 

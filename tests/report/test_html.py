@@ -130,7 +130,7 @@ def test_the_verdict_has_a_colour(state: str, unknown: list[str] | None, tone: s
     assert (unknown or [])[:1] == [each for each in page(report).problems if each == "a reason"]
 
 
-def passing(uniques: float, together: float, **required: float | bool) -> dict[str, Any]:
+def passing(uniques: float, together: float, **required: Any) -> dict[str, Any]:
     """The report of a release that meets what is required, and of which columns pass through."""
     report: dict[str, Any] = deepcopy(REPORT)
     figures = {"uniques": uniques, "uniques_with_quasi_identifiers": together, "uniques_with_sensitive": together}
@@ -148,7 +148,7 @@ def test_a_verdict_is_not_green_where_columns_that_pass_through_single_rows_out(
 
 
 def test_a_verdict_is_green_where_nothing_is_singled_out_or_no_more_than_is_allowed() -> None:
-    for report in (passing(0.0, 0.0), passing(0.1, 0.2, required=0.3, satisfied=True)):
+    for report in (passing(0.0, 0.0), passing(0.1, 0.2, required={"uniques": 0.3}, satisfied=True)):
         assert page(report).tone == "met" and page(report).verdict == "every requirement is met"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from anonymize.privacy import PARAMETERS
 from anonymize.report.passing import PassingText
 from anonymize.spec import Missing, make
 from anonymize.verify.table import SharedNumbers
-from anonymize.verify.verdict import Uniqueness
+from anonymize.verify.verdict import PassingFigures
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def passing_text(frame: pl.LazyFrame, insensitive: list[str], **given: Any) -> P
     return PassingText(frame, spec, {"age": ["age", "age_to"]}, missing, **given)
 
 
-def measured(frame: dict[str, list[str]], insensitive: list[str], **given: Any) -> Uniqueness:
+def measured(frame: dict[str, list[str]], insensitive: list[str], **given: Any) -> PassingFigures:
     return passing_text(pl.LazyFrame(frame), insensitive, **given).measured()
 
 
@@ -56,7 +57,8 @@ PEOPLE = {
 def test_rows_are_alone_by_what_passes_then_by_age_as_well_and_then_by_illness() -> None:
     figures = measured(PEOPLE, ["ward"])
     assert figures.columns == ("ward",) and figures.rows == 4
-    assert (figures.alone, figures.with_quasi_identifiers, figures.with_sensitive) == (0, 0.25, 0.5)
+    assert astuple(figures.uniques) == (0, 0.25, 0.5) and astuple(figures.below) == (0, 0.25, 0.5)
+    assert figures.k == 2 and figures.apart == ("p",)
 
 
 def test_a_column_that_the_spec_does_not_know_passes_where_it_is_strange() -> None:
@@ -68,7 +70,7 @@ def test_every_column_of_a_quasi_identifier_is_one_of_it() -> None:
     """And what it was released as may be fewer columns than it could be."""
     ends = PEOPLE | {"age_to": ["1", "2", "2", "2"]}
     figures = measured(ends, ["ward"], strange=True, besides=["group"])
-    assert figures.columns == ("ward",) and figures.with_quasi_identifiers == 0.5
+    assert figures.columns == ("ward",) and figures.uniques.with_quasi_identifiers == 0.5
 
 
 def test_columns_are_read_ahead_where_they_are_shared_and_once() -> None:
@@ -86,9 +88,9 @@ def test_columns_are_read_ahead_where_they_are_shared_and_once() -> None:
         text.read()
         times.append(len(read))
     assert times[:2] == [0, 0] and times[2] > 0
-    assert text.measured().with_sensitive == 0.5 and len(read) == times[2]
+    assert text.measured().uniques.with_sensitive == 0.5 and len(read) == times[2]
 
 
 def test_where_nothing_passes_nobody_is_alone() -> None:
     nothing = {"smallest": [], "max_size": 0, "left_out": []}
-    assert measured(PEOPLE, []) == Uniqueness((), 0, 0.0, 0.0, 0.0, None, sets=nothing)
+    assert measured(PEOPLE, []) == PassingFigures((), k=2, sets=nothing, apart=("p",))

@@ -25,7 +25,7 @@ ALONE = {"uniques_with_quasi_identifiers": 0.25}
         ({"privacy": {"state": "unmet", "unknown": ["x"]}}, "unmet", "NOT SAFE: a requirement is not met"),
         ({"privacy": {"state": "met"}}, "met", MET),
         ({"privacy": {"state": "met"}, "risk": {}}, "met", MET),
-        ({"privacy": {"state": "met"}, "risk": {"passing": ALONE | {"required": 0.5}}}, "met", MET),
+        ({"privacy": {"state": "met"}, "risk": {"passing": ALONE | {"required": {"uniques": 0.5}}}}, "met", MET),
         (
             {"privacy": {"state": "met"}, "risk": {"passing": ALONE}},
             "but",

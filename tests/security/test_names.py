@@ -187,7 +187,7 @@ def test_names_make_no_difference_to_units_weights_and_populations(names: list[s
         called = ["age", "^a.*$", "job", "ill", "note"] if number else PLAIN
         columns = people(called) | {
             unit: [f"p{n // 2}" for n in range(60)],
-            weight: [str(1 + n % 3) for n in range(60)],
+            weight: [str(1 + n * n % 7 % 3) for n in range(60)],
         }
         path = table(folder / "i.csv", columns)
         population = table(folder / "p.csv", {name: columns[name] * 3 for name in called[:3]})

@@ -11,6 +11,7 @@ import anonymize
 from anonymize import spark
 from anonymize.errors import DataError, InfeasibleError, UnsafeError, UsageError
 from anonymize.report import RENDERERS
+from anonymize.spark import checking
 
 SPEC: dict[str, Any] = {
     "version": 1,
@@ -196,3 +197,19 @@ def test_what_an_engine_does_not_do(
 def test_column_without_a_role(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
     with pytest.raises(DataError, match="column other has no role"):
         spark.release(frame_of(people.with_columns(other=1)), SPEC, checkpoint=str(tmp_path))
+
+
+def test_a_column_that_follows_from_a_quasi_identifier_is_found_in_what_the_release_is_made_of(
+    frame_of: Any, tmp_path: Path, people: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In all rows, and where they are many in some that their own content chooses."""
+    table = people.with_columns(ID=(pl.col("age") // 10).cast(pl.String).fill_null("none"))
+    with pytest.raises(UnsafeError, match="ID follows from age"):
+        spark.release(frame_of(table, 3), SPEC, checkpoint=str(tmp_path))
+    spec = {**SPEC, "privacy": {"k": 5, "passing": {"accept_derived": ["ID"]}}}
+    for sample in (200_000, 700):
+        monkeypatch.setattr(checking, "SAMPLE", sample)
+        _, report = spark.release(frame_of(table, 3), spec, checkpoint=str(tmp_path))
+        derived = report["risk"]["passing"]["derived"]
+        assert [each["says"] for each in derived["found"]] == ["ID follows from age"]
+        assert (derived.get("rows", 2000) < 2000) is (sample < 2000)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.verify.numbering import MOST, Numbering, number_alone, pair, together
+from anonymize.verify.numbering import MOST, Numbering, numbers_below, pair, together
 
 Rows = list[tuple[int, ...]]
 SPANS = (3, 90, 2, 7)
@@ -46,7 +46,8 @@ def test_dense_numbers_of_all_columns_with_their_counts(rows: Rows, piece: int, 
 @given(drawn(), st.sampled_from([1, 3, 8, 1 << 20]), LIMITS)
 def test_rows_that_no_other_agrees_with(rows: Rows, piece: int, most: int) -> None:
     sizes = Counter(rows)
-    assert number_alone(columns_of(rows), piece, most) == sum(size == 1 for size in sizes.values())
+    below = [sum(size for size in sizes.values() if size < limit) for limit in (2, 4)]
+    assert numbers_below(columns_of(rows), (2, 4), piece, most) == below
 
 
 @given(drawn(), LIMITS)
@@ -62,5 +63,5 @@ def test_a_pair_is_ordered_by_the_first_then_the_second(rows: Rows, most: int) -
 def test_a_number_of_more_rows_than_a_piece_is_not_parted(piece: int) -> None:
     same = Numbering(pl.Series([5, 5, 5, 5, 1], dtype=pl.UInt32), 6)
     other = Numbering(pl.Series([0, 1, 0, 2, 0], dtype=pl.UInt8), 3)
-    assert number_alone([same], piece) == 1
-    assert number_alone([same, other], piece) == 3
+    assert numbers_below([same], (2,), piece) == [1]
+    assert numbers_below([same, other], (2,), piece) == [3]

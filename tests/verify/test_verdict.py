@@ -17,8 +17,9 @@ from anonymize.verify.verdict import (
     Check,
     NarrowedAttribute,
     OrderVerdict,
+    PassingFigures,
     Result,
-    Uniqueness,
+    RowShares,
     Verdict,
     checks_of,
     said,
@@ -33,8 +34,9 @@ def verdict(*states: State, **more: Any) -> Verdict:
     return Verdict(rows=10, suppressed_rows=0, results=tuple(map(result, states)), classes={}, risk={}, **more)
 
 
-def passing(share: float, most: float | None, **more: Any) -> Uniqueness:
-    return Uniqueness(("ward",), 10, 0.1, share, 0.9, most, **more)
+def passing(share: float, most: float | None, **more: Any) -> PassingFigures:
+    bounds = {} if most is None else {"uniques": most}
+    return PassingFigures(("ward",), 10, RowShares(0.1, share, 0.9), bounds=bounds, **more)
 
 
 @pytest.mark.parametrize(
@@ -136,23 +138,24 @@ def test_the_order_counts_where_the_table_is_judged_by_it(judged: bool, state: S
 def test_what_passes_through_is_bounded_by_its_share(
     share: float, most: float | None, state: State | None, failing: int
 ) -> None:
-    found = passing(share, most).result
-    assert (found and found.state) is state
-    assert found is None or (found.failing_rows, found.achieved["uniques"]) == (failing, share)
+    found = passing(share, most).results
+    assert [each.state for each in found] == ([] if state is None else [state])
+    assert all((each.failing_rows, each.achieved["uniques"]) == (failing, share) for each in found)
     whole = verdict(State.MET, passing=passing(share, most))
     assert whole.state is (State.UNMET if state is State.UNMET else State.MET)
     assert len(whole.unmet) == (state is State.UNMET)
     if state is State.UNMET:
-        words = f"passing (uniques={most:g}) is not met: {100 * share:.3g} % of the rows are singled out"
+        words = f"passing (uniques={most:g}) is not met: {100 * share:.3g} % of the rows are alone"
         assert whole.unmet[0].startswith(words) and "(ward)" in whole.unmet[0]
 
 
 def test_columns_that_pass_through_are_named_up_to_five() -> None:
-    many = Uniqueness(tuple("abcdefg"), 10, 0.1, 0.2, 0.3)
+    shares = RowShares(0.1, 0.2, 0.3)
+    many = PassingFigures(tuple("abcdefg"), 10, shares)
     (said_of_many,) = many.cautions
     assert "(a, b, c, d, e and 2 more) single out 10 % of the rows by themselves, 20 % together" in said_of_many
     for count, named in ((5, "(a, b, c, d, e) single"), (6, "(a, b, c, d, e and 1 more) single")):
-        assert named in Uniqueness(tuple("abcdefg"[:count]), 10, 0.1, 0.2, 0.3).cautions[0]
+        assert named in PassingFigures(tuple("abcdefg"[:count]), 10, shares).cautions[0]
     assert "(ward)" in passing(0.2, None).cautions[0] and passing(0.0, None).cautions == []
 
 

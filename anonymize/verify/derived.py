@@ -1,0 +1,312 @@
+"""Columns that are kept and follow from a quasi-identifier, or give it away: an age group beside the age.
+
+However a quasi-identifier is generalized, such a column tells beside it what was to be hidden. Between a
+quasi-identifier X and a kept column Y, in either direction, in the original table, it is one of three:
+
+- a copy: no group of X with two or more individuals holds two values of Y; there are ten such groups at least, they
+  cover half of the table, and the most frequent value of Y has at most half of it;
+- predicted: over the groups of X of at least max(k, 5) individuals, which cover half of the table, the most frequent
+  value among the others of the group is right for A of the individuals, A being 0.95 at least and (A - B) / (1 - B) 0.9
+  at least, B the share of the most frequent value of Y. Both by the lower end of Wilson's 95 % interval of A (E. B.
+  Wilson, "Probable inference", JASA 22, 1927), so that chance does not decide. Asked where Y has two values of k each;
+- in the same order: Spearman's rank correlation is 0.99 at least, or -0.99 at most, where both are numbers or dates.
+
+Pairs of quasi-identifiers are tried where neither of them suffices. With units, what is counted are individuals: one
+that has a value in several rows has it once. A missing value is a value; two values that are equally frequent among the
+others count as a wrong guess.
+
+Most pairs of columns have nothing to do with each other, which a sample of the rows shows: only what it does not rule
+out by a wide margin is counted in all rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import polars as pl
+
+from anonymize.verify.columns import NumberedColumn
+from anonymize.verify.numbering import Numbering, pair
+from anonymize.verify.table import TextTable, numbered, units_of
+from anonymize.verify.verdict import Derivation, Rule
+
+Rules = frozenset[Rule]
+
+LEAST_GROUPS = 10
+COVERED = 0.5
+"""The share of the table that groups have to cover, and the largest share of the most frequent value of a copy."""
+ACCURACY, GAIN, CORRELATION = 0.95, 0.9, 0.99
+FEWEST = 5
+"""Individuals of a group from which something is predicted, at least."""
+Z = 1.959963984540054
+"""Of a 95 % interval."""
+SAMPLE = 1 << 14
+"""Rows in which is looked first, of a table of more than four times as many."""
+MANY_GROUPS = 64
+"""Groups of a sample of groups, at least."""
+DOUBT = 3
+"""So many times as many wrong guesses in the sample as are allowed rule a prediction out."""
+DAYS = ("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%d-%m-%Y", "%d-%b-%Y", "%d %b %Y", "%d%b%Y")
+MOMENTS = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M")
+
+
+def derivations(
+    table: TextTable, quasi_identifiers: Sequence[str], kept: Sequence[str], k: int | None
+) -> list[Derivation]:
+    """What the kept columns of an original table have to do with its quasi-identifiers: of each column, in their order,
+    the single quasi-identifiers, or, where there is none, pairs. `k`: the largest that is required of people."""
+    if not kept or not quasi_identifiers:
+        return []
+    names = [*quasi_identifiers, *kept]
+    texts = [_without_missing(column, table.missing) for column in numbered(table, names)]
+    rows = len(texts[0].numbers.of_row)
+    sample = pl.int_range(rows, eager=True).sample(SAMPLE, seed=0).sort() if rows > 4 * SAMPLE else None
+    units = units_of(table, rows)
+    search = _Search(None if units is None else units.of_row, max(k or 0, FEWEST), k or FEWEST, sample)
+    columns = [search.column(name, column) for name, column in zip(names, texts, strict=True)]
+    return list(search.found(columns[: len(quasi_identifiers)], columns[len(quasi_identifiers) :]))
+
+
+def _without_missing(column: NumberedColumn, missing: Sequence[str]) -> NumberedColumn:
+    """The column with every missing value as a null."""
+    absent = column.texts.is_in(list(missing))
+    if not absent.any():
+        return column
+    numbers = pl.int_range(1, len(absent) + 1, dtype=pl.UInt32, eager=True).set(absent, 0)
+    of_row = pl.Series([0], dtype=pl.UInt32).append(numbers).gather(column.numbers.of_row)
+    return NumberedColumn(Numbering(of_row, column.numbers.span), column.texts)
+
+
+# --- columns ---------------------------------------------------------------------------------------------------------
+
+
+class _Sizes(NamedTuple):
+    """How many individuals have each value of a column. `repeated`: the values that several have are ten at least, and
+    cover half of the table; `crowded`: those of large groups cover it. `most`: the share of the most frequent value;
+    `second`: how many have the next one; `values`: how many there are."""
+
+    repeated: bool
+    crowded: bool
+    most: float
+    second: int
+    values: int
+
+    @classmethod
+    def of(cls, values: pl.Series, units: pl.Series | None, group: int) -> _Sizes:
+        frame = pl.DataFrame({"value": values} | ({} if units is None else {"unit": units}))
+        sizes = (frame if units is None else frame.unique())["value"].value_counts(name="n")["n"].sort(descending=True)
+        total, several = int(sizes.sum()), sizes.filter(sizes >= 2)
+        covered = COVERED * total
+        repeated = len(several) >= LEAST_GROUPS and int(several.sum()) >= covered
+        crowded = int(sizes.filter(sizes >= group).sum()) >= covered
+        return cls(repeated, crowded, sizes[0] / total, sizes[1] if len(sizes) > 1 else 0, len(sizes))
+
+    def as_given(self) -> Rules:
+        """The rules by which something may follow from the column."""
+        return _rules(copy=self.repeated, predicted=self.crowded)
+
+    def as_told(self, least: int) -> Rules:
+        """The rules by which it may follow from something. `least`: individuals with each of two values."""
+        return _rules(copy=self.most <= COVERED, predicted=self.second >= least)
+
+
+def _rules(*, copy: bool, predicted: bool) -> Rules:
+    held: tuple[tuple[Rule, bool], ...] = (("copy", copy), ("predicted", predicted))
+    return frozenset(rule for rule, holds in held if holds)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column by itself."""
+
+    name: str
+    numbers: Numbering
+    sizes: _Sizes
+    texts: pl.Series
+
+    @cached_property
+    def order(self) -> pl.Series | None:
+        """What each value stands for, by its number, null for a missing one; None where not all are numbers, or dates
+        of one form."""
+        seen = self.numbers.of_row.unique().sort()
+        present = seen.filter(seen > 0)
+        for values in _read(self.texts.gather(present - 1).str.strip_chars()):
+            if values.is_finite().fill_null(False).all():
+                missing = pl.repeat(None, self.numbers.span, dtype=pl.Float64, eager=True)
+                return missing.scatter(present, values)
+        return None
+
+
+def _read(texts: pl.Series) -> Iterator[pl.Series]:
+    """Texts as numbers; and as days, and moments, of each form that the first of them has."""
+    yield texts.cast(pl.Float64, strict=False)
+    for forms, kind in ((DAYS, pl.Date), (MOMENTS, pl.Datetime)):
+        for form in forms:
+            if texts.head(1).str.strptime(kind, form, strict=False).null_count() == 0:
+                yield texts.str.strptime(kind, form, strict=False).to_physical().cast(pl.Float64)
+
+
+class _Pair:
+    """Two columns together, of which no more is worked out than is asked for."""
+
+    def __init__(self, search: _Search, first: _Column, second: _Column) -> None:
+        self.names, self._search = (first.name, second.name), search
+        self.numbers = pair(first.numbers, second.numbers)[0]
+
+    @cached_property
+    def sizes(self) -> _Sizes:
+        """How many individuals have each of their values."""
+        return _Sizes.of(self.numbers.of_row, self._search.units, self._search.group)
+
+
+# --- two columns together --------------------------------------------------------------------------------------------
+
+
+def _groups(given: Numbering, told: Numbering, units: pl.Series | None) -> pl.DataFrame:
+    """One row a value of `given`: its individuals (`people`), the values of `told` that they have (`values`), these
+    counted with each individual's (`size`), and how many of them are guessed right from the others (`right`)."""
+    joined, span = pair(given, told)
+    rows = pl.DataFrame({"key": joined.of_row} | ({} if units is None else {"unit": units}))
+    rows = rows if units is None else rows.unique()
+    group, size = (pl.col("key") // span).alias("group"), pl.col("n")
+    counts = rows.group_by("key").agg(n=pl.len().cast(pl.Int64)).select(group, "n").sort("group", "n", descending=True)
+    top, second = size.first(), size.slice(1, 1).sum()
+    right = pl.when(top - 1 > second).then(top).otherwise(0)
+    groups = counts.group_by("group").agg(values=pl.len(), size=size.sum(), people=size.sum(), right=right)
+    if units is None:
+        return groups
+    people = rows.group_by(group).agg(people=pl.col("unit").n_unique())
+    return groups.drop("people").join(people, on="group")
+
+
+def _gathered(numbers: Numbering, rows: pl.Series) -> Numbering:
+    return Numbering(numbers.of_row.gather(rows), numbers.span)
+
+
+def _wilson(share: float, number: int) -> float:
+    """The lower end of the interval of a share of so many."""
+    square = Z * Z / number
+    spread: float = Z * math.sqrt((share * (1 - share) + square / 4) / number)
+    return (share + square / 2 - spread) / (1 + square)
+
+
+# --- what is tried ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Which columns go together. `units`: whose rows they are, None: each is about somebody else. `group`: individuals
+    of a group from which something is predicted, `least`: of each of two values of what is predicted. `sample`: the
+    rows that are looked at first."""
+
+    units: pl.Series | None
+    group: int
+    least: int
+    sample: pl.Series | None
+
+    def column(self, name: str, column: NumberedColumn) -> _Column:
+        """A column, and what is known of it alone."""
+        sizes = _Sizes.of(column.numbers.of_row, self.units, self.group)
+        return _Column(name, column.numbers, sizes, column.texts)
+
+    def found(self, given: Sequence[_Column], told: Sequence[_Column]) -> Iterator[Derivation]:
+        """Those of each column of `told` with the columns of `given`."""
+        found = {y.name: [each for x in given for each in self._single(x, y)] for y in told}
+        left = [y for y in told if not found[y.name] and y.sizes.as_told(self.least)]
+        for first, second in combinations(given, 2) if left else ():
+            both = _Pair(self, first, second)
+            for y in left:
+                if held := self._held(both, y):
+                    found[y.name].append(Derivation(y.name, both.names, True, *held))
+        return (each for y in told for each in found[y.name])
+
+    def _single(self, x: _Column, y: _Column) -> Iterator[Derivation]:
+        """That of a column with one other, by the first rule that holds, in the first direction."""
+        for given, told in ((x, y), (y, x)):
+            if held := self._held(given, told):
+                yield Derivation(y.name, (x.name,), given is x, *held)
+                return
+        figure = self._correlation(x, y)
+        if figure is not None and abs(figure) >= CORRELATION:
+            yield Derivation(y.name, (x.name,), y.sizes.values <= x.sizes.values, "order", figure)
+
+    def _held(self, given: _Column | _Pair, told: _Column) -> tuple[Rule, float | None] | None:
+        """The rule by which one column follows from what is given, and its figure; None where it does not."""
+        rules = told.sizes.as_told(self.least)
+        if rules and self.sample is not None:
+            rules = self._left(rules, given, told, self.sample)
+        rules = rules and rules & given.sizes.as_given()
+        some = self._some_groups(given) if rules else None
+        rules = rules if some is None else self._left(rules, given, told, some)
+        if not rules:
+            return None
+        groups = _groups(given.numbers, told.numbers, self.units)
+        if "copy" in rules and _copied(groups):
+            return "copy", None
+        figure = self._predicted(groups, told) if "predicted" in rules else None
+        return None if figure is None else ("predicted", figure)
+
+    def _some_groups(self, given: _Column | _Pair) -> pl.Series | None:
+        """The rows of as many groups as have about those of a sample; None where all rows are few, or the groups."""
+        if self.sample is None or given.sizes.most > COVERED:
+            return None
+        share = len(given.numbers.of_row) // len(self.sample)
+        if given.sizes.values < MANY_GROUPS * share:
+            return None
+        return (given.numbers.of_row.hash(seed=0) % share == 0).arg_true()
+
+    def _left(self, rules: Rules, given: _Column | _Pair, told: _Column, some: pl.Series) -> Rules:
+        """The rules that may hold of all rows by what some show: individuals with two values refute a copy."""
+        units = None if self.units is None else self.units.gather(some)
+        groups = _groups(_gathered(given.numbers, some), _gathered(told.numbers, some), units)
+        copy = groups.filter((pl.col("people") > 1) & (pl.col("values") > 1)).is_empty()
+        large = groups.filter(pl.col("people") >= FEWEST)
+        number = int(large["size"].sum())
+        wrong = number - int(large["right"].sum())
+        telling = number >= COVERED * int(groups["size"].sum())
+        allowed = DOUBT * (1 - _needed(told.sizes.most)) * number
+        return rules & _rules(copy=copy, predicted=not telling or wrong <= allowed)
+
+    def _predicted(self, groups: pl.DataFrame, told: _Column) -> float | None:
+        """The accuracy with which values are predicted; None where it is too low, or of too few."""
+        large = groups.filter(pl.col("people") >= self.group)
+        number = int(large["size"].sum())
+        if not number or number < COVERED * int(groups["size"].sum()):
+            return None
+        accuracy = int(large["right"].sum()) / number
+        return accuracy if _wilson(accuracy, number) >= _needed(told.sizes.most) else None
+
+    def _correlation(self, x: _Column, y: _Column) -> float | None:
+        """Spearman's, of the rows that have both values; None where these are too few, or a column has no order."""
+        if x.order is None or y.order is None:
+            return None
+        for rows in [self.sample] if self.sample is not None else []:
+            figure = _spearman(_gathered(x.numbers, rows), _gathered(y.numbers, rows), x.order, y.order)
+            if figure is None or abs(figure) < CORRELATION - 0.02:
+                return None
+        return _spearman(x.numbers, y.numbers, x.order, y.order)
+
+
+def _needed(most: float) -> float:
+    """The accuracy from which something is predicted whose most frequent value has this share."""
+    return max(ACCURACY, most + GAIN * (1 - most))
+
+
+def _copied(groups: pl.DataFrame) -> bool:
+    several = groups.filter(pl.col("people") >= 2)
+    covered = int(several["size"].sum()) >= COVERED * int(groups["size"].sum())
+    return covered and several.height >= LEAST_GROUPS and bool((several["values"] == 1).all())
+
+
+def _spearman(x: Numbering, y: Numbering, order_of_x: pl.Series, order_of_y: pl.Series) -> float | None:
+    both = pl.DataFrame({"x": order_of_x.gather(x.of_row), "y": order_of_y.gather(y.of_row)})
+    rows, both = both.height, both.drop_nulls()
+    if both.height < max(COVERED * rows, LEAST_GROUPS):
+        return None
+    figure = both.select(pl.corr(pl.col("x").rank(), pl.col("y").rank())).item()
+    return figure if figure is not None and math.isfinite(figure) else None
