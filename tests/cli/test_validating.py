@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -190,7 +191,7 @@ def test_a_value_that_reads_as_a_node_over_several_is_warned_of(
     (folder / "prefix.yaml").write_text(f"{head}{{prefix: [3]}}{tail}")
     said = "code: 1 of its values read as a node over several does"
     for arguments in (["file.yaml"], ["file.yaml", "-i", "t.csv"]):
-        assert outcome(lambda arguments=arguments: run(["validate", *arguments])) == 0
+        assert outcome(partial(run, ["validate", *arguments])) == 0
         assert said in capsys.readouterr().err
         code, out = printed(capsys, *arguments, "--format", "json")
         assert code == 0 and [said in each for each in json.loads(out)["warnings"]] == [True]
