@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms import bug, incognito, k_optimize, mingen, research_value, samarati, tds
+from anonymize.algorithms import bug, incognito, k_optimize, mingen, mu_argus, research_value, samarati, tds
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.bound import loss_bound
 from anonymize.algorithms.lattice.nodes import Checker
@@ -277,3 +277,40 @@ def _score(checker: Checker, vector: tuple[int, ...], metric: str) -> float:
     if metric == "research-value":
         return -sum(float(each[level]) for each, level in zip(research_values(checker.table), vector, strict=True))
     return Scorer(checker, metric).score(vector)[0]
+
+
+# --- by hand ----------------------------------------------------------------------------------------------------------
+
+
+def halves(*sizes: int) -> Table:
+    """Classes of one number each, half x and half y but the last, which is x throughout."""
+    values = [number for number, size in enumerate(sizes) for _ in range(size)]
+    secrets = ["xy"[place % 2] for size in sizes[:-1] for place in range(size)] + ["x"] * sizes[-1]
+    return table_of(numeric(values, "q"), sensitive=[sensitive(secrets)], targets=[target([0] * len(values))])
+
+
+def test_a_class_unlike_the_table_is_suppressed_and_not_merged() -> None:
+    """Without suppression three classes have to become one, which costs 452."""
+    wanted = (k_anonymity(2), requirement("t-closeness", "s", t=0.05, distance="equal"))
+    found = k_optimize.run(halves(8, 8, 8, 8, 2), wanted, k_optimize.Options(), Context(6)).summary()
+    assert (found["cost"], found["optimal"], found["suppressed_rows"]) == (4 * 8**2 + 2 * 34, True, 2)
+    assert k_optimize.run(halves(8, 8, 8, 8, 2), wanted, k_optimize.Options(), Context(0)).summary()["cost"] == 452
+    cut = bug.run(halves(8, 8, 8, 8, 2), wanted, bug.Options(), Context(6)).summary()
+    assert (cut["generalizations"], cut["suppressed_rows"]) == (0, 2)
+
+
+@pytest.mark.parametrize("wanted", [requirement("risk", marketer=0.5), requirement("sample-uniqueness", share=0.4)])
+def test_small_classes_stay_where_the_table_is_within_its_limit(wanted: Requirement) -> None:
+    table = halves(1, 1, 1, 5)
+    found = k_optimize.run(table, (wanted,), k_optimize.Options(), Context()).summary()
+    assert (found["cost"], found["optimal"]) == (28, True)
+    for algorithm in (bug, mu_argus):
+        assert len(released(algorithm.run(table, (wanted,), algorithm.Options(), Context())).kept) == 4
+
+
+def test_tds_parts_as_far_as_the_table_is_within_its_limit() -> None:
+    """The first cut leaves two classes of eight rows, the next three: as many as 0.4 of the rows allow."""
+    table = replace(halves(2, 2, 4), targets=(target([0, 0, 1, 1, 2, 2, 2, 2]),))
+    for share, classes in ((0.2, 1), (0.25, 2), (0.4, 3)):
+        found = tds.run(table, (requirement("risk", marketer=share),), tds.Options(), Context())
+        assert len(released(found).kept) == classes
