@@ -155,17 +155,18 @@ class Options:
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> SingleDimensional:
     """The best set of splits that is found. Raises UsageError where there are too many splits."""
     _check(options, table)
-    budget, begun = Budget(options, context, table.rows), list[OrderedSearch]()
-    for order, ordered in orders(table, options.orders):
-        if not begun or budget.timely():
-            begun.append(_begun(order, ordered, requirements, options, context, budget))
-    best = min(begun, key=lambda each: np.inf if each.search.final.best.cost is None else each.search.final.best.cost)
+    budget = Budget(options, context, table.rows)
+    (order, listed), *others = orders(table, options.orders)
+    best, tried = _begun(order, listed, requirements, options, context, budget), 1
+    for order, ordered in others:
+        if budget.timely():
+            begun, tried = _begun(order, ordered, requirements, options, context, budget), tried + 1
+            best = begun if begun.cost < best.cost else best
     with workers(context.threads, _problems, best.problem) as pool:
         best.search.go_on(pool)
     if best.search.final.best.mask is None:
         raise no_generalization(table, requirements, best.problem.limit)
-    tried = {} if options.orders == 1 else {"order": best.order, "orders": len(begun)}
-    return best.recoding(tried)
+    return best.recoding({} if options.orders == 1 else {"order": best.order, "orders": tried})
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,12 @@ class OrderedSearch:
     search: StagedSearch
     problem: SplitProblem
     distinct: DistinctRows
+
+    @property
+    def cost(self) -> float:
+        """That of the best set so far; infinite where there is none."""
+        cost = self.search.final.best.cost
+        return np.inf if cost is None else cost
 
     def recoding(self, tried: dict[str, Any]) -> SingleDimensional:
         """That of the best set. `tried`: what the report says of the orders."""

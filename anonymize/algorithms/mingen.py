@@ -16,8 +16,7 @@ What a node stands for, which of its rows are suppressed, and what `--mask-minim
 how much at most another one may be of less distortion; `stopped: time` says that it did, as does a line on the
 terminal. It then begins with the node that `datafly` finds, whatever the time, and with the ways down from that and
 from the top of the lattice, always to the safe node of least distortion; where it has met none, it goes on to the first
-safe node. Interrupted, the best so far and the gap are told on
-the terminal, and nothing is written.
+safe node. Interrupted, the best so far and the gap are told on the terminal, and nothing is written.
 
 Recoding model. Full-domain generalization with suppression of rows.
 

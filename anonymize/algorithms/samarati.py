@@ -26,8 +26,8 @@ need not be minimal; `gap` in the report's `recoding` block says how many height
 most, `minimal` has the nodes that were met in time, and `stopped: time` says that it was up, as does a line on the
 terminal. The search then begins with the node that `datafly` finds, whatever the time, and with the ways down from that
 and from the top of the lattice, always to the good node of fewest classes, which leaves most room below it; where it
-has met no good node, it goes on to the first. Interrupted, the best so far and the gap are told on
-the terminal, and nothing is written.
+has met no good node, it goes on to the first. Interrupted, the best so far and the gap are told on the terminal, and
+nothing is written.
 
 Recoding model. Full-domain generalization with suppression of rows.
 
