@@ -75,8 +75,8 @@ class Checked:
 
 def state_of(errors: Iterable[Finding], *, required: bool) -> State:
     """What a check comes to whose findings of the level error are these. `required`: something was."""
-    found = [each.state for each in errors if each.state is not None]
-    return overall([*found, State.MET if required else State.NOTHING_REQUIRED])
+    states = [each.state for each in errors if each.state is not None]
+    return overall([*states, State.MET if required else State.NOTHING_REQUIRED])
 
 
 def privacy_block(findings: Sequence[Finding], state: State) -> dict[str, Any]:
