@@ -10,14 +10,23 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from anonymize import __version__
-from anonymize.errors import AnonymizeError, DataError, Problem, SpecError, UnsafeError, UsageError, visible
+from anonymize.errors import (
+    AnonymizeError,
+    DataError,
+    InfeasibleError,
+    Problem,
+    SpecError,
+    UnsafeError,
+    UsageError,
+    visible,
+)
 from anonymize.formats import FORMATS, Checked, Finding
 from anonymize.places import is_uri, masked
 
 if TYPE_CHECKING:
     from anonymize.domain.taxonomy import Taxonomy
     from anonymize.spec import Spec
-    from anonymize.table import Source
+    from anonymize.table import Source, Table
 
 PAUSE = 0.5
 """Seconds between two looks at the files."""
@@ -50,7 +59,7 @@ def validated(specs: tuple[str, ...], input_path: str | None) -> Validated:
             statement, doubts = _against(spec, input_path)
             statements.append(f"{spec} is valid{statement}")
             warnings += [f"{spec}: {doubt}" for doubt in doubts]
-        except (SpecError, DataError, UnsafeError) as error:
+        except (SpecError, UsageError, DataError, InfeasibleError, UnsafeError) as error:
             problems += error.problems
             kinds.append(type(error))
     return Validated(specs, tuple(statements), kinds[0](problems) if kinds else None, tuple(warnings))
@@ -74,10 +83,12 @@ def _against(spec: str, input_path: str | None) -> tuple[str, list[str]]:
             {name: Taxonomy.of(name, files.read(each)) for name, each in quasi.items() if isinstance(each, Path)}
         )
     with Source.open(loaded, input_path) as source:
-        table = read(loaded, source)
+        table = read(loaded, source, at_levels=True)
+        if any(attribute.bounded for attribute in table.attributes):
+            _check_parts(loaded, table)
         _refuse_derived(loaded, source)
         statement = f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
-        return statement, twofold({each.name: each.hierarchy for each in table.attributes})
+        return statement, twofold({each.name: each.hierarchy for each in table.as_read.attributes})
 
 
 def twofold(hierarchies: Mapping[str, Taxonomy]) -> list[str]:
@@ -100,6 +111,16 @@ def _refuse_derived(spec: Spec, source: Source) -> None:
     problems = [Problem(each.problem, source.name) for each in found if not each.accepted]
     if problems:
         raise UnsafeError(problems)
+
+
+def _check_parts(spec: Spec, table: Table) -> None:
+    """Raises InfeasibleError where the highest levels that are declared part the rows into too small parts."""
+    from anonymize.algorithms import Context
+    from anonymize.algorithms.within import remaining_within
+    from anonymize.privacy import requirements
+
+    limit = int(spec.privacy.suppression * table.rows + 1e-9)
+    remaining_within(table, requirements(spec), Context(limit))
 
 
 def render(result: Validated, form: str, out: IO[str]) -> None:

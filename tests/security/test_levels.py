@@ -7,6 +7,7 @@ width, and looks labels up in a list written by hand.
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -205,3 +206,101 @@ def test_levels_hold_in_the_text(
     assert set(declared) == ({"zip", "born", "age", "job"} if least or most is not None else set()) - (
         {"job"} if not least else set()
     )
+
+
+# --- three digits of a zipcode, and the year of a date ----------------------------------------------------------------
+
+
+def safe_harbour(folder: Path, k: int, **more: Any) -> Path:
+    draw = random.Random(4)
+    lines = ["zip,born,ill"]
+    for _ in range(600):
+        born = f"{draw.randint(1940, 2000)}-{draw.randint(1, 12):02d}-{draw.randint(1, 28):02d}"
+        lines.append(f"{draw.randint(2100, 2199):05d},{born},flu")
+    (folder / "table.csv").write_text("\n".join(lines) + "\n")
+    spec = {
+        "version": 1,
+        "input": {"path": "table.csv"},
+        "quasi_identifiers": {
+            "zip": {"hierarchy": {"prefix": [3]}, "levels": {"min": 1}},
+            "born": {"hierarchy": {"dates": ["year"]}, "levels": {"min": 1}},
+        },
+        "insensitive": ["ill"],
+        "privacy": {"k": k},
+        **more,
+    }
+    (folder / "spec.yaml").write_text(json.dumps(spec))
+    return folder / "spec.yaml"
+
+
+@pytest.mark.parametrize("algorithm", ["release", "mondrian"])
+@pytest.mark.parametrize("k", [1, 5])
+def test_no_full_zipcode_and_no_date_of_birth_is_shown(tmp_path: Path, algorithm: str, k: int) -> None:
+    spec, out = safe_harbour(tmp_path, k), tmp_path / "out.csv"
+    ended = run(algorithm, spec, "-o", out, "-q", *limits_of(algorithm))
+    assert ended.returncode == 0, ended.stderr
+    assert not re.search(r"\b02\d{3}\b|\d{4}-\d{2}", out.read_text())
+    assert run("audit", spec, "-i", out, "-q").returncode == 0
+
+
+def test_an_audit_of_a_finer_table_says_how_many_rows_are(tmp_path: Path) -> None:
+    spec = safe_harbour(tmp_path, 1)
+    ended = run("audit", spec, "-i", tmp_path / "table.csv", "-q")
+    assert ended.returncode == 1
+    assert "levels (min=1) of zip is not met: 600 rows show something finer than level 1" in ended.stderr
+
+
+def test_a_limit_on_memory_changes_nothing(tmp_path: Path) -> None:
+    spec = safe_harbour(tmp_path, 3)
+    for name, more in (("a.csv", []), ("b.csv", ["--memory-limit", "400MB"])):
+        assert run("mondrian", spec, "-o", tmp_path / name, "-q", *more).returncode == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "more", "options"),
+    [
+        ("mondrian", {"output": {"categorical": "set"}}, []),
+        ("anatomy", {"privacy": {"l": 2}, "insensitive": [], "sensitive": {"ill": {}}}, []),
+        ("randomize", {"privacy": {"l": 2}, "insensitive": [], "sensitive": {"ill": {}}}, []),
+        ("mondrian", {}, ["--start-series", "state"]),
+    ],
+)
+def test_what_cannot_keep_to_levels_is_refused(
+    tmp_path: Path, algorithm: str, more: dict[str, Any], options: list[str]
+) -> None:
+    spec = safe_harbour(tmp_path, 2, **more)
+    ended = run(algorithm, spec, "-o", tmp_path / "out.csv", "-q", *options)
+    assert ended.returncode == 2 and "levels" in ended.stderr
+    assert not (tmp_path / "out.csv").exists()
+
+
+def parted(folder: Path, k: int) -> Path:
+    spec = json.loads(safe_harbour(folder, k).read_text())
+    spec["quasi_identifiers"]["born"]["levels"] = {"min": 1, "max": 1}
+    (folder / "spec.yaml").write_text(json.dumps(spec))
+    return folder / "spec.yaml"
+
+
+def test_parts_with_too_few_rows_are_infeasible(tmp_path: Path) -> None:
+    spec = parted(tmp_path, 20)
+    for algorithm in ("mondrian", "incognito", "datafly"):
+        ended = run(algorithm, spec, "-o", tmp_path / "out.csv", "-q")
+        assert ended.returncode == 4 and "levels.max" in ended.stderr, ended.stderr
+    checked = run("validate", spec)
+    assert checked.returncode == 0
+    checked = run("validate", spec, "-i", tmp_path / "table.csv")
+    assert checked.returncode == 4 and "levels.max" in checked.stdout + checked.stderr
+    assert run("validate", parted(tmp_path, 2), "-i", tmp_path / "table.csv").returncode == 0
+
+
+def test_k_optimize_has_no_highest_level(tmp_path: Path) -> None:
+    ended = run("k-optimize", parted(tmp_path, 2), "-o", tmp_path / "out.csv", "-q")
+    assert ended.returncode == 2 and "levels.max" in ended.stderr
+
+
+def test_a_comparison_shows_what_levels_cost(tmp_path: Path) -> None:
+    spec, report = safe_harbour(tmp_path, 2), tmp_path / "compared.json"
+    assert run("compare", spec, "--algorithms", "mondrian", "-r", report).returncode == 0
+    [cell] = json.loads(report.read_text())["comparison"]
+    assert cell["gcp"] > cell["gcp_without_levels"] > 0
