@@ -105,6 +105,36 @@ def test_rows_that_are_left_out(frame_of: Any, tmp_path: Path, people: pl.DataFr
     assert report["output"]["dropped_rows"] > 0
 
 
+LEVELLED = {
+    "age": {**SPEC["quasi_identifiers"]["age"], "levels": {"min": 1}},
+    "zip.code": {"hierarchy": {"mask": "right"}, "levels": {"min": 2}},
+    "job": {},
+}
+
+
+@pytest.mark.parametrize("name", ["incognito", "mondrian", "bottom-up", "mu-argus"])
+def test_declared_levels_hold(frame_of: Any, tmp_path: Path, people: pl.DataFrame, name: str) -> None:
+    """Whether an algorithm looks at levels or not; and a table that shows more does not meet them."""
+    spec = {**SPEC, "quasi_identifiers": LEVELLED, "privacy": {"k": 3, "suppression": 0.2}}
+    df, report = spark.release(frame_of(people), spec, checkpoint=str(tmp_path), algorithm=name, allow_unsafe=True)
+    released = pl.DataFrame(df.toArrow())
+    assert released["zip.code"].str.contains(r"^(..\*\*|.\*\*\*|\*)$").all()
+    ages = released["age"].drop_nulls().unique().to_list()
+    assert all(text == "*" or "[" in text or text == "" for text in ages), ages
+    declared = [each for each in report["privacy"]["models"] if each["model"] == "levels"]
+    assert [(each["attribute"], each["satisfied"]) for each in declared] == [("age", True), ("zip.code", True)]
+    checked = spark.audit(frame_of(people.drop("name")), {**spec, "identifiers": []})
+    unmet = {each["attribute"]: each for each in checked["privacy"]["models"] if each["model"] == "levels"}
+    assert unmet["zip.code"]["failing_rows"] == people.height
+    assert unmet["age"]["satisfied"] is False and checked["privacy"]["satisfied"] is False
+
+
+def test_a_highest_level_is_refused_where_rows_are_cut(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
+    quasi = {**LEVELLED, "zip.code": {"hierarchy": {"mask": "right"}, "levels": {"max": 2}}}
+    with pytest.raises(UsageError, match=r"levels\.max"):
+        spark.release(frame_of(people), {**SPEC, "quasi_identifiers": quasi}, checkpoint=str(tmp_path))
+
+
 def test_refusals(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
     df = frame_of(people)
     asked: dict[str, Any] = {"checkpoint": str(tmp_path), "algorithm": "incognito"}
