@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from anonymize.domain.build import build, numeric_hierarchy
-from anonymize.domain.coded import coded
+from anonymize.domain.coded import check_level, coded
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.errors import SpecError
+from anonymize.errors import SpecError, UsageError
 from anonymize.spec import Output, QuasiIdentifier
 
 ZIPS = ["02138", "02139", "02141", "10001"]
@@ -76,10 +78,16 @@ def test_decimals_are_half_open() -> None:
     assert left.ends(np.array([1]), np.array([2]))[1].to_list() == ["1"]
 
 
-def test_a_label_whose_numbers_lie_apart_is_refused(tmp_path: object) -> None:
-    from pathlib import Path
+@pytest.mark.parametrize("levels", [{"min": 4}, {"max": 7}])
+def test_a_level_that_a_hierarchy_lacks(levels: dict[str, int]) -> None:
+    definition = QuasiIdentifier.model_validate({"hierarchy": {"prefix": [3, 1]}, "levels": levels})
+    over = Generalization.plain(build("zip", definition, ZIPS, None, "*"))
+    with pytest.raises(UsageError, match="levels 0 to 3"):
+        check_level(over, definition)
 
-    path = Path(str(tmp_path)) / "odd.csv"
+
+def test_a_label_whose_numbers_lie_apart_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
     path.write_text("1;odd;*\n2;even;*\n3;odd;*\n4;even;*\n")
     definition = QuasiIdentifier.model_validate({"type": "numeric", "hierarchy": path, "levels": {"min": 1}})
     over = numeric_hierarchy(definition, Numeric("n", np.array([1, 2, 3])), "[{low}-{high}]", "*")

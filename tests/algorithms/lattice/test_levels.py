@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +15,7 @@ from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import BestFirst, Walk, find
 from anonymize.algorithms.lattice.subsets import safe_nodes
-from anonymize.errors import InfeasibleError, UsageError
+from anonymize.errors import InfeasibleError
 from anonymize.recoding import Levels
 from tests.algorithms.full_domain import heights, patients
 from tests.algorithms.lattice.cases import Case, Vector, small_cases
@@ -72,13 +71,6 @@ def test_every_method_keeps_to_them(pair: tuple[Case, list[Vector]]) -> None:
         except InfeasibleError:
             continue
         assert isinstance(recoding, Levels) and recoding.vector in nodes
-
-
-def test_a_level_that_a_hierarchy_lacks() -> None:
-    table = patients()
-    first = replace(table.attributes[0], highest=7)
-    with pytest.raises(UsageError, match="levels 0 to 1"):
-        Checker(replace(table, attributes=(first, *table.attributes[1:])), (k_anonymity(2),))
 
 
 def test_where_no_node_that_is_left_is_safe_the_levels_are_named() -> None:
