@@ -16,7 +16,7 @@ def declared(spec: Spec, columns: Mapping[str, Sequence[str]], original: pl.Lazy
     """What is declared of the quasi-identifiers. `columns`: those of each in the table that is checked. `original`: the
     table that it was made of, where that is at hand; hierarchies of builders are over its values, and rare values are
     counted in it. Raises what reading a hierarchy does."""
-    found = []
+    declarations = []
     for name in declared_in(spec):
         definition = spec.quasi_identifiers[name]
         of_file = isinstance(definition.hierarchy, Path)
@@ -24,5 +24,5 @@ def declared(spec: Spec, columns: Mapping[str, Sequence[str]], original: pl.Lazy
         tree = all_leaves(spec, original, name) if of_file or by_leaf else None
         counted = original is not None and isinstance(definition.hierarchy, Rare)
         counts = values_of(original, name, spec) if original is not None and counted else None
-        found.append(Declared(name, columns[name], definition, tree, counts))
-    return found
+        declarations.append(Declared(name, columns[name], definition, tree, counts))
+    return declarations

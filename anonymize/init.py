@@ -97,13 +97,14 @@ def _without_derived(made: Sequence[Guess], source: Source, reading: Spec) -> li
     names = {role: [guess.name for guess in made if guess.role == role] for role in ROLES}
     content = {"version": 1, "quasi_identifiers": names["quasi-identifier"], "insensitive": names["insensitive"]}
     unit, missing = unit_of(made), reading.missing(source.format)
-    found: dict[str, Derivation] = {}
+    derivations: dict[str, Derivation] = {}
     for k in (NO_LESS, *KS) if names["insensitive"] else ():
         spec = make({**content, "privacy": {"k": k}} | ({"unit": unit.name} if unit else {}), PARAMETERS)
-        found |= {each.column: each for each in derived(source.scan(), spec, missing, source.columns)}
+        derivations |= {each.column: each for each in derived(source.scan(), spec, missing, source.columns)}
     reason = "{}: left out, as it would tell what is generalized"
     return [
-        each.as_role("identifier", reason.format(found[each.name])) if each.name in found else each for each in made
+        each.as_role("identifier", reason.format(derivations[each.name])) if each.name in derivations else each
+        for each in made
     ]
 
 

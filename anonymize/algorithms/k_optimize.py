@@ -192,8 +192,8 @@ class OrderedSearch:
         released = ~self.problem.suppressed(chosen)[0]
         stopped = {} if final.finished else {"stopped": self.search.budget.spent}
         account = _chosen(final, splits) | stopped | tried
-        found = self.distinct.recoding(splits.cuts(final.best.mask), chosen.class_of, released, account)
-        return found if self.order == LISTED else replace(found, ordered=self.distinct.table.attributes)
+        recoding = self.distinct.recoding(splits.cuts(final.best.mask), chosen.class_of, released, account)
+        return recoding if self.order == LISTED else replace(recoding, ordered=self.distinct.table.attributes)
 
 
 def _begun(

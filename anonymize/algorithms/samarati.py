@@ -128,11 +128,11 @@ class Heights:
         """The good nodes of the lowest height that has any, in lexicographic order; none where no node is good. Late,
         those that are known of the lowest height so far."""
         height = self._bisected() if self.checker.monotone else self._searched()
-        found = list(self._good(height))
+        nodes = list(self._good(height))
         if self.late:
             lowest = min(map(sum, self.good))
             return sorted({vector for vector in self.good if sum(vector) == lowest})
-        return found
+        return nodes
 
     def listed(self) -> list[Vector]:
         """Every minimal node, or those that are met in time."""

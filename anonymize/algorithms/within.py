@@ -107,7 +107,7 @@ class _Parted:
     def searched(self, run: RegionSearch) -> Regions:
         """The classes of all parts. Raises InfeasibleError where more rows would be suppressed than may be."""
         left, deadline = self.context.suppression_limit, Deadline(getattr(self.options, "time_limit", 0.0))
-        found: list[Regions] = []
+        classes: list[Regions] = []
         lost: list[tuple[Rows, InfeasibleError]] = []
         for rows, part in self._tables():
             context = replace(self.context, suppression_limit=max(left, 0), save=False)
@@ -118,13 +118,13 @@ class _Parted:
                 left -= len(rows)
                 continue
             left -= len(regions.suppressed)
-            found.append(
+            classes.append(
                 replace(regions, partition=regions.partition.renumbered(rows), suppressed=rows[regions.suppressed])
             )
-        if left < 0 or not found:
+        if left < 0 or not classes:
             count, reason = sum(len(each) for each, _ in lost), lost[0][1].problems[0].message
             raise InfeasibleError(_unmet(self.table, len(self.parts), len(lost), count, self.context, reason))
-        return self._together(found, [rows for rows, _ in lost])
+        return self._together(classes, [rows for rows, _ in lost])
 
     def _tables(self) -> Iterator[tuple[Rows, Table]]:
         whole = tuple(
@@ -143,11 +143,11 @@ class _Parted:
             return self.options
         return replace(self.options, time_limit=max(deadline.left, 1e-3))
 
-    def _together(self, found: list[Regions], lost: list[Rows]) -> Regions:
+    def _together(self, classes: list[Regions], lost: list[Rows]) -> Regions:
         """The classes of all parts; what else is told of them is that of the largest one."""
-        largest = max(found, key=lambda each: len(each.partition.order))
+        largest = max(classes, key=lambda each: len(each.partition.order))
         partition = Partition.of_blocks(
-            [each.partition.order for each in found], [each.partition.sizes for each in found]
+            [each.partition.order for each in classes], [each.partition.sizes for each in classes]
         )
-        suppressed = np.sort(np.concatenate([*(each.suppressed for each in found), *lost]))
+        suppressed = np.sort(np.concatenate([*(each.suppressed for each in classes), *lost]))
         return replace(largest, partition=partition, suppressed=suppressed, tree=None, parts=len(self.parts))

@@ -90,8 +90,8 @@ def _parts(
     """What wide cells can be narrowed to: owners, and the first and the last code of a part, each owner at most once in
     each entry. For numbers these are the ends that are shown; for a node, the branches below it."""
     if tree is None:
-        shown = ((first, hidden_low), (last, hidden_high))
-        wide_ends = [(np.flatnonzero((first < last) & ~hidden), ends) for ends, hidden in shown]
+        shown_ends = ((first, hidden_low), (last, hidden_high))
+        wide_ends = [(np.flatnonzero((first < last) & ~hidden), ends) for ends, hidden in shown_ends]
         return [(wide, ends[wide], ends[wide]) for wide, ends in wide_ends]
     wide = np.flatnonzero((first < last) & ~hidden_low)
     nodes = tree.lca(first[wide], last[wide])

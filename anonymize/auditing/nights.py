@@ -20,7 +20,7 @@ from anonymize.errors import DataError
 from anonymize.link import load as load_link
 from anonymize.series.journal import Journal, locked
 from anonymize.series.key import Key, load_for
-from anonymize.series.state import SeriesRelease, State, value_column
+from anonymize.series.state import SeriesRelease, SeriesState, value_column
 from anonymize.series.state import load as load_state
 from anonymize.spec import Spec
 from anonymize.table import Source
@@ -32,7 +32,7 @@ from anonymize.verify.series import ReleasedAt
 _CLASS = "class"
 
 
-def opened_state(path: str) -> State:
+def opened_state(path: str) -> SeriesState:
     """The state of a series, after an interrupted run has been finished or taken back. Raises UsageError where there is
     none or another process works on it, DataError where it is damaged."""
     if Journal(Path(path)).path.exists():
@@ -41,7 +41,7 @@ def opened_state(path: str) -> State:
     return load_state(path)
 
 
-def key_of(path: str, state: State) -> Key:
+def key_of(path: str, state: SeriesState) -> Key:
     """The key of a series. Raises UsageError for that of another one, and what reading it raises."""
     return load_for(path, state.key)
 
@@ -66,7 +66,7 @@ class SeriesFiles:
     the key. `spec`: that of the releases."""
 
     spec: Spec
-    state: State
+    state: SeriesState
     secrets: Sequence[bytes]
     folder: Path
 

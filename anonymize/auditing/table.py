@@ -111,8 +111,8 @@ class Audited:
         with Source.open(self.spec if own is None else own, original) as other:
             _refuse_lacking([*self.spec.quasi_identifiers, *figures.columns], other)
             other.check()
-            found = derived(other.scan(), self.spec, self.spec.missing(other.format), figures.columns)
-        return replace(figures, derived=found)
+            derivations = derived(other.scan(), self.spec, self.spec.missing(other.format), figures.columns)
+        return replace(figures, derived=derivations)
 
     @property
     def order_kept(self) -> bool:

@@ -107,8 +107,8 @@ def _refuse_derived(spec: Spec, source: Source) -> None:
     from anonymize.spec import resolve
 
     spec = resolve(spec, source.columns)
-    found = derived(source.scan(), spec, spec.missing(source.format), source.columns)
-    problems = [Problem(each.problem, source.name) for each in found if not each.accepted]
+    derivations = derived(source.scan(), spec, spec.missing(source.format), source.columns)
+    problems = [Problem(each.problem, source.name) for each in derivations if not each.accepted]
     if problems:
         raise UnsafeError(problems)
 

@@ -137,7 +137,7 @@ def labels_written(path: Path) -> dict[str, str]:
     branches = _yaml_branches(text, faults, {}) if yaml_file else list(_csv_branches(text, faults))
     labels = {label for branch in branches for label in branch.labels if not label.isascii()}
     pairs = ((normalized(label), trimmed(label)) for label in sorted(labels, reverse=True))
-    return {compared: shown for compared, shown in pairs if compared and compared != shown}
+    return {compared: label for compared, label in pairs if compared and compared != label}
 
 
 def _text(path: Path, faults: Faults) -> str:

@@ -222,10 +222,10 @@ class Numeric(Domain):
 
     def _rounded(self, low: Codes, high: Codes) -> tuple[pl.Series, pl.Series]:
         exact, ends = self.grid.exact(self.values), []
-        for index, shown in zip(self._rounded_ends(low, high), self._rounded_points(low, high), strict=True):
+        for index, points in zip(self._rounded_ends(low, high), self._rounded_points(low, high), strict=True):
             read = self.grid.texts(index, exact=exact)
-            for place in np.flatnonzero(shown != self.grid.points(index)).tolist():
-                read[place] = texts(shown[place : place + 1])[0]
+            for place in np.flatnonzero(points != self.grid.points(index)).tolist():
+                read[place] = texts(points[place : place + 1])[0]
             ends.append(pl.Series(read, dtype=pl.String))
         return ends[0], ends[1]
 

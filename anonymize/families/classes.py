@@ -96,7 +96,7 @@ class ClassedDraft(Draft):
             from anonymize.recoding.saved import save  # half the time that it takes to import recodings
 
             saved = save(
-                self.recoding, self.table, self._shown, self.request.spec, self.request.algorithm, drop=self.drop
+                self.recoding, self.table, self._relabelled, self.request.spec, self.request.algorithm, drop=self.drop
             )
             files.private[SAVE_RECODING].write_text(saved.as_json())
         request = self.request
@@ -105,7 +105,7 @@ class ClassedDraft(Draft):
         target = files.table
         if not request.public:
             _ = self._beside
-        pieces = frames(self.request, self.table, self._shown, target.format, written, target.separator)
+        pieces = frames(self.request, self.table, self._relabelled, target.format, written, target.separator)
         target.write(ahead(pieces, request.threads if self.table.rows > PIECE else 1))
 
     def measure(self, files: Files) -> Measured:
@@ -117,8 +117,8 @@ class ClassedDraft(Draft):
         threads = worth(_threads_at_once(self.request, self.table), self.table.rows)
         passing = meanwhile(partial(text.measured, threads), threads)
         verdict = self._verdict(files, columns, shared)
-        told = declared(self.request.spec, columns, files.source.scan())
-        verdict = verify.measure_codes(verdict, shared.frame, self.request.spec, told)
+        declarations = declared(self.request.spec, columns, files.source.scan())
+        verdict = verify.measure_codes(verdict, shared.frame, self.request.spec, declarations)
         return Measured(
             replace(verdict, passing=passing()),
             by_weights(self.request, files.table, list(columns.values()), self._units),
@@ -144,7 +144,7 @@ class ClassedDraft(Draft):
         return classed_blocks(facts)
 
     @cached_property
-    def _shown(self) -> Released:
+    def _relabelled(self) -> Released:
         """The release with labels as they are written; in a series they are as they are compared, which never
         changes."""
         written = {} if self.request.in_series else {each.name: each.written for each in self.table.attributes}

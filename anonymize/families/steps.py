@@ -184,7 +184,7 @@ def _check_exact(request: Request) -> None:
     named = [name for name in request.spec.quasi_identifiers if name in request.spec.exact]
     where = {"in a series": request.in_series, "--save-recoding": request.save_recoding is not None}
     if named and any(where.values()):
-        place = next(each for each, asked in where.items() if asked)
+        place = next(each for each, wanted in where.items() if wanted)
         message = f"{named[0]}: `normalize: exact` of one quasi-identifier: not {place}"
         hint = "`input.normalize: exact` is of all columns"
         raise UsageError(request.spec.problem(("quasi_identifiers", named[0], "normalize"), message, hint))
@@ -253,8 +253,8 @@ def with_derived(request: Request, files: Files, measured: Measured) -> Measured
     passing, spec = measured.verdict.passing, request.spec
     if passing is None or not passing.columns:
         return measured
-    found = derived(files.source.scan(), spec, spec.missing(files.source.format), passing.columns)
-    return replace(measured, verdict=replace(measured.verdict, passing=replace(passing, derived=found)))
+    derivations = derived(files.source.scan(), spec, spec.missing(files.source.format), passing.columns)
+    return replace(measured, verdict=replace(measured.verdict, passing=replace(passing, derived=derivations)))
 
 
 def published(request: Request, files: Files) -> Published:

@@ -67,16 +67,16 @@ class Released:
 
 def _written(texts: pl.Series, labels: Mapping[str, str]) -> pl.Series:
     """Distinct texts with other ones for labels."""
-    in_sets = {escaped(label): escaped(shown) for label, shown in labels.items()}
+    in_sets = {escaped(label): escaped(written) for label, written in labels.items()}
 
-    def shown(text: str) -> str:
+    def relabelled(text: str) -> str:
         if text in labels:
             return labels[text]
         if not (text.startswith("{") and text.endswith("}")):
             return in_sets.get(text, text)
         return "{" + "|".join(in_sets.get(each, each) for each in map(escaped, members(text))) + "}"
 
-    return pl.Series(texts.name, [shown(text) for text in texts], dtype=pl.String)
+    return pl.Series(texts.name, [relabelled(text) for text in texts], dtype=pl.String)
 
 
 def released_columns(

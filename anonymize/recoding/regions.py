@@ -66,9 +66,8 @@ class Regions(Recoding):
 
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
-        optional = {"cut": self.cut, "refinement": self.refinement, "minimality": self.minimality}
-        optional |= {"recommended": self.recommended, "merged_within": self.merged_within}
-        optional |= {"parts": self.parts}
+        optional: dict[str, Any] = {"cut": self.cut, "refinement": self.refinement, "minimality": self.minimality}
+        optional |= {"recommended": self.recommended, "merged_within": self.merged_within, "parts": self.parts}
         return {
             "kind": self.KIND,
             **{name: value for name, value in optional.items() if value is not None},

@@ -141,10 +141,10 @@ def _meaning(cells: FileCells, name: str, column: str, *, labels: bool) -> str:
     if column != name:
         ends = ENDS if definition.type == "numeric" else {**ENDS, **LEAVES}
         return f"{name}: {ends[column.removeprefix(name)]}"
-    shown = cells.shows(name)
+    kinds = cells.shows(name)
     if definition.type == "numeric" and spec.output.numeric in ("mean", "median") and not labels:
         if spec.output.edges == "tight":
             return f"{spec.output.numeric} of the class"
         enough = f"{Tails.of_k(spec.largest_k).least} {'rows' if spec.unit is None else 'individuals'}"
         return CLAMPED.format(spec.output.numeric, enough, enough)
-    return ", or ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]])) or NOTHING
+    return ", or ".join(filter(None, [", ".join(kinds[:-1]), *kinds[-1:]])) or NOTHING

@@ -322,15 +322,12 @@ def _ambiguous(facts: ReleaseFacts) -> list[str]:
     """Quasi-identifiers of which a value reads as a suppressed cell does, or as a node over several values."""
     suppressed = facts.request.spec.output.suppressed
     categorical = [each for each in facts.table.attributes if each.domain.kind == "categorical"]
-    twofold = [each.name for each in categorical if each.hierarchy.twofold]
+    hidden = [each.name for each in categorical if suppressed in each.domain.leaf_text()]
+    twofold = [each.name for each in categorical if each.hierarchy.twofold and each.name not in hidden]
     named = f"values of {', '.join(twofold)} read as nodes over several do, and are taken for these: rename the nodes"
     return [
         *([named] if twofold else []),
-        *(
-            f"a value of {attribute.name} reads as a suppressed cell does: choose another output.suppressed"
-            for attribute in categorical
-            if suppressed in attribute.domain.leaf_text()
-        ),
+        *(f"a value of {name} reads as a suppressed cell does: choose another output.suppressed" for name in hidden),
     ]
 
 

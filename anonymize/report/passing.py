@@ -97,8 +97,8 @@ def derived(frame: pl.LazyFrame, spec: Spec, missing: Missing, released: Contain
     table = replace(_table(as_released(spec, frame), spec, missing), units=units, exact=spec.exact)
     passing = spec.privacy.passing
     accepted = () if passing is None else passing.accept_derived
-    found = derivations(table, [name for name in spec.quasi_identifiers if name in present], kept, spec.largest_k)
-    return tuple(replace(each, accepted=each.column in accepted) for each in found)
+    measured = derivations(table, [name for name in spec.quasi_identifiers if name in present], kept, spec.largest_k)
+    return tuple(replace(each, accepted=each.column in accepted) for each in measured)
 
 
 def few(spec: Spec) -> int:

@@ -111,10 +111,10 @@ def _derived(block: Mapping[str, Any]) -> Iterator[Section]:
     if names := block.get("not_judged"):
         title = "Not judged without the original: whether these follow from a quasi-identifier, or give it away"
         yield Section(title, ("column",), [(name,) for name in names])
-    if found := block.get("found"):
+    if stated := block.get("found"):
         rows = [
             (each["says"], RULES[each["rule"]], figure(each["figure"]), "yes" if each["accepted"] else "NO")
-            for each in found
+            for each in stated
         ]
         header = ("column", "how", "figure", "accepted")
         yield Section("Columns that follow from a quasi-identifier, in the original", header, rows)

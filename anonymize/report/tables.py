@@ -106,10 +106,10 @@ def _comparison(report: dict[str, Any]) -> list[Section]:
 def _losses(results: Sequence[Mapping[str, Any]]) -> Section:
     """The metrics that any of the releases has, but gcp, which is told beside the risk, and sums over rows, of which
     there are means."""
-    shown = [name for name, metric in METRICS.items() if name != "gcp" and not metric.SUM]
-    shown = [name for name in shown if any(each.get(name) is not None for each in results)]
-    rows = [(each["label"], figure(each["k"]), *(figure(each.get(name)) for name in shown)) for each in results]
-    return Section("Information loss compared", ("algorithm", "k", *shown), rows if shown else [], names=2)
+    listed = [name for name, metric in METRICS.items() if name != "gcp" and not metric.SUM]
+    listed = [name for name in listed if any(each.get(name) is not None for each in results)]
+    rows = [(each["label"], figure(each["k"]), *(figure(each.get(name)) for name in listed)) for each in results]
+    return Section("Information loss compared", ("algorithm", "k", *listed), rows if listed else [], names=2)
 
 
 def _measured_beside(results: Sequence[Mapping[str, Any]]) -> dict[str, Callable[[Mapping[str, Any]], Any]]:

@@ -22,7 +22,7 @@ from anonymize.privacy import Requirement
 from anonymize.series.guarantee import Earlier, releases_of_people
 from anonymize.series.histories import NEVER
 from anonymize.series.people import Tonight
-from anonymize.series.state import State
+from anonymize.series.state import SeriesState
 from anonymize.table import Table
 
 DEFERRED = "deferred"
@@ -33,12 +33,12 @@ class Departures:
     """What groups of people who are not shown any more have to meet. `earlier`: the releases so far, for the people of
     the state."""
 
-    state: State
+    state: SeriesState
     k: int
     earlier: Sequence[Earlier]
 
     @classmethod
-    def of(cls, state: State, table: Table, requirements: Sequence[Requirement], k: int) -> Departures:
+    def of(cls, state: SeriesState, table: Table, requirements: Sequence[Requirement], k: int) -> Departures:
         """Those after the releases of a state. `requirements`: of groups."""
         return cls(state, k, releases_of_people(state, table, requirements))
 

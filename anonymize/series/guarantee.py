@@ -23,7 +23,7 @@ from anonymize.judging import Judge
 from anonymize.privacy import MODELS, Requirement, Whole
 from anonymize.privacy.k_anonymity import Parameters as SizeOfClasses
 from anonymize.series.people import Tonight
-from anonymize.series.state import State, value_column
+from anonymize.series.state import SeriesState, value_column
 from anonymize.table import SensitiveColumn, Table
 from anonymize.table.encode import code_type
 
@@ -98,7 +98,7 @@ class Guarantee:
 
 
 def earlier_releases(
-    state: State | None, tonight: Tonight, table: Table, requirements: Sequence[Requirement]
+    state: SeriesState | None, tonight: Tonight, table: Table, requirements: Sequence[Requirement]
 ) -> list[Earlier]:
     """The releases so far whose values have to be judged: those whose values differ from the ones that are judged
     already, tonight's first, unless a model compares classes with the whole release."""
@@ -110,7 +110,7 @@ def earlier_releases(
     return _earlier(state, table, requirements, (tonight.history, tonight.position), current)
 
 
-def releases_of_people(state: State, table: Table, requirements: Sequence[Requirement]) -> list[Earlier]:
+def releases_of_people(state: SeriesState, table: Table, requirements: Sequence[Requirement]) -> list[Earlier]:
     """The same for the people (P,) of the state in place of the rows of tonight, of whom nothing is judged yet."""
     return _earlier(state, table, requirements, (state.history_of, np.arange(state.people.height)), [])
 
@@ -121,7 +121,7 @@ def _judged_columns(table: Table, requirements: Sequence[Requirement]) -> list[S
 
 
 def _earlier(
-    state: State,
+    state: SeriesState,
     table: Table,
     requirements: Sequence[Requirement],
     whose: tuple[Ints, Ints],
@@ -144,7 +144,7 @@ def _earlier(
     return earlier
 
 
-def _values(state: State, number: int, name: str) -> Ints:
+def _values(state: SeriesState, number: int, name: str) -> Ints:
     """(P + 1,) the codes of what was released about each person; below 0 for who was not there, and at the end."""
     values = state.people[value_column(number, list(state.values).index(name))]
     return np.append(values.cast(pl.Int64).fill_null(-1).to_numpy(), -1)
@@ -158,7 +158,7 @@ def _same(present: Bools, values: Sequence[Ints], before: Bools, judged: Sequenc
 
 
 def _then(
-    state: State, number: int, now: SensitiveColumn, values: Ints, present: Bools
+    state: SeriesState, number: int, now: SensitiveColumn, values: Ints, present: Bools
 ) -> tuple[SensitiveColumn, Whole]:
     """A sensitive attribute with the values (rows,) of an earlier release, and how they were spread in that release."""
     column, code_of = _column(now, state.values[now.name])

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Integers, mixed_radix
-from anonymize.series.state import NOT_THERE, State, value_column
+from anonymize.series.state import NOT_THERE, SeriesState, value_column
 
 NEVER = 0
 """The history of people who were in no release so far."""
@@ -42,7 +42,7 @@ def carried_on(
     return longer.astype(np.int32), number[:-1].astype(np.uint32)
 
 
-def without_last(state: State) -> State:
+def without_last(state: SeriesState) -> SeriesState:
     """The state as it was before its last release, of which it has at least two: people who were in no input before are
     gone."""
     last = len(state.releases) - 1
@@ -53,7 +53,7 @@ def without_last(state: State) -> State:
     return renumbered(replace(shorter, rows=state.rows_before, rows_before=None))
 
 
-def without_people(state: State, forgotten: Bools) -> State:
+def without_people(state: SeriesState, forgotten: Bools) -> SeriesState:
     """The state without some of its people (P,)."""
     gone = state.people["person"].filter(pl.Series(forgotten)).implode()
     rows, before = (
@@ -64,7 +64,7 @@ def without_people(state: State, forgotten: Bools) -> State:
     return renumbered(replace(state, people=people, rows=rows, rows_before=before))
 
 
-def renumbered(state: State) -> State:
+def renumbered(state: SeriesState) -> SeriesState:
     """The same state with each history once, and none but NEVER without people."""
     columns = [column.astype(np.int64) - NOT_THERE for column in state.histories.T]
     keys, _ = mixed_radix(columns, [int(column.max(initial=0)) + 1 for column in columns])

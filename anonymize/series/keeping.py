@@ -25,7 +25,7 @@ from anonymize.series.departures import DEFERRED
 from anonymize.series.histories import without_last, without_people
 from anonymize.series.journal import locked
 from anonymize.series.key import Key
-from anonymize.series.state import State
+from anonymize.series.state import SeriesState
 from anonymize.spec.missing import identified
 from anonymize.table import OutputFile
 
@@ -57,7 +57,7 @@ def summary(path: str | Path) -> dict[str, Any]:
     }
 
 
-def _histories(series: State) -> dict[str, int]:
+def _histories(series: SeriesState) -> dict[str, int]:
     """Histories of people who were in the last release, and how many people the smallest has."""
     sizes = np.bincount(series.history_of, minlength=len(series.histories))
     of_last = sizes[(series.histories[:, -1] >= 0) & (sizes > 0)]
@@ -99,7 +99,7 @@ def rotate(path: str | Path, key_path: str | Path, new: str | Path, *, force: bo
         journal.commit([file, output])
 
 
-def _under(successor: Key, series: State) -> State:
+def _under(successor: Key, series: SeriesState) -> SeriesState:
     """The state with the pseudonyms of the key that takes the place of its own."""
     people, rows, before = (
         None if frame is None else _renamed(successor, frame)
@@ -148,14 +148,14 @@ def forget(
     return len(gone), _in_small_company(left)
 
 
-def _in_small_company(series: State) -> int:
+def _in_small_company(series: SeriesState) -> int:
     """People of the last release whose history has fewer than k people."""
     sizes = np.bincount(series.history_of, minlength=len(series.histories))
     small = (series.histories[:, -1] >= 0) & (sizes < series.releases[-1].k)
     return int(sizes[small].sum())
 
 
-def _replace(path: str | Path, series: State) -> None:
+def _replace(path: str | Path, series: SeriesState) -> None:
     with OutputFile(path, force=True, private=True) as output:
         output.write_bytes(series.as_bytes())
         output.commit()

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Ints
 from anonymize.series.people import Tonight
-from anonymize.series.state import State, value_column
+from anonymize.series.state import SeriesState, value_column
 
 
 def deferred_counts(
-    base: State, tonight: Tonight, class_of: NDArray[np.int32], absent: Bools, k: int
+    base: SeriesState, tonight: Tonight, class_of: NDArray[np.int32], absent: Bools, k: int
 ) -> dict[str, int]:
     """The counts of one night but for those told by values. `class_of` (rows,): below 0 for who is not released;
     `absent` (P,): who was in the last release, and is not in the input."""
@@ -37,7 +37,7 @@ def deferred_counts(
     }
 
 
-def told_by_values(state: State, k: int) -> int:
+def told_by_values(state: SeriesState, k: int) -> int:
     """How many of the people who are shown in the last release and were not in its input are in a history of which
     fewer than k have had the same values in all releases from the last one on at which these were in the input."""
     last, count = len(state.releases) - 1, 0
@@ -53,7 +53,7 @@ def told_by_values(state: State, k: int) -> int:
     return count
 
 
-def _last_seen(state: State) -> Ints:
+def _last_seen(state: SeriesState) -> Ints:
     """(P,) the release at whose night each was last in the input; -1 for who is not in the last release."""
     assert state.rows is not None
     last_rows = state.people.select("person").join(state.rows, on="person", how="left", maintain_order="left")

@@ -35,7 +35,7 @@ from anonymize.series.people import Tonight, naming, pseudonyms
 from anonymize.series.record import Attendance, nothing_yet
 from anonymize.series.reserve import reserve_of
 from anonymize.series.search import NightSearch, Run, SeriesClasses
-from anonymize.series.state import SeriesRelease, State, TableFile
+from anonymize.series.state import SeriesRelease, SeriesState, TableFile
 from anonymize.series.stored import cells_of, continued, next_rows
 from anonymize.spec import resolve
 from anonymize.table import OutputFile, Source, Table, commit
@@ -100,10 +100,10 @@ class Night:
     request: Request
     journal: Journal
     key: key.Key
-    before: State | None
+    before: SeriesState | None
     output: OutputFile
     stack: ExitStack
-    base: State = field(init=False)
+    base: SeriesState = field(init=False)
     person: pl.Series = field(init=False)
     departed: pl.DataFrame | None = field(init=False, default=None)
     again: SeriesRelease | None = field(init=False, default=None)
@@ -115,7 +115,7 @@ class Night:
     unbounded: list[str] = field(init=False)
     counts: dict[str, int] = field(init=False)
     verdict: dict[str, Any] = field(init=False)
-    made: State = field(init=False)
+    made: SeriesState = field(init=False)
 
     def begin(self, files: Files) -> Files:
         """See `Following`."""
@@ -186,7 +186,7 @@ class Night:
             message = "the input is that of the last release, which cannot be made again after `series undo`"
             raise UsageError(Problem(message, hint="the people of the release before are not on record any more"))
 
-    def _waiting(self, earlier: State | None, wait: int) -> bool:
+    def _waiting(self, earlier: SeriesState | None, wait: int) -> bool:
         """Whether newcomers wait tonight: after a release that took some in, for so many releases."""
         recent = [] if earlier is None else earlier.releases[-wait:] if wait else []
         return any(release.people["newcomers"] for release in recent)
@@ -222,7 +222,7 @@ class Night:
             hint = "with row_order: shuffle it takes the same --seed; `anonymize series undo` takes the last one back"
             raise UsageError(Problem(message, str(self.output.name), hint=hint))
 
-    def _with_rows(self, state: State, draft: ClassedDraft) -> State:
+    def _with_rows(self, state: SeriesState, draft: ClassedDraft) -> SeriesState:
         """The state with people as they were last, where departures are deferred, and the count that follows."""
         if state.departures != DEFERRED:
             return state
@@ -295,7 +295,7 @@ class Night:
         }
 
     def commit(self, outputs: Sequence[OutputFile]) -> None:
-        """State and release together; where the same release is made again, the state stays as it is."""
+        """SeriesState and release together; where the same release is made again, the state stays as it is."""
         if self.request.dry_run:
             commit(outputs)
         elif self.again is not None:

@@ -13,7 +13,7 @@ from anonymize.classes import Bools, Ints
 from anonymize.errors import DataError, Problem, SpecError, UsageError
 from anonymize.series.histories import NEVER
 from anonymize.series.key import Key
-from anonymize.series.state import State
+from anonymize.series.state import SeriesState
 from anonymize.spec import Spec
 from anonymize.table import Source
 from anonymize.table.named import column, unnamed
@@ -65,7 +65,7 @@ class Tonight:
     departed: int = field(default=0, kw_only=True)
 
     @classmethod
-    def of(cls, person: pl.Series, state: State | None, departed: int = 0) -> Tonight:
+    def of(cls, person: pl.Series, state: SeriesState | None, departed: int = 0) -> Tonight:
         """Those of a table, looked up in the state; None: at the first release nobody is known."""
         if state is None:
             none = np.full(len(person), -1, np.int64)

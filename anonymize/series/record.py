@@ -24,7 +24,7 @@ from anonymize.series.guarantee import released_codes
 from anonymize.series.histories import NEVER, carried_on
 from anonymize.series.leavers import deferred_counts
 from anonymize.series.people import Tonight
-from anonymize.series.state import NOT_THERE, SeriesRelease, State, value_column
+from anonymize.series.state import NOT_THERE, SeriesRelease, SeriesState, value_column
 from anonymize.table import Table
 
 _NOBODY = {"departed": 0, "in_small_company": 0}
@@ -37,7 +37,7 @@ class Attendance:
     tonight: Tonight
     class_of: NDArray[np.int32]
 
-    def counts(self, base: State | None, k: int) -> dict[str, int]:
+    def counts(self, base: SeriesState | None, k: int) -> dict[str, int]:
         """See the module."""
         present: Bools = self.class_of >= 0
         newcomers, gone = self.tonight.newcomers, self.tonight.gone
@@ -51,7 +51,7 @@ class Attendance:
             "withheld": int((~present & ~newcomers & ~gone).sum()),
         }
 
-    def _departures(self, base: State, k: int) -> dict[str, int]:
+    def _departures(self, base: SeriesState, k: int) -> dict[str, int]:
         """Who left."""
         tonight = self.tonight
         absent = np.ones(base.people.height, np.bool_)
@@ -62,7 +62,7 @@ class Attendance:
             return {"departed": int(left.sum()), "in_small_company": int(left[left < k].sum())}
         return deferred_counts(base, tonight, self.class_of, absent, k)
 
-    def next_state(self, base: State, table: Table, release: SeriesRelease) -> State:
+    def next_state(self, base: SeriesState, table: Table, release: SeriesRelease) -> SeriesState:
         """The state with one release more; `base` may have no release and nobody yet."""
         number = len(base.releases)
         here = self._everybody(base, number)
@@ -86,7 +86,7 @@ class Attendance:
             histories=longer,
         )
 
-    def _everybody(self, base: State, number: int) -> pl.DataFrame:
+    def _everybody(self, base: SeriesState, number: int) -> pl.DataFrame:
         """The people of the state and those who are new to it, with the `row` of tonight's input of each."""
         people = self.tonight.person.alias("person").to_frame().with_row_index("row")
         everybody_before = base.people.join(people, on="person", how="left", maintain_order="left")
@@ -95,7 +95,7 @@ class Attendance:
         )
         return pl.concat([everybody_before, fresh], how="diagonal")
 
-    def on_record(self, base: State, rows: Ints) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+    def on_record(self, base: SeriesState, rows: Ints) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
         """What is known of the people of some rows at earlier releases, and the values of everybody then, as
         `anonymize.verify.tonight` takes it."""
         recorded = pl.Series("recorded", self.class_of[rows])
@@ -108,7 +108,7 @@ class Attendance:
         }
         return frame, everybody
 
-    def absent(self, base: State) -> pl.DataFrame:
+    def absent(self, base: SeriesState) -> pl.DataFrame:
         """The same of everybody who was ever released and is not in this release."""
         absent = np.asarray(base.history_of != NEVER)
         present = self.tonight.position[self.class_of >= 0]
@@ -117,7 +117,7 @@ class Attendance:
         return _recorded(base, base.history_of[position], position)
 
 
-def _recorded(base: State, history: Ints, position: Ints) -> pl.DataFrame:
+def _recorded(base: SeriesState, history: Ints, position: Ints) -> pl.DataFrame:
     """The classes and values of some people at earlier releases; `position` -1 for who is new."""
     columns = [pl.Series(f"release_{number}", each) for number, each in enumerate(base.histories[history].T)]
     rows = pl.Series(position, dtype=pl.Int64).replace(-1, None)
@@ -130,9 +130,9 @@ def _recorded(base: State, history: Ints, position: Ints) -> pl.DataFrame:
     return pl.DataFrame(columns) if columns else pl.DataFrame(height=len(position))
 
 
-def nothing_yet(key: str, person: tuple[str, ...], departures: str, sensitive: list[str]) -> State:
+def nothing_yet(key: str, person: tuple[str, ...], departures: str, sensitive: list[str]) -> SeriesState:
     """The state before the first release."""
     schema = {"person": pl.Binary(), "history": pl.UInt32(), "since": pl.UInt32()}
     none = np.zeros((1, 0), np.int32)
     values: dict[str, tuple[str | None, ...]] = dict.fromkeys(sensitive, ())
-    return State(key, person, departures, {}, {}, values, (), pl.DataFrame(schema=schema), none)
+    return SeriesState(key, person, departures, {}, {}, values, (), pl.DataFrame(schema=schema), none)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.series.state import State
+from anonymize.series.state import SeriesState
 
 NIGHTS = 12
 """Releases that a class should last for."""
@@ -20,7 +20,7 @@ FIRST = 2
 MOST = 50
 
 
-def reserve_of(given: int | None, state: State | None, k: int, *, deferred: bool = False) -> int:
+def reserve_of(given: int | None, state: SeriesState | None, k: int, *, deferred: bool = False) -> int:
     """The reserve that the spec gives, or else the one that departures so far ask for; none where they are deferred, as
     no history loses fewer than k people then."""
     if given is not None:

@@ -44,7 +44,7 @@ from anonymize.series.recodings import (
     without_rows,
 )
 from anonymize.series.refine import finer, further_cut, lasting
-from anonymize.series.state import State
+from anonymize.series.state import SeriesState
 from anonymize.table import Table
 from anonymize.table.subset import subset
 
@@ -72,7 +72,7 @@ class NightSearch:
     request: Request
     table: Table
     requirements: tuple[Requirement, ...]
-    state: State | None
+    state: SeriesState | None
     tonight: Tonight
     k: int
     reserve: int

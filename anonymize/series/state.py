@@ -83,7 +83,7 @@ class SeriesRelease(TableFile):
 
 
 @dataclass(frozen=True)
-class State:
+class SeriesState:
     """A series of T releases of P people with H histories; see the module.
 
     `people`: the frame of `people.parquet`. `histories` (H, T) int32. `rows`, `rows_before`: those of the members of
@@ -145,7 +145,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def load(path: str | Path) -> State:
+def load(path: str | Path) -> SeriesState:
     """Reads a state. Raises UsageError where there is none, DataError where it cannot be read, is of another version,
     or is damaged."""
     try:
@@ -163,7 +163,7 @@ def load(path: str | Path) -> State:
         raise DataError(Problem(message, os.fspath(path))) from None
 
 
-def _state(content: bytes) -> State:
+def _state(content: bytes) -> SeriesState:
     """Raises some exception for what is not a state of this version."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -173,7 +173,7 @@ def _state(content: bytes) -> State:
     people = pl.read_parquet(members[_PEOPLE])
     frames = (pl.read_parquet(members[name]) if name in members else None for name in (_ROWS, _ROWS_BEFORE))
     histories = pl.read_parquet(members[_HISTORIES])
-    state = State(
+    state = SeriesState(
         key=about["key"],
         person=tuple(about["person"]),
         departures=about["departures"],
@@ -197,7 +197,7 @@ def _release(content: Mapping[str, Any]) -> SeriesRelease:
     return SeriesRelease(**{**values, "input": TableFile(**content["input"]), "levels": levels})
 
 
-def _check(state: State) -> None:
+def _check(state: SeriesState) -> None:
     """Raises ValueError for numbers that do not fit together."""
     columns = {"person": pl.Binary, "history": pl.UInt32, "since": pl.UInt32}
     releases = range(len(state.releases))

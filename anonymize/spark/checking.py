@@ -87,9 +87,9 @@ def with_derived(verdict: Verdict, df: DataFrame, spec: Spec, rows: int) -> Verd
         frame = frame.where(f"pmod({hash_of([*places.values()])}, {share}) = 0")
     texts = collected(frame.selectExpr(*(f"cast({places[name]} as string) as {places[name]}" for name in names)))
     texts.columns = names
-    found = derived(texts.lazy(), spec, spec.missing("arrow"), passing.columns)
+    derivations = derived(texts.lazy(), spec, spec.missing("arrow"), passing.columns)
     looked_at = texts.height if share > 1 else None
-    return replace(verdict, passing=replace(passing, derived=found, derived_rows=looked_at))
+    return replace(verdict, passing=replace(passing, derived=derivations, derived_rows=looked_at))
 
 
 def _refuse(spec: Spec) -> None:
@@ -194,15 +194,15 @@ def with_codes_of(
     verdict: Verdict, counts: CountedRows, spec: Spec, reading: TextReading, places: Mapping[str, Sequence[str]]
 ) -> Verdict:
     """The verdict with levels and codes measured. `places`: of the columns of each quasi-identifier."""
-    told = declared(spec, places, None)
+    declarations = declared(spec, places, None)
     cells = {}
-    for each in told:
+    for each in declarations:
         named = dict(zip(each.columns, ("low", "high", "missing"), strict=False))
-        shown = collected(compared_texts(counts, reading, list(each.columns))).rename(named)
+        texts = collected(compared_texts(counts, reading, list(each.columns))).rename(named)
         lacking = {"high": pl.col("low"), "missing": pl.lit(None, pl.String)}
-        shown = shown.with_columns(**{name: text for name, text in lacking.items() if name not in shown.columns})
-        cells[each.name] = shown
-    return with_codes(verdict, cells, spec, told)
+        texts = texts.with_columns(**{name: text for name, text in lacking.items() if name not in texts.columns})
+        cells[each.name] = texts
+    return with_codes(verdict, cells, spec, declarations)
 
 
 def passing_of(counts: CountedRows, spec: Spec, reading: TextReading, places: Mapping[str, str]) -> PassingFigures:

@@ -87,8 +87,8 @@ def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame,
     places, rows = places_of(df.columns), named_by_place(df)
     with clock("read"):
         at_levels = not ALGORITHMS[request.search.algorithm].NEEDS.levels
-        asked = coded(spec, targets)
-        learned = learn(rows, places, asked, requirements, request.most_values, at_levels=at_levels)
+        required = coded(spec, targets)
+        learned = learn(rows, places, required, requirements, request.most_values, at_levels=at_levels)
     with clock("search"):
         known = EngineFrame(spec, learned, requirements, layout)
         outcome = request.search.outcome(rows, known)

@@ -169,9 +169,9 @@ def _levels(spec: Spec, name: str) -> Iterator[Fault]:
         path = ("quasi_identifiers", name, "levels", "max" if pooled else "min")
         yield Fault(path, f"`{dotted(path)}`: " + ("rare values are pooled at level 1" if pooled else "is above `max`"))
     key, finer = ("numeric", ("mean", "median")) if attribute.type == "numeric" else ("categorical", ("set",))
-    if levels.min and (shown := getattr(output, key)) in finer:
+    if levels.min and (form := getattr(output, key)) in finer:
         hint = f"leave output.{key} out, or declare no least level"
-        yield Fault(path, f"`{dotted(path)}`: `output.{key}: {shown}` would show what lies below it", hint)
+        yield Fault(path, f"`{dotted(path)}`: `output.{key}: {form}` would show what lies below it", hint)
 
 
 def _rules(spec: Spec) -> Iterator[Fault]:

@@ -116,8 +116,8 @@ class Passing(Entry):
     @property
     def bounds(self) -> dict[str, float]:
         """The shares that are bounded."""
-        asked = {"uniques": self.uniques, "below_k": self.below_k}
-        return {name: most for name, most in asked.items() if most is not None}
+        bounds = {"uniques": self.uniques, "below_k": self.below_k}
+        return {name: most for name, most in bounds.items() if most is not None}
 
 
 class Privacy(Entry):

@@ -123,10 +123,10 @@ class TextColumn:
         counts: dict[str, dict[str, int]] = {}
         for text, compared_as, count in zip(raw, self._texts, rows[1:].tolist(), strict=True):
             if compared_as is not None:
-                shown = counts.setdefault(compared_as, {})
-                shown[trimmed(text)] = shown.get(trimmed(text), 0) + count
-        best = {text: min(shown, key=lambda each: (-shown[each], each)) for text, shown in counts.items()}
-        return {text: shown for text, shown in best.items() if shown != text}
+                texts = counts.setdefault(compared_as, {})
+                texts[trimmed(text)] = texts.get(trimmed(text), 0) + count
+        best = {text: min(texts, key=lambda each: (-texts[each], each)) for text, texts in counts.items()}
+        return {text: texts for text, texts in best.items() if texts != text}
 
     def codes(self, code_of: dict[str, int], missing: int | None, size: int) -> Codes:
         """(rows,) codes below `size`: `code_of` each row's text, or `missing`. Can be called once: frees the rows."""

@@ -88,31 +88,26 @@ def read(
     paths = dict.fromkeys(str(path) for path in populations_of(spec))
     sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders.coded[name]), source)
     targets = _targets(spec, kinds, attributes, encoders.coded)
-    warnings = (
-        *_left_over_warnings(spec),
-        *_unique_warnings(encoders.passing),
-        *_text_warnings(spec, encoders.coded),
-        *(warning for column in encoders.units for warning in column.warnings),
-        *(warning for column in encoders.weights for warning in column.warnings),
-        *_constant_warnings(attributes),
-        *rules.check(spec, attributes),
-        *selections.warnings(selected),
-    )
-    shown, changes = _coded_weights(spec, encoders.coded_weights)
+    shown_weights, changes = _coded_weights(spec, encoders.coded_weights)
     return Table(
         rows=source.rows or 0,
         attributes=attributes,
         sensitive=sensitive,
         columns=source.columns,
         source=source,
-        warnings=warnings,
+        warnings=(
+            *encoders.warnings(spec),
+            *_constant_warnings(attributes),
+            *rules.check(spec, attributes),
+            *selections.warnings(selected),
+        ),
         weights=spec.weights,
         targets=targets,
         selections=selected,
         units=next((column.encode(source) for column in encoders.units), None),
         populations={path: read_population(spec, path, attributes) for path in paths},
         largest_k=spec.largest_k,
-        kept={each.name: each.column() for each in encoders.passing if isinstance(each, KeptTexts)} | shown,
+        kept={each.name: each.column() for each in encoders.passing if isinstance(each, KeptTexts)} | shown_weights,
         weights_shown=changes,
         in_files=room is not None and room.in_files,
     )
@@ -127,6 +122,14 @@ class _Encoders:
     weights: list[WeightColumn]
     units: list[UnitColumn]
     coded_weights: list[NumberColumn]
+
+    def warnings(self, spec: Spec) -> Iterator[str]:
+        """What there is to say of single columns, once they have been read."""
+        yield from _left_over_warnings(spec)
+        yield from _unique_warnings(self.passing)
+        yield from _text_warnings(spec, self.coded)
+        yield from (warning for column in self.units for warning in column.warnings)
+        yield from (warning for column in self.weights for warning in column.warnings)
 
     @classmethod
     def of(cls, spec: Spec, source: Source, targets: Mapping[str, Kind], arrays: Arrays) -> _Encoders:
@@ -283,7 +286,7 @@ def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_level
         written = encoder.most_frequent()
         if spec.normalizes(name) and isinstance(definition.hierarchy, Path):
             labels, present = files.labels_written(definition.hierarchy), frozenset(encoder.distinct()[0])
-            written |= {label: shown for label, shown in labels.items() if label not in present}
+            written |= {label: text for label, text in labels.items() if label not in present}
         domain, codes = _taxonomy(spec, name, definition, encoder)
     attribute = Attribute(name, codes, domain, definition.weight, generalize, *last, written=written)
     if definition.levels is not None:

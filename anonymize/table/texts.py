@@ -81,16 +81,16 @@ def look_alikes(texts: Sequence[str], *, known: bool = True) -> NDArray[np.int64
     column = pl.Series(texts, dtype=pl.String)
     if column.str.contains(_PLAIN).all():
         lower = column.str.to_lowercase()
-        shown = folded = lower.to_list()
+        visible = folded = lower.to_list()
         if lower.n_unique() == len(lower) and not (lower.is_in(list(UNKNOWN)) | lower.str.contains(_SILENT)).any():
             return None
     else:
-        shown = [unicodedata.normalize("NFKC", text) for text in _seen(column)]
-        shown = _seen(pl.Series(shown, dtype=pl.String))
-        folded = _seen(pl.Series([unicodedata.normalize("NFKC", text.casefold()) for text in shown], dtype=pl.String))
+        visible = [unicodedata.normalize("NFKC", text) for text in _seen(column)]
+        visible = _seen(pl.Series(visible, dtype=pl.String))
+        folded = _seen(pl.Series([unicodedata.normalize("NFKC", text.casefold()) for text in visible], dtype=pl.String))
     groups = _Groups([*folded, *sorted(UNKNOWN)])
-    if any(not text.isascii() for text in shown):
-        groups.join_by_skeleton([*shown, *sorted(UNKNOWN)])
+    if any(not text.isascii() for text in visible):
+        groups.join_by_skeleton([*visible, *sorted(UNKNOWN)])
     stands = groups.first()
     unknown = {stands[place] for place in range(len(texts), len(stands))}
     unknown |= {stands[place] for place, text in enumerate(folded) if re.match(_SILENT, text)}
@@ -118,14 +118,14 @@ class _Groups:
         """(n,) the first text of the group of each."""
         return [self._top(place) for place in range(len(self._above))]
 
-    def join_by_skeleton(self, shown: Sequence[str]) -> None:
+    def join_by_skeleton(self, visible: Sequence[str]) -> None:
         """Joins texts that are not of ASCII alone with all that have one of their skeletons."""
-        strange = [place for place, text in enumerate(shown) if not text.isascii()]
+        strange = [place for place, text in enumerate(visible) if not text.isascii()]
         owners: dict[str, int] = {}
         for place in strange:
-            for skeleton in {_skeleton(case(shown[place])) for case in _CASES}:
+            for skeleton in {_skeleton(case(visible[place])) for case in _CASES}:
                 self._join(owners.setdefault(skeleton, place), place)
-        for place, text in enumerate(shown):
+        for place, text in enumerate(visible):
             if text.isascii() and (owner := owners.get(_skeleton(text.lower()))) is not None:
                 self._join(owner, place)
 

@@ -129,13 +129,13 @@ def coded(spec: Spec, coding: SamplingWeight, weights: DistinctValues) -> tuple[
     texts, places = np.unique([f"{weight:.10g}" for weight in after], return_inverse=True)
     cells = pl.Series([None, *texts.tolist()], dtype=pl.String)
     codes: Codes = (places + 1).astype(np.min_scalar_type(len(texts) + 1))[weights.codes]
-    shown = texts.astype(np.float64)[places]
-    change = np.abs(shown / before - 1)
+    coded = texts.astype(np.float64)[places]
+    change = np.abs(coded / before - 1)
     figures = {
         **({"round": coding.round} if coding.round else {"bands": coding.bands or 1}),
         "values": len(texts),
         "total": float(before @ rows),
-        "total_released": float(shown @ rows),
+        "total_released": float(coded @ rows),
         "change_mean": float(change @ rows / rows.sum()),
         "change_max": float(change.max()),
     }

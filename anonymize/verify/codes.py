@@ -19,7 +19,7 @@ import polars as pl
 from anonymize.claims import State
 from anonymize.spec import QuasiIdentifier, Rare, Spec
 from anonymize.verify.cells import CellTemplates
-from anonymize.verify.ladders import Extent, Ladder, NumberLadder, is_multiple, ladder_of
+from anonymize.verify.labels import Extent, LevelReader, NumberLevels, is_multiple, reader_of
 from anonymize.verify.spans import stated_ends
 from anonymize.verify.table import by_position, plain
 from anonymize.verify.verdict import Parameters, Result, Tree, Verdict, said
@@ -48,10 +48,10 @@ class CodeResult(Result):
             return super().__str__()
         required = ", ".join(f"{name}={said(value)}" for name, value in self.required.items())
         rows = "1 row shows" if self.failing_rows == 1 else f"{self.failing_rows} rows show"
-        return f"{self.model} ({required}) of {self.attribute} is not met: {rows} {self._shown}"
+        return f"{self.model} ({required}) of {self.attribute} is not met: {rows} {self._what_shows}"
 
     @property
-    def _shown(self) -> str:
+    def _what_shows(self) -> str:
         """What these rows show."""
         if self.model != "levels":
             return _SHOWN[self.model]
@@ -110,10 +110,10 @@ def with_codes(
     results: list[Result] = []
     unjudged: list[str] = []
     for column in declared:
-        shown = ShownCells.of(cells[column.name], column, spec)
+        own_cells = CodedCells.of(cells[column.name], column, spec)
         for model in _models(column.definition):
             if (why := _why_unjudged(model, column, spec)) is None:
-                results.append(shown.result(model))
+                results.append(own_cells.result(model))
             else:
                 unjudged.append(f"{model} of {column.name} is not judged: {why}")
     return replace(verdict, codes=tuple(results), unjudged=tuple(unjudged))
@@ -138,7 +138,7 @@ def _why_unjudged(model: Model, column: Declared, spec: Spec) -> str | None:
 
 
 @dataclass(frozen=True)
-class Cell:
+class CodedCell:
     """What one cell says, and how many `rows` show it. `members`: the labels that it names; `positions`: the first and
     the last leaf, where it says these; `low`, `high`: the ends of numbers, infinite where they are open, None where it
     shows none; `without`: which of the two it leaves out."""
@@ -152,22 +152,22 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class ShownCells:
+class CodedCells:
     """The cells of a column that are neither suppressed nor missing."""
 
     column: Declared
-    cells: Sequence[Cell]
-    ladder: Ladder | NumberLadder
+    cells: Sequence[CodedCell]
+    levels: LevelReader | NumberLevels
 
     @classmethod
-    def of(cls, texts: pl.DataFrame, column: Declared, spec: Spec) -> ShownCells:
+    def of(cls, texts: pl.DataFrame, column: Declared, spec: Spec) -> CodedCells:
         """Those of the different cells of a column."""
         definition, tree = column.definition, column.tree
         if definition.type == "numeric":
-            return cls(column, _numbers(texts, column.name, spec), NumberLadder.of(definition, tree))
+            return cls(column, _numbers(texts, column.name, spec), NumberLevels.of(definition, tree))
         bounds = spec.output.categorical == "bounds"
         return cls(
-            column, _categories(texts, column.name, spec, bounds=bounds), ladder_of(definition, tree, column.counts)
+            column, _categories(texts, column.name, spec, bounds=bounds), reader_of(definition, tree, column.counts)
         )
 
     def result(self, model: Model) -> Result:
@@ -206,15 +206,15 @@ class ShownCells:
             required["max"], reached["max"] = levels.max, max((each.widest[1] for each in known), default=None)
         return _result("levels", self.column.name, required, reached, failing, unknown)
 
-    def _extent(self, cell: Cell) -> Extent:
-        if isinstance(self.ladder, NumberLadder):
+    def _extent(self, cell: CodedCell) -> Extent:
+        if isinstance(self.levels, NumberLevels):
             label = cell.members[0] if cell.members else None
-            return self.ladder.extent(label, cell.low, cell.high, cell.without)
-        return self.ladder.extent(cell.members, cell.positions)
+            return self.levels.extent(label, cell.low, cell.high, cell.without)
+        return self.levels.extent(cell.members, cell.positions)
 
     # --- codes ---
 
-    def _multiples(self, cell: Cell) -> bool | None:
+    def _multiples(self, cell: CodedCell) -> bool | None:
         """Whether the ends are multiples of what numbers are rounded to, or those of declared intervals."""
         step = self.column.definition.round
         if cell.low is None or cell.high is None or step is None:
@@ -222,13 +222,15 @@ class ShownCells:
         ends = [end for end in (cell.low, cell.high) if isfinite(end)]
         return all(is_multiple(end, step) for end in ends) or self._of_hierarchy(cell)
 
-    def _below_top(self, cell: Cell) -> bool | None:
+    def _below_top(self, cell: CodedCell) -> bool | None:
         return self._inside(cell, cell.low, cell.high, self.column.definition.top, 1)
 
-    def _above_bottom(self, cell: Cell) -> bool | None:
+    def _above_bottom(self, cell: CodedCell) -> bool | None:
         return self._inside(cell, cell.high, cell.low, self.column.definition.bottom, -1)
 
-    def _inside(self, cell: Cell, near: float | None, far: float | None, code: float | None, sign: int) -> bool | None:
+    def _inside(
+        self, cell: CodedCell, near: float | None, far: float | None, code: float | None, sign: int
+    ) -> bool | None:
         """Whether no number beyond a code is told apart: the nearer end is not beyond it, and the other is not either,
         is open, or is that of a declared interval."""
         if near is None or far is None or code is None:
@@ -237,10 +239,10 @@ class ShownCells:
             return False
         return not isfinite(far) or sign * far <= sign * code or self._of_hierarchy(cell)
 
-    def _of_hierarchy(self, cell: Cell) -> bool:
+    def _of_hierarchy(self, cell: CodedCell) -> bool:
         return self.column.definition.hierarchy is not None and self._extent(cell).finest[0] > 0
 
-    def _frequent(self, cell: Cell) -> bool | None:
+    def _frequent(self, cell: CodedCell) -> bool | None:
         """Whether every value that a cell names has enough rows in the original, or is the pool."""
         source, counts = self.column.definition.hierarchy, self.column.counts
         if not isinstance(source, Rare) or counts is None or cell.positions is not None:
@@ -253,11 +255,11 @@ class ShownCells:
         )
 
 
-_JUDGES: Mapping[Model, Callable[[ShownCells, Cell], bool | None]] = {
-    "round": ShownCells._multiples,
-    "top": ShownCells._below_top,
-    "bottom": ShownCells._above_bottom,
-    "rare": ShownCells._frequent,
+_JUDGES: Mapping[Model, Callable[[CodedCells, CodedCell], bool | None]] = {
+    "round": CodedCells._multiples,
+    "top": CodedCells._below_top,
+    "bottom": CodedCells._above_bottom,
+    "rare": CodedCells._frequent,
 }
 """Whether a cell meets what is required; None where that cannot be told."""
 _KEYS: Mapping[Model, str] = {"rare": "below"}
@@ -289,10 +291,10 @@ def _stated(texts: pl.DataFrame, name: str, spec: Spec) -> pl.DataFrame:
     return stated.filter(~pl.col("suppressed") & ~pl.col("absent"))
 
 
-def _numbers(texts: pl.DataFrame, name: str, spec: Spec) -> list[Cell]:
+def _numbers(texts: pl.DataFrame, name: str, spec: Spec) -> list[CodedCell]:
     """Cells of numbers; what shows none is a label."""
     return [
-        Cell(
+        CodedCell(
             row["rows"],
             (row["text"],) if row["text"] is not None and row["text"] == row["other"] else (),
             None,
@@ -304,18 +306,18 @@ def _numbers(texts: pl.DataFrame, name: str, spec: Spec) -> list[Cell]:
     ]
 
 
-def _categories(texts: pl.DataFrame, name: str, spec: Spec, *, bounds: bool) -> list[Cell]:
+def _categories(texts: pl.DataFrame, name: str, spec: Spec, *, bounds: bool) -> list[CodedCell]:
     """Cells of categories: a label, a set of them, or the first and the last leaf."""
     cells = []
     for row in _stated(texts, name, spec).iter_rows(named=True):
         text, other = row["text"] or "", row["other"] or ""
         if bounds and text.isdecimal() and other.isdecimal():
-            cells.append(Cell(row["rows"], (), (int(text), int(other))))
+            cells.append(CodedCell(row["rows"], (), (int(text), int(other))))
         elif len(text) > 1 and text[0] == "{" and text[-1] == "}":
             named = [member for member in _members(text[1:-1]) if member not in spec.input.missing]
-            cells.append(Cell(row["rows"], tuple(named)))
+            cells.append(CodedCell(row["rows"], tuple(named)))
         else:
-            cells.append(Cell(row["rows"], (re.sub(r"\\(.)", r"\1", text),) if text == other else ()))
+            cells.append(CodedCell(row["rows"], (re.sub(r"\\(.)", r"\1", text),) if text == other else ()))
     return cells
 
 

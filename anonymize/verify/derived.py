@@ -69,7 +69,7 @@ def derivations(
     units = units_of(table, rows)
     search = _Search(None if units is None else units.of_row, max(k or 0, FEWEST), k or FEWEST, sample)
     columns = [search.column(name, column) for name, column in zip(names, texts, strict=True)]
-    return list(search.found(columns[: len(quasi_identifiers)], columns[len(quasi_identifiers) :]))
+    return list(search.derivations(columns[: len(quasi_identifiers)], columns[len(quasi_identifiers) :]))
 
 
 def _without_missing(column: NumberedColumn, missing: Sequence[str]) -> NumberedColumn:
@@ -121,7 +121,7 @@ def _rules(*, copy: bool, predicted: bool) -> Rules:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _SizedColumn:
     """A column by itself."""
 
     name: str
@@ -154,7 +154,7 @@ def _read(texts: pl.Series) -> Iterator[pl.Series]:
 class _Pair:
     """Two columns together, of which no more is worked out than is asked for."""
 
-    def __init__(self, search: _Search, first: _Column, second: _Column) -> None:
+    def __init__(self, search: _Search, first: _SizedColumn, second: _SizedColumn) -> None:
         self.names, self._search = (first.name, second.name), search
         self.numbers = pair(first.numbers, second.numbers)[0]
 
@@ -167,10 +167,10 @@ class _Pair:
 # --- two columns together --------------------------------------------------------------------------------------------
 
 
-def _groups(given: Numbering, told: Numbering, units: pl.Series | None) -> pl.DataFrame:
+def _groups(given: Numbering, target: Numbering, units: pl.Series | None) -> pl.DataFrame:
     """One row a value of `given`: its individuals (`people`), the values of `told` that they have (`values`), these
     counted with each individual's (`size`), and how many of them are guessed right from the others (`right`)."""
-    joined, span = pair(given, told)
+    joined, span = pair(given, target)
     rows = pl.DataFrame({"key": joined.of_row} | ({} if units is None else {"unit": units}))
     rows = rows if units is None else rows.unique()
     group, size = (pl.col("key") // span).alias("group"), pl.col("n")
@@ -209,49 +209,49 @@ class _Search:
     least: int
     sample: pl.Series | None
 
-    def column(self, name: str, column: NumberedColumn) -> _Column:
+    def column(self, name: str, column: NumberedColumn) -> _SizedColumn:
         """A column, and what is known of it alone."""
         sizes = _Sizes.of(column.numbers.of_row, self.units, self.group)
-        return _Column(name, column.numbers, sizes, column.texts)
+        return _SizedColumn(name, column.numbers, sizes, column.texts)
 
-    def found(self, given: Sequence[_Column], told: Sequence[_Column]) -> Iterator[Derivation]:
-        """Those of each column of `told` with the columns of `given`."""
-        found = {y.name: [each for x in given for each in self._single(x, y)] for y in told}
-        left = [y for y in told if not found[y.name] and y.sizes.as_told(self.least)]
-        for first, second in combinations(given, 2) if left else ():
+    def derivations(self, quasi: Sequence[_SizedColumn], kept: Sequence[_SizedColumn]) -> Iterator[Derivation]:
+        """Those of each column that is kept with the quasi-identifiers."""
+        of_column = {y.name: [each for x in quasi for each in self._single(x, y)] for y in kept}
+        left = [y for y in kept if not of_column[y.name] and y.sizes.as_told(self.least)]
+        for first, second in combinations(quasi, 2) if left else ():
             both = _Pair(self, first, second)
             for y in left:
                 if held := self._held(both, y):
-                    found[y.name].append(Derivation(y.name, both.names, True, *held))
-        return (each for y in told for each in found[y.name])
+                    of_column[y.name].append(Derivation(y.name, both.names, True, *held))
+        return (each for y in kept for each in of_column[y.name])
 
-    def _single(self, x: _Column, y: _Column) -> Iterator[Derivation]:
+    def _single(self, x: _SizedColumn, y: _SizedColumn) -> Iterator[Derivation]:
         """That of a column with one other, by the first rule that holds, in the first direction."""
-        for given, told in ((x, y), (y, x)):
-            if held := self._held(given, told):
+        for given, target in ((x, y), (y, x)):
+            if held := self._held(given, target):
                 yield Derivation(y.name, (x.name,), given is x, *held)
                 return
         figure = self._correlation(x, y)
         if figure is not None and abs(figure) >= CORRELATION:
             yield Derivation(y.name, (x.name,), y.sizes.values <= x.sizes.values, "order", figure)
 
-    def _held(self, given: _Column | _Pair, told: _Column) -> tuple[Rule, float | None] | None:
+    def _held(self, given: _SizedColumn | _Pair, target: _SizedColumn) -> tuple[Rule, float | None] | None:
         """The rule by which one column follows from what is given, and its figure; None where it does not."""
-        rules = told.sizes.as_told(self.least)
+        rules = target.sizes.as_told(self.least)
         if rules and self.sample is not None:
-            rules = self._left(rules, given, told, self.sample)
+            rules = self._left(rules, given, target, self.sample)
         rules = rules and rules & given.sizes.as_given()
         some = self._some_groups(given) if rules else None
-        rules = rules if some is None else self._left(rules, given, told, some)
+        rules = rules if some is None else self._left(rules, given, target, some)
         if not rules:
             return None
-        groups = _groups(given.numbers, told.numbers, self.units)
+        groups = _groups(given.numbers, target.numbers, self.units)
         if "copy" in rules and _copied(groups):
             return "copy", None
-        figure = self._predicted(groups, told) if "predicted" in rules else None
+        figure = self._predicted(groups, target) if "predicted" in rules else None
         return None if figure is None else ("predicted", figure)
 
-    def _some_groups(self, given: _Column | _Pair) -> pl.Series | None:
+    def _some_groups(self, given: _SizedColumn | _Pair) -> pl.Series | None:
         """The rows of as many groups as have about those of a sample; None where all rows are few, or the groups."""
         if self.sample is None or given.sizes.most > COVERED:
             return None
@@ -260,28 +260,28 @@ class _Search:
             return None
         return (given.numbers.of_row.hash(seed=0) % share == 0).arg_true()
 
-    def _left(self, rules: Rules, given: _Column | _Pair, told: _Column, some: pl.Series) -> Rules:
+    def _left(self, rules: Rules, given: _SizedColumn | _Pair, target: _SizedColumn, some: pl.Series) -> Rules:
         """The rules that may hold of all rows by what some show: individuals with two values refute a copy."""
         units = None if self.units is None else self.units.gather(some)
-        groups = _groups(_gathered(given.numbers, some), _gathered(told.numbers, some), units)
+        groups = _groups(_gathered(given.numbers, some), _gathered(target.numbers, some), units)
         copy = groups.filter((pl.col("people") > 1) & (pl.col("values") > 1)).is_empty()
         large = groups.filter(pl.col("people") >= FEWEST)
         number = int(large["size"].sum())
         wrong = number - int(large["right"].sum())
         telling = number >= COVERED * int(groups["size"].sum())
-        allowed = DOUBT * (1 - _needed(told.sizes.most)) * number
+        allowed = DOUBT * (1 - _needed(target.sizes.most)) * number
         return rules & _rules(copy=copy, predicted=not telling or wrong <= allowed)
 
-    def _predicted(self, groups: pl.DataFrame, told: _Column) -> float | None:
+    def _predicted(self, groups: pl.DataFrame, target: _SizedColumn) -> float | None:
         """The accuracy with which values are predicted; None where it is too low, or of too few."""
         large = groups.filter(pl.col("people") >= self.group)
         number = int(large["size"].sum())
         if not number or number < COVERED * int(groups["size"].sum()):
             return None
         accuracy = int(large["right"].sum()) / number
-        return accuracy if _wilson(accuracy, number) >= _needed(told.sizes.most) else None
+        return accuracy if _wilson(accuracy, number) >= _needed(target.sizes.most) else None
 
-    def _correlation(self, x: _Column, y: _Column) -> float | None:
+    def _correlation(self, x: _SizedColumn, y: _SizedColumn) -> float | None:
         """Spearman's, of the rows that have both values; None where these are too few, or a column has no order."""
         if x.order is None or y.order is None:
             return None

@@ -35,8 +35,8 @@ def looking_alike(texts: pl.Series, *, known: bool = False) -> pl.Series:
         return texts.cast(pl.String)
     words = pl.Series(sorted(UNKNOWN), dtype=pl.String).alias(texts.name)
     distinct = pl.concat([distinct, words]).unique().sort().alias("text")
-    shown = _shown(distinct)
-    frame = pl.DataFrame([distinct, shown.alias("shown"), _casefolded(shown).alias("folded")])
+    visible = _seen_of(distinct)
+    frame = pl.DataFrame([distinct, visible.alias("shown"), _casefolded(visible).alias("folded")])
     frame = frame.with_columns(group=_groups(frame))
     least = frame.group_by("group").agg(least=pl.col("text").min(), unknown=_reads_as_unknown().any())
     frame = frame.join(least, on="group", how="left")
@@ -53,7 +53,7 @@ def _stand_for_themselves(distinct: pl.Series) -> bool:
     return folded.n_unique() == len(folded) and not unknown
 
 
-def _shown(texts: pl.Series) -> pl.Series:
+def _seen_of(texts: pl.Series) -> pl.Series:
     """(n,) what is to be seen of texts, in NFKC, which may bring in spaces of its own."""
     odd = ~texts.str.contains(_PLAIN)
     visible = texts.filter(odd).to_frame("text").select(_visible(_visible(pl.col("text")).str.normalize("NFKC")))
@@ -90,8 +90,8 @@ def _groups(frame: pl.DataFrame) -> pl.Series:
         return frame["folded"]
     links = [
         {"folded": folded, "key": key}
-        for shown, folded in frame.filter(strange).select("shown", "folded").iter_rows()
-        for key in _skeletons(shown)
+        for visible, folded in frame.filter(strange).select("shown", "folded").iter_rows()
+        for key in _skeletons(visible)
     ]
     odd = pl.DataFrame(links, schema={"folded": pl.String, "key": pl.String})
     plain = frame.filter(~strange).select("folded").unique()

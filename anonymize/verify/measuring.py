@@ -263,8 +263,8 @@ def check_classes(
             pieces, overall = made(subject._replace(alike=True), None)
             folded = pl.concat([_measured(some, each, [checks[i] for i in alike], overall) for some, each in pieces])
             for place, index in enumerate(alike):
-                found = _result(checks[index], folded, place)
-                results[index] = _worse(checks[index], results[index], found, uncounted)
+                result = _result(checks[index], folded, place)
+                results[index] = _worse(checks[index], results[index], result, uncounted)
     unclear = [index for index, each in enumerate(checks) if each.people is not None and not each.people.is_clear]
     results |= {index: _unknown(checks[index], UNCLEAR) for index in unclear}
     return tuple(results[index] for index in range(len(checks)))

@@ -200,8 +200,8 @@ class SharedNumbers:
     def texts_of(self, names: Sequence[str]) -> dict[str, pl.Series]:
         """The different texts of columns that have been read side by side, null among them where a cell is."""
         texts = {}
-        for keys, shown in self.neighbouring.items():
-            for (name, *_), column in zip(keys, shown.of_runs, strict=True):
+        for keys, columns in self.neighbouring.items():
+            for (name, *_), column in zip(keys, columns.of_runs, strict=True):
                 null = pl.Series([None] if 0 in column.numbers.of_row else [], dtype=pl.String)
                 texts[name] = pl.concat([column.texts, null])
         return {name: texts[name] for name in names if name in texts}

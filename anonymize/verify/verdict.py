@@ -306,9 +306,10 @@ class PassingFigures:
     @property
     def results(self) -> tuple[PassingResult, ...]:
         """What is required of them, judged: the bounds, and that no column follows from a quasi-identifier."""
-        found = [each for each in self.derived or () if not each.accepted]
+        unaccepted = [each for each in self.derived or () if not each.accepted]
         derived = [
-            PassingResult("derived", each.column, {}, {}, State.UNMET, 0, 0, message=each.problem) for each in found
+            PassingResult("derived", each.column, {}, {}, State.UNMET, 0, 0, message=each.problem)
+            for each in unaccepted
         ]
         return (*([self._bounded] if self.bounds else []), *filter(None, [self.weights]), *derived)
 
@@ -332,20 +333,20 @@ class PassingFigures:
     @property
     def cautions(self) -> list[str]:
         """What the reader has to know of it."""
-        told = [f"{each}, which is accepted" for each in self.derived or () if each.accepted]
+        accepted = [f"{each}, which is accepted" for each in self.derived or () if each.accepted]
         certain = {name: share for name, share in self.certain.items() if share >= CERTAIN}
         if certain:
             named = ", ".join(f"{name} of {_percent(share)}" for name, share in certain.items())
-            told.append(
+            accepted.append(
                 f"the quasi-identifiers as released tell for certain what passes through: {named} of the people"
             )
         if not self.uniques.with_quasi_identifiers:
-            return told
+            return accepted
         return [
             f"columns that pass through ({self._named}) single out {_percent(self.uniques.alone)} of the rows by "
             f"themselves, {_percent(self.uniques.with_quasi_identifiers)} together with the quasi-identifiers as "
             f"released; {_percent(self.below.with_quasi_identifiers)} are then in groups of fewer than {self.k}",
-            *told,
+            *accepted,
         ]
 
     @property
@@ -361,8 +362,8 @@ class PassingFigures:
         derived: dict[str, object] = {"basis": "unknown", "not_judged": list(self.columns)}
         if self.derived is not None:
             some = {} if self.derived_rows is None else {"rows": self.derived_rows}
-            found = [each.block() for each in self.derived]
-            derived = {"basis": "measured in the original", **some, "found": found}
+            blocks = [each.block() for each in self.derived]
+            derived = {"basis": "measured in the original", **some, "found": blocks}
         return {
             "columns": list(self.columns),
             **figures,

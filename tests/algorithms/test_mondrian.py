@@ -112,14 +112,14 @@ def test_rows_of_the_most_frequent_value_are_suppressed_within_the_limit() -> No
 def test_relaxed_parts_equal_rows_and_strict_does_not() -> None:
     table = table_of(numeric([1, 2, 2, 2, 2, 3]))
     for relaxed, sizes in ((False, [6]), (True, [3, 3])):
-        found = run(table, [k_anonymity(3)], mondrian.Options("widest", relaxed))
+        found = run(table, [k_anonymity(3)], mondrian.Options("widest", relaxed=relaxed))
         assert found.partition.sizes.tolist() == sizes
 
 
 def test_relaxed_parts_equal_rows_by_their_other_values() -> None:
     """Rows of one value go where the others of their second value go, wherever they stand in the table."""
     table = table_of(numeric([5] * 8, "same"), numeric([1, 9] * 4, "other", 0.001), numeric([1, *[5] * 6, 9], "cut"))
-    found = run(table, [k_anonymity(4)], mondrian.Options("widest", True)).partition
+    found = run(table, [k_anonymity(4)], mondrian.Options("widest", relaxed=True)).partition
     assert [sorted(rows.tolist()) for rows in np.split(found.order, found.starts[1:-1])] == [[0, 2, 4, 6], [1, 3, 5, 7]]
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from anonymize.link import Link, LinkedFile
 from anonymize.series.histories import carried_on
 from anonymize.series.key import Key
-from anonymize.series.state import SeriesRelease, State, TableFile, value_column
+from anonymize.series.state import SeriesRelease, SeriesState, TableFile, value_column
 from anonymize.table.files import sha256_of
 
 Night = Mapping[str, tuple[str, str]]
@@ -30,7 +30,7 @@ AREAS = "a1;A;*\na2;A;*\nb1;B;*\nb2;B;*\nc1;C;*\nc2;C;*\n"
 
 def laid_out(
     folder: Path, nights: Sequence[Night], *, links: bool = True, areas: Mapping[str, str] | None = None
-) -> State:
+) -> SeriesState:
     """Writes `spec.yaml`, `key.json`, `state`, and of each night N from 0 `in.N.csv`, `out.N.csv`, `link.N.json`. The
     rows of a release are in the order of what they show, people of a class in that of their names backwards.
     `areas`: where people live; otherwise in one of the two areas of the class that they are shown in."""
@@ -72,7 +72,7 @@ def _night(folder: Path, number: int, night: Night, links: bool, areas: Mapping[
     )
 
 
-def state_of(nights: Sequence[Night], key: Key, releases: Sequence[SeriesRelease]) -> State:
+def state_of(nights: Sequence[Night], key: Key, releases: Sequence[SeriesRelease]) -> SeriesState:
     """What is on record after these nights."""
     everybody = sorted({who for night in nights for who in night}, key=lambda who: key.pseudonyms([[who]])[0])
     texts = sorted({value for night in nights for _, value in night.values()})
@@ -89,7 +89,7 @@ def state_of(nights: Sequence[Night], key: Key, releases: Sequence[SeriesRelease
         "history": pl.Series(history_of, dtype=pl.UInt32),
         "since": pl.Series([0] * len(everybody), dtype=pl.UInt32),
     }
-    return State(
+    return SeriesState(
         key=key.fingerprint,
         person=("id",),
         departures="unseen",

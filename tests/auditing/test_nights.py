@@ -19,7 +19,7 @@ from anonymize.link import LinkedFile
 from anonymize.link import load as load_link
 from anonymize.series.histories import without_people
 from anonymize.series.key import Key
-from anonymize.series.state import SeriesRelease, State
+from anonymize.series.state import SeriesRelease, SeriesState
 from anonymize.spec import load
 from anonymize.table.files import sha256_of
 from anonymize.verify.pseudonyms import published
@@ -30,7 +30,7 @@ PEOPLE = "abcdefghi"
 GOOD = [night(PEOPLE, "AAAAAABBB", "xyxyxyxyx"), night(PEOPLE, "AAABBBBBB", "xyxyxyxyx")]
 
 
-def files_of(folder: Path, state: State) -> SeriesFiles:
+def files_of(folder: Path, state: SeriesState) -> SeriesFiles:
     return SeriesFiles(load(folder / "spec.yaml", privacy.PARAMETERS), state, KEY.secrets, folder)
 
 
@@ -40,7 +40,7 @@ def stack() -> Iterator[ExitStack]:
         yield opened
 
 
-def retraced(folder: Path, state: State, stack: ExitStack) -> list[RetracedRelease]:
+def retraced(folder: Path, state: SeriesState, stack: ExitStack) -> list[RetracedRelease]:
     return files_of(folder, state).releases(stack)
 
 
@@ -143,7 +143,7 @@ def followable(folder: Path, release: SeriesRelease, key: Key, series: str) -> S
 
 
 @pytest.fixture
-def followed(tmp_path: Path) -> tuple[State, Key]:
+def followed(tmp_path: Path) -> tuple[SeriesState, Key]:
     """Two releases with pseudonyms, between which the key was rotated."""
     laid = laid_out(tmp_path, GOOD)
     spec = tmp_path / "spec.yaml"
@@ -154,19 +154,19 @@ def followed(tmp_path: Path) -> tuple[State, Key]:
     return dataclasses.replace(state_of(GOOD, rotated, releases), series=laid.series), rotated
 
 
-def of_key(folder: Path, state: State, key: Key, stack: ExitStack) -> list[FollowedRows | None]:
+def of_key(folder: Path, state: SeriesState, key: Key, stack: ExitStack) -> list[FollowedRows | None]:
     files = SeriesFiles(load(folder / "spec.yaml", privacy.PARAMETERS), state, key.secrets, folder)
     return [each.followed for each in files.releases(stack)]
 
 
 def test_pseudonyms_are_right_under_the_key_that_a_release_was_made_with(
-    tmp_path: Path, followed: tuple[State, Key], stack: ExitStack
+    tmp_path: Path, followed: tuple[SeriesState, Key], stack: ExitStack
 ) -> None:
     assert of_key(tmp_path, *followed, stack) == [FollowedRows("p", 0)] * 2
 
 
 def test_the_column_of_pseudonyms_is_that_of_the_state_where_the_spec_names_none(
-    tmp_path: Path, followed: tuple[State, Key], stack: ExitStack
+    tmp_path: Path, followed: tuple[SeriesState, Key], stack: ExitStack
 ) -> None:
     state, key = followed
     spec = tmp_path / "spec.yaml"
@@ -179,7 +179,7 @@ def test_the_column_of_pseudonyms_is_that_of_the_state_where_the_spec_names_none
 
 
 def test_without_links_pseudonyms_are_held_against_those_on_record(
-    tmp_path: Path, followed: tuple[State, Key], stack: ExitStack
+    tmp_path: Path, followed: tuple[SeriesState, Key], stack: ExitStack
 ) -> None:
     state, key = followed
     for number in range(2):
@@ -191,7 +191,7 @@ def test_without_links_pseudonyms_are_held_against_those_on_record(
 
 
 def test_pseudonyms_that_could_not_be_shown_to_be_right_are_neither_met_nor_failed(
-    tmp_path: Path, followed: tuple[State, Key]
+    tmp_path: Path, followed: tuple[SeriesState, Key]
 ) -> None:
     state, key = followed
     (tmp_path / "state").write_bytes(state.as_bytes())

@@ -15,7 +15,7 @@ from anonymize.auditing.series import SeriesAudit, SeriesResult, audit_series
 from anonymize.errors import UsageError, WriteError
 from anonymize.link import load as load_link
 from anonymize.series.key import Key
-from anonymize.series.state import State
+from anonymize.series.state import SeriesState
 from anonymize.spec import load
 from tests.auditing.nights import laid_out, night
 
@@ -160,7 +160,7 @@ def test_too_few_on_record_is_not_met_whoever_is_believed(tmp_path: Path) -> Non
     assert audited(tmp_path).satisfied is False
 
 
-def exchanged(state: State, column: str) -> State:
+def exchanged(state: SeriesState, column: str) -> SeriesState:
     """The state with what is on record of two people exchanged."""
     values = state.people[column].to_list()
     first = next(place for place, value in enumerate(values) if value != values[0])

@@ -17,13 +17,13 @@ from anonymize.domain.cells import (
     CellFormat,
     CellKind,
     ReadCells,
+    escaped,
     members,
     numbers,
     read_cells,
     unescaped,
 )
 from anonymize.domain.numeric import Numeric, included, template
-from anonymize.recoding.categories import escaped
 from anonymize.recoding.spans import Spans
 from anonymize.spec import Output
 

@@ -10,7 +10,8 @@ import pytest
 
 import anonymize
 from anonymize.classes import Partition
-from anonymize.recoding.categories import CategoricalIntervals, CategoricalRegions, escaped
+from anonymize.domain.cells import escaped
+from anonymize.recoding.categories import CategoricalIntervals, CategoricalRegions
 from anonymize.spec import Output
 from tests.algorithms.tables import taxonomy
 

@@ -16,7 +16,7 @@ ALONE = {"uniques_with_quasi_identifiers": 0.25}
     ("report", "tone", "sentence"),
     [
         ({"comparison": []}, "neutral", "compared, and nothing published"),
-        ({"seed": 1}, "neutral", "evaluated, not judged"),
+        ({"utility": {}}, "neutral", "evaluated, not judged"),
         ({}, "neutral", "recoded, not measured"),
         ({"privacy": {"state": "unknown"}}, "unknown", UNSHOWN),
         ({"privacy": {"state": "unknown"}, "public": True}, "unknown", UNSHOWN_HERE),

@@ -10,12 +10,12 @@ import pytest
 
 from anonymize.series.leavers import deferred_counts, told_by_values
 from anonymize.series.people import Tonight
-from anonymize.series.state import State, value_column
+from anonymize.series.state import SeriesState, value_column
 
 LETTERS = "abcdefgh"
 
 
-def state(histories: list[list[int]], of_person: list[int], last_seen: list[int | None], *values: str) -> State:
+def state(histories: list[list[int]], of_person: list[int], last_seen: list[int | None], *values: str) -> SeriesState:
     """People a, b, ...: the history of each, and at which release each was last in the input (None: is not in the last
     release). `values`: one letter a person for each release."""
     columns = {value_column(number, 0): list(own) for number, own in enumerate(values)}
@@ -24,10 +24,10 @@ def state(histories: list[list[int]], of_person: list[int], last_seen: list[int 
     rows = pl.DataFrame(there, schema={"person": pl.String, "release": pl.Int64}, orient="row")
     releases: Any = (None,) * len(histories[0])
     known: Any = {"ill": ("x", "y")} if values else {}
-    return State("", (), "deferred", {}, {}, known, releases, people, np.array(histories, np.int32), rows)
+    return SeriesState("", (), "deferred", {}, {}, known, releases, people, np.array(histories, np.int32), rows)
 
 
-def tonight(state: State, people: str) -> Tonight:
+def tonight(state: SeriesState, people: str) -> Tonight:
     return Tonight.of(pl.Series(list(people)), state)
 
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError, UsageError
-from anonymize.series.state import SeriesRelease, State, TableFile, load
+from anonymize.series.state import SeriesRelease, SeriesState, TableFile, load
 
 
 def release(number: int) -> SeriesRelease:
@@ -33,7 +33,9 @@ def release(number: int) -> SeriesRelease:
     )
 
 
-def state(histories: list[list[int]], history_of: list[int], since: list[int], codes: list[list[int | None]]) -> State:
+def state(
+    histories: list[list[int]], history_of: list[int], since: list[int], codes: list[list[int | None]]
+) -> SeriesState:
     """One sensitive attribute; `codes`: those of each release."""
     frame = {
         "person": pl.Series([bytes([number]) * 16 for number in range(len(history_of))], dtype=pl.Binary),
@@ -41,7 +43,7 @@ def state(histories: list[list[int]], history_of: list[int], since: list[int], c
         "since": pl.Series(since, dtype=pl.UInt32),
     }
     frame |= {f"value_{number}_0": pl.Series(own, dtype=pl.UInt32) for number, own in enumerate(codes)}
-    return State(
+    return SeriesState(
         key="c" * 64,
         person=("id",),
         departures="unseen",

@@ -43,8 +43,8 @@ better."""
 def searches_of(requirements: tuple[Requirement, ...], growing: bool, limit: int) -> list[Search]:
     """The searches that are made."""
     larger = tuple(map(_larger, requirements))
-    asked = [requirements] if larger == requirements else [requirements, larger]
-    return list(product(asked, [limit, 0] if limit else [0], [False] if growing else [False, True]))
+    required = [requirements] if larger == requirements else [requirements, larger]
+    return list(product(required, [limit, 0] if limit else [0], [False] if growing else [False, True]))
 
 
 def _larger(requirement: Requirement) -> Requirement:

@@ -58,7 +58,7 @@ def values(domains: Sequence[Domain], leaves: Ints) -> Floats:
     return np.stack(columns, axis=1).astype(np.float64) if columns else np.zeros(leaves.shape)
 
 
-def asked(domains: Sequence[Domain], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def widened(domains: Sequence[Domain], low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """(boxes, attributes) the ends of boxes, as they are asked for.
 
     A single number of a column that is not whole has no width on a line: it stands for all those that would be rounded

@@ -23,7 +23,7 @@ import numpy as np
 
 from anonymize.classes import Bools, Integers, Ints
 from anonymize.errors import Problem, UsageError
-from anonymize.metrics.queries.batch import Queries, asked, sizes, values, whole
+from anonymize.metrics.queries.batch import Queries, sizes, values, whole, widened
 from anonymize.table import Table
 
 
@@ -69,7 +69,7 @@ def drawn(table: Table, plan: QueryPlan) -> Queries:
     parts = [_of_seed(table, plan, allowed, plan.seed + index) for index in range(plan.repeats)]
     restricted, first, last = (np.concatenate(each) for each in zip(*parts, strict=True))
     queries = len(restricted)
-    low, high = asked(domains, values(domains, first), values(domains, last))
+    low, high = widened(domains, values(domains, first), values(domains, last))
     return Queries(
         restricted=restricted,
         first=first,

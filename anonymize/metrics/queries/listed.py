@@ -9,7 +9,7 @@ import numpy as np
 
 from anonymize.domain.base import Domain
 from anonymize.domain.numeric import Numeric
-from anonymize.metrics.queries.batch import Queries, asked, whole
+from anonymize.metrics.queries.batch import Queries, whole, widened
 from anonymize.spec.model import Spec
 from anonymize.spec.workload import Condition
 from anonymize.table import Table
@@ -36,7 +36,7 @@ def listed(spec: Spec, table: Table, selections: Sequence[Mapping[str, Condition
         for index, part in box.items():
             restricted[row, index] = True
             ends[:, row, index] = part
-    low, high = asked(domains, ends[2], ends[3])
+    low, high = widened(domains, ends[2], ends[3])
     return Queries(
         restricted=restricted,
         first=ends[0].astype(np.int64),

@@ -44,7 +44,7 @@ class Extent:
 UNKNOWN = Extent(known=False)
 
 
-class Ladder(ABC):
+class LevelReader(ABC):
     """The levels of one hierarchy of categories."""
 
     @abstractmethod
@@ -52,27 +52,27 @@ class Ladder(ABC):
         """That of a cell which names some labels, or says the first and the last leaf under it."""
 
 
-def ladder_of(definition: QuasiIdentifier, tree: Tree | None, counts: Mapping[str, int] | None) -> Ladder:
-    """The ladder of a column of categories. `tree`, `counts`: see `codes.Declared`."""
+def reader_of(definition: QuasiIdentifier, tree: Tree | None, counts: Mapping[str, int] | None) -> LevelReader:
+    """What reads the labels of a column of categories. `tree`, `counts`: see `codes.Declared`."""
     source = definition.hierarchy
     if isinstance(source, Path):
         return Listed(tree or {})
     if isinstance(source, Mask):
-        return Written(MaskText(source.mask), tree)
+        return BuiltLabels(MaskText(source.mask), tree)
     if isinstance(source, Prefix):
-        return Written(PrefixText(source.prefix), tree)
+        return BuiltLabels(PrefixText(source.prefix), tree)
     if isinstance(source, Parts):
-        return Written(MomentText(source.KEY, source.levels, source.format), tree)
+        return BuiltLabels(MomentText(source.KEY, source.levels, source.format), tree)
     if isinstance(source, Rare):
-        return Written(PooledText(source.rare.label, source.rare.below, counts), tree)
-    return Written(FlatText(), tree)
+        return BuiltLabels(PooledText(source.rare.label, source.rare.below, counts), tree)
+    return BuiltLabels(FlatText(), tree)
 
 
 # --- of a file --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Node:
+class LabelNode:
     """The leaves from `first` to `last`, and the levels on which they stand together, from `low` to `high`."""
 
     first: int
@@ -82,7 +82,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Listed(Ladder):
+class Listed(LevelReader):
     """A hierarchy of which every leaf is known."""
 
     tree: Tree
@@ -99,16 +99,16 @@ class Listed(Ladder):
         return len(self.paths[0]) - 1 if self.paths else 0
 
     @cached_property
-    def nodes(self) -> dict[str, list[Node]]:
+    def nodes(self) -> dict[str, list[LabelNode]]:
         """The nodes of each label: leaves side by side that share it and everything above it. A node that stands on
         several levels is one."""
-        found: dict[tuple[str, int, int], list[int]] = {}
+        places: dict[tuple[str, int, int], list[int]] = {}
         for level in range(self.height + 1):
             for first, last in self.runs[level]:
-                found.setdefault((self.paths[first][level], first, last), []).append(level)
-        nodes: dict[str, list[Node]] = {}
-        for (label, first, last), levels in found.items():
-            nodes.setdefault(label, []).append(Node(first, last, min(levels), max(levels)))
+                places.setdefault((self.paths[first][level], first, last), []).append(level)
+        nodes: dict[str, list[LabelNode]] = {}
+        for (label, first, last), levels in places.items():
+            nodes.setdefault(label, []).append(LabelNode(first, last, min(levels), max(levels)))
         return nodes
 
     @cached_property
@@ -122,7 +122,7 @@ class Listed(Ladder):
         return runs
 
     def extent(self, members: Sequence[str], positions: tuple[int, int] | None = None) -> Extent:
-        """See `Ladder`. A label that is that of several nodes is read as the widest of them."""
+        """See `LevelReader`. A label that is that of several nodes is read as the widest of them."""
         if positions is not None:
             return self.of_leaves(*positions)
         named = [self.nodes.get(label, []) for label in members]
@@ -142,7 +142,7 @@ class Listed(Ladder):
             return UNKNOWN
         fine = [level for level in range(self.height + 1) if self._parts(level, first, last)]
         level = max(fine, default=0)
-        above = self._above([Node(first, last, 0, 0)])
+        above = self._above([LabelNode(first, last, 0, 0)])
         return Extent((level, level), (above, above))
 
     def _parts(self, level: int, first: int, last: int) -> bool:
@@ -150,7 +150,7 @@ class Listed(Ladder):
         runs = self.runs[level]
         return any(run[0] == first for run in runs) and any(run[1] == last for run in runs)
 
-    def _above(self, nodes: Sequence[Node]) -> int:
+    def _above(self, nodes: Sequence[LabelNode]) -> int:
         """The lowest level of which one node holds them all."""
         first, last = min(node.first for node in nodes), max(node.last for node in nodes)
         paths = self.paths
@@ -179,14 +179,14 @@ class LabelText(ABC):
 
 
 @dataclass(frozen=True)
-class Written(Ladder):
+class BuiltLabels(LevelReader):
     """A hierarchy whose labels say where they stand. `tree`: over the values of the original, where that is known."""
 
     text: LabelText
     tree: Tree | None
 
     def extent(self, members: Sequence[str], positions: tuple[int, int] | None = None) -> Extent:
-        """See `Ladder`."""
+        """See `LevelReader`."""
         if positions is not None:
             return UNKNOWN if self.tree is None else Listed(self.tree).of_leaves(*positions)
         levels = [self.text.levels(label) for label in members]
@@ -368,14 +368,14 @@ class FlatText(LabelText):
 
 
 @dataclass(frozen=True)
-class NumberLadder:
+class NumberLevels:
     """The levels of a hierarchy of numbers: intervals of some widths, or those of a file."""
 
     widths: Sequence[float] = ()
     listed: Listed | None = None
 
     @classmethod
-    def of(cls, definition: QuasiIdentifier, tree: Tree | None) -> NumberLadder:
+    def of(cls, definition: QuasiIdentifier, tree: Tree | None) -> NumberLevels:
         """That of a column. `tree`: see `codes.Declared`."""
         if isinstance(definition.hierarchy, Intervals):
             return cls(definition.hierarchy.intervals)
