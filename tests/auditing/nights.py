@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from anonymize.series.histories import carried_on
 from anonymize.series.key import Key
 from anonymize.series.state import SeriesRelease, SeriesState, TableFile, value_column
 from anonymize.table.files import sha256_of
+
+SECRET = sha256(b"a key of these nights").digest()
 
 Night = Mapping[str, tuple[str, str]]
 """Of each person the class shown and the sensitive value."""
@@ -34,7 +37,7 @@ def laid_out(
     """Writes `spec.yaml`, `key.json`, `state`, and of each night N from 0 `in.N.csv`, `out.N.csv`, `link.N.json`. The
     rows of a release are in the order of what they show, people of a class in that of their names backwards.
     `areas`: where people live; otherwise in one of the two areas of the class that they are shown in."""
-    key = Key(bytes(range(32)))
+    key = Key(SECRET)
     (folder / "spec.yaml").write_text(SPEC)
     (folder / "areas.csv").write_text(AREAS)
     (folder / "key.json").write_text(key.text)

@@ -23,9 +23,9 @@ from anonymize.series.state import SeriesRelease, SeriesState
 from anonymize.spec import load
 from anonymize.table.files import sha256_of
 from anonymize.verify.pseudonyms import published
-from tests.auditing.nights import laid_out, night, state_of
+from tests.auditing.nights import SECRET, laid_out, night, state_of
 
-KEY = Key(bytes(range(32)))
+KEY = Key(SECRET)
 PEOPLE = "abcdefghi"
 GOOD = [night(PEOPLE, "AAAAAABBB", "xyxyxyxyx"), night(PEOPLE, "AAABBBBBB", "xyxyxyxyx")]
 
@@ -148,7 +148,7 @@ def followed(tmp_path: Path) -> tuple[SeriesState, Key]:
     laid = laid_out(tmp_path, GOOD)
     spec = tmp_path / "spec.yaml"
     spec.write_text(spec.read_text().replace("row_order: sorted", "row_order: sorted, pseudonym: p"))
-    rotated = Key(bytes(range(1, 33)), before=KEY.secrets)
+    rotated = Key(SECRET[::-1], before=KEY.secrets)
     keys = zip(laid.releases, (KEY, rotated), strict=True)
     releases = [followable(tmp_path, release, key, laid.series) for release, key in keys]
     return dataclasses.replace(state_of(GOOD, rotated, releases), series=laid.series), rotated

@@ -17,7 +17,7 @@ from anonymize.link import load as load_link
 from anonymize.series.key import Key
 from anonymize.series.state import SeriesState
 from anonymize.spec import load
-from tests.auditing.nights import laid_out, night
+from tests.auditing.nights import SECRET, laid_out, night
 
 PEOPLE = "abcdefghi"
 GOOD = [night(PEOPLE, "AAAAAABBB", "xyxyxyxyx"), night(PEOPLE, "AAABBBBBB", "xyxyxyxyx")]
@@ -190,7 +190,7 @@ def test_a_person_who_is_forgotten_is_no_mistake_of_the_state(tmp_path: Path) ->
     from anonymize.series.histories import without_people
 
     state = laid_out(tmp_path, GOOD)
-    gone = Key(bytes(range(32))).pseudonyms([["a"]])[0]
+    gone = Key(SECRET).pseudonyms([["a"]])[0]
     forgotten = np.array([person == gone for person in state.people["person"]])
     (tmp_path / "state").write_bytes(without_people(state, forgotten).as_bytes())
     assert audited(tmp_path).satisfied
@@ -317,5 +317,5 @@ def test_no_name_and_no_pseudonym_is_in_the_report(tmp_path: Path) -> None:
     )
     text = str(audited(tmp_path).checked)
     assert "CANARY" not in text
-    for pseudonym in Key(bytes(range(32))).pseudonyms([[who] for who in people]):
+    for pseudonym in Key(SECRET).pseudonyms([[who] for who in people]):
         assert pseudonym.hex() not in text and str(pseudonym) not in text

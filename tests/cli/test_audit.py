@@ -183,9 +183,9 @@ def test_where_standard_output_is_closed_a_verdict_for_people_goes_without_it(
 
 
 def test_texts_that_mean_missing_are_named_one_by_one(desk: Desk, call: Call) -> None:
-    (desk.folder / "t.csv").write_text("q,s\na,x\na,?\na,-\na,y\n")
+    (desk.folder / "t.csv").write_text("q,s\na,x\na,so\na,la\na,y\n")
     columns = ("audit", "-i", "t.csv", "--qi", "q", "--sensitive", "s", "-l", 3)
-    codes = [call(*columns, *more).code for more in ((), ("--missing", "?"), ("--missing", "?", "--missing", "-"))]
+    codes = [call(*columns, *more).code for more in ((), ("--missing", "so"), ("--missing", "so", "--missing", "la"))]
     assert codes == [0, 0, 1]
 
 

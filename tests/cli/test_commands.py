@@ -114,7 +114,8 @@ def test_audit_says_what_is_not_met(call: Call) -> None:
     assert report["warnings"] == [
         "column name is a direct identifier, and it is in the table",
         "columns that pass through (ward) single out 0 % of the rows by themselves, 100 % together with the "
-        "quasi-identifiers as released",
+        "quasi-identifiers as released; 100 % are then in groups of fewer than 3",
+        "the quasi-identifiers as released tell for certain what passes through: ward of 100 % of the people",
     ]
     assert "spec.yaml:12: k-anonymity (k=3) is not met" in ended.err
 
@@ -126,6 +127,9 @@ def test_audit_of_a_release(desk: Desk, call: Call) -> None:
     assert released["risk"].pop("before")["uniques"]  # which the audit of a release cannot know
     order = audited["privacy"].pop("order")  # the audit has to read from the file what the release knows of itself
     assert order == {"judged": False, "sorted": True, "attributes": {}, "position": "tells nothing"}
+    # Whether a column follows from a quasi-identifier, the original tells.
+    derived = [report["risk"]["passing"].pop("derived") for report in (audited, released)]
+    assert [each.get("not_judged", each.get("found")) for each in derived] == [["ward"], []]
     for block in ("privacy", "risk"):
         assert audited[block] == released[block]
     assert audited["classes"]["count"] == released["classes"]["count"]

@@ -10,6 +10,7 @@ from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
 from anonymize.errors import UsageError
 from anonymize.series import key, state
+from tests.auditing.nights import SECRET
 from tests.series.nights import Nights
 from tests.series.test_departures import DEFERRED, audited, check, shown
 
@@ -52,7 +53,7 @@ def test_a_series_goes_on_under_a_new_key_and_not_under_the_old_one(tmp_path: Pa
 
 
 def test_old_and_new_key_compute_different_pseudonyms() -> None:
-    first = key.Key(bytes(range(32)))
+    first = key.Key(SECRET)
     second = first.successor().successor()
     assert second.before[:1] == (first.secret,) and len(second.before) == 2
     names = [["p7"], ["p8"]]
