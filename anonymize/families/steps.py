@@ -19,7 +19,7 @@ from anonymize.domain.numeric import included
 from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError
 from anonymize.families.base import Measured
 from anonymize.judging.protected import check_protected
-from anonymize.privacy import ALL, MODELS, Requirement
+from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import Files
 from anonymize.report import Clock
 from anonymize.report.passing import PassingText, derived
@@ -101,7 +101,8 @@ def search(
 
 def _looking_alike(table: Table, requirements: Sequence[Requirement]) -> Iterator[Problem]:
     """How many values requirements do not count, because they look like others or read as unknown."""
-    diverse = {each.attribute for each in requirements if ALL[each.model].alike}
+    models = [each for each in requirements if each.model in MODELS]  # no others count different values
+    diverse = {each.attribute for each in models if MODELS[each.model].alike}
     for column in table.sensitive:
         if column.name in diverse and column.together is not None:
             uncounted = int((column.together != np.arange(column.size)).sum())

@@ -50,7 +50,14 @@ def test_a_key_is_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", KEY.text.replace(SECRET.hex(), SECRET.hex()[2:]), KEY.text.replace("make", "x").replace("key", "k")]
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        KEY.text.replace(SECRET.hex(), SECRET.hex()[2:]),
+        KEY.text.replace("make", "x").replace("key", "k"),
+    ],
 )
 def test_what_is_no_key_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "key").write_text(text)
