@@ -73,7 +73,7 @@ def test_a_release_of_a_series_is_attacked_with_those_before_it(tmp_path: Path, 
     chosen: dict[str, Any] = {"attackers": ["histories"], "series": state}
     report = anonymize.attack(output, NIGHTLY, original, key=key, **chosen).report
     assert report["input"]["path"] == str(output) and len(report["attacks"]["results"]) == 2
-    with pytest.raises(UsageError, match="nothing for him to attack"):  # which rows belong together, the key says
+    with pytest.raises(UsageError, match="nothing of the kind to attack"):  # which rows belong together, the key says
         anonymize.attack(output, NIGHTLY, original, **chosen)
     with pytest.raises(UsageError, match="is not one of this series"):
         anonymize.attack(PEOPLE, NIGHTLY, PEOPLE, **chosen)
