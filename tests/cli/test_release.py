@@ -312,8 +312,8 @@ def test_options_of_the_algorithm_are_in_the_report(desk: Desk, call: Call) -> N
         "name": "mondrian",
         "family": "multidimensional",
         "options": {
-            **{"cut": "widest", "relaxed": True, "refine": False, "exact": True, "mask_minimality": False},
-            **{"passes": 0, "sweeps": 0, "time_limit": 0.0},
+            **{"cut": "widest", "ties": "leaves", "relaxed": True, "refine": False, "exact": True},
+            **{"mask_minimality": False, "passes": 0, "sweeps": 0, "time_limit": 0.0},
         },
         "seed": 3,
     }
