@@ -224,7 +224,7 @@ def test_where_a_release_shows_less_than_it_covers_nobody_can_be_looked_up(tmp_p
     [
         ("age,job\n1,cook\n", "the population has no column 'zip'"),
         ("age,job,zip\n", "no rows"),
-        ("age,job,zip\nx,cook,1\n", "1 values are not numbers"),
+        ("age,job,zip\nx,cook,1\n", "1 value is not a number"),
         ("age,job,zip\n1,pilot,1\n", "not leaves of the hierarchy"),
     ],
 )
