@@ -13,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Codes, Integers
+from anonymize.spec.model import FEWEST
 from anonymize.table import Table
-
-FEWEST = 5
-"""Rows that are at or beyond a shown end where no k is required."""
 
 
 @dataclass(frozen=True)

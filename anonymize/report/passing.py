@@ -22,8 +22,6 @@ from anonymize.verify.verdict import Derivation, PassingFigures, PassingResult
 
 PASSING = ("insensitive", "target", "sampling-weight")
 """The roles of columns that pass through."""
-FEW = 5
-"""Individuals of a group that is not small, where the spec requires no k."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class PassingText:
         others = [name for name in present if name not in (*generalized, *apart)]
         passing = [n for n in others if roles.get(n) in PASSING or (self.strange and n not in roles)]
         sensitive = [name for name in others if roles.get(name) == "sensitive"]
-        k, bounds = few(self.spec), bounds_of(self.spec)
+        k, bounds = self.spec.fewest, bounds_of(self.spec)
         return PassingColumns(tuple(passing), tuple(generalized), tuple(sensitive), k, bounds, tuple(apart))
 
 
@@ -99,11 +97,6 @@ def derived(frame: pl.LazyFrame, spec: Spec, missing: Missing, released: Contain
     accepted = () if passing is None else passing.accept_derived
     measured = derivations(table, [name for name in spec.quasi_identifiers if name in present], kept, spec.largest_k)
     return tuple(replace(each, accepted=each.column in accepted) for each in measured)
-
-
-def few(spec: Spec) -> int:
-    """The individuals of a group that is not small: the largest k of people that is required, or 5."""
-    return spec.largest_k or FEW
 
 
 def _table(frame: pl.LazyFrame, spec: Spec, missing: Missing) -> TextTable:

@@ -16,7 +16,7 @@ from anonymize.errors import DataError, Problem, UnsafeError, UsageError
 from anonymize.formats.base import Checked
 from anonymize.judging.protected import refuse_absent
 from anonymize.recoding.typed import NumberColumns
-from anonymize.report.passing import PASSING, bounds_of, derived, few
+from anonymize.report.passing import PASSING, bounds_of, derived
 from anonymize.spark.counts import CountedRows
 from anonymize.spark.engine import DataFrame, check_types, collected, hash_of, named_by_place, places_of, polars_schema
 from anonymize.spark.measured import compared_texts, measured, passing
@@ -215,4 +215,4 @@ def passing_of(counts: CountedRows, spec: Spec, reading: TextReading, places: Ma
         "generalized": list(reading.quasi_identifiers),
         "sensitive": list(reading.attributes.values()),
     }
-    return replace(passing(counts, reading, groups, few(spec)), bounds=bounds_of(spec))
+    return replace(passing(counts, reading, groups, spec.fewest), bounds=bounds_of(spec))

@@ -217,6 +217,10 @@ def _no_boolean(value: object) -> object:
     return value
 
 
+FEWEST = 5
+"""Individuals of a group that is not small, where no k is required."""
+
+
 class Spec(Entry):
     """What a table's columns are, what a release of it has to meet, and how it is written."""
 
@@ -303,6 +307,11 @@ class Spec(Entry):
         """The most individuals that every class has to have, or to have under it; None where none counts."""
         further = (entry.parameters.given(Means.PEOPLE) for entry in self.privacy.models)
         return max((k for k in (self.privacy.k, *further) if k is not None), default=None)
+
+    @property
+    def fewest(self) -> int:
+        """The individuals of a group that is not small: the largest `k` that is required; `FEWEST` where none is."""
+        return self.largest_k or FEWEST
 
     @property
     def weight_column(self) -> str | None:

@@ -117,15 +117,12 @@ def check(spec: Spec, source: Source) -> list[str]:
 
 # --- rounding and bands ----------------------------------------------------------------------------------------------
 
-FEWEST = 5
-"""Rows of a band at least, where no k is required."""
-
 
 def coded(spec: Spec, coding: SamplingWeight, weights: DistinctValues) -> tuple[KeptColumn, dict[str, float | int]]:
     """The weights as they are released, and what that does to their total and to single rows, as a report has it."""
     before = np.asarray(weights.values, np.float64)
     rows = np.bincount(weights.codes, minlength=len(before))
-    after = _rounded(before, coding.round) if coding.round else _banded(before, rows, coding.bands or 1, _fewest(spec))
+    after = _rounded(before, coding.round) if coding.round else _banded(before, rows, coding.bands or 1, spec.fewest)
     texts, places = np.unique([f"{weight:.10g}" for weight in after], return_inverse=True)
     cells = pl.Series([None, *texts.tolist()], dtype=pl.String)
     codes: Codes = (places + 1).astype(np.min_scalar_type(len(texts) + 1))[weights.codes]
@@ -140,10 +137,6 @@ def coded(spec: Spec, coding: SamplingWeight, weights: DistinctValues) -> tuple[
         "change_max": float(change.max()),
     }
     return KeptColumn(cells, codes), figures
-
-
-def _fewest(spec: Spec) -> int:
-    return spec.largest_k or FEWEST
 
 
 def _rounded(weights: NDArray[np.float64], step: float) -> NDArray[np.float64]:

@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from anonymize.spec.model import FEWEST
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.numbering import Numbering, pair
 from anonymize.verify.table import TextTable, numbered, units_of
@@ -41,8 +42,6 @@ LEAST_GROUPS = 10
 COVERED = 0.5
 """The share of the table that groups have to cover, and the largest share of the most frequent value of a copy."""
 ACCURACY, GAIN, CORRELATION = 0.95, 0.9, 0.99
-FEWEST = 5
-"""Individuals of a group from which something is predicted, at least."""
 Z = 1.959963984540054
 """Of a 95 % interval."""
 SAMPLE = 1 << 14
@@ -168,7 +167,7 @@ class _Pair:
 
 
 def _groups(given: Numbering, target: Numbering, units: pl.Series | None) -> pl.DataFrame:
-    """One row a value of `given`: its individuals (`people`), the values of `told` that they have (`values`), these
+    """One row a value of `given`: its individuals (`people`), the values of `target` that they have (`values`), these
     counted with each individual's (`size`), and how many of them are guessed right from the others (`right`)."""
     joined, span = pair(given, target)
     rows = pl.DataFrame({"key": joined.of_row} | ({} if units is None else {"unit": units}))
