@@ -1,13 +1,17 @@
-"""What a claim about a table comes to, and how that is known.
+"""A claim about a table: what is required of what, what is achieved, what that comes to, and how it is known.
 
-A claim says what is required of what, and what is achieved. Every check ends in a `State`, and every dispatch on a
-verdict reads it: a requirement that could not be shown is neither met nor absent.
+Every check ends in a `State`, and every dispatch on a verdict reads it: a requirement that could not be shown is
+neither met nor absent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from typing import Any
+
+Parameters = dict[str, float | int | str | list[str] | None]
 
 
 class State(StrEnum):
@@ -51,3 +55,73 @@ class Basis(StrEnum):
     DERIVED = "derived"
     """From a mechanism that is declared, against which the table was tested."""
     UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A claim about a table: what is required, what is achieved over all rows, and how that is known. `unknown`: why
+    it could not be shown, where its `state` is unknown."""
+
+    model: str
+    attribute: str | None
+    required: Parameters
+    achieved: Parameters
+    state: State
+    failing_classes: int
+    failing_rows: int
+    basis: Basis = Basis.MEASURED
+    unknown: str | None = None
+    alike: int = 0
+    """Different values that look like another one or read as unknown, where fewer rows would fail were they counted."""
+
+    def unshown(self, why: str) -> Result:
+        """The same requirement, where it could not be shown whether it is met."""
+        return replace(self, state=State.UNKNOWN, basis=Basis.UNKNOWN, unknown=why)
+
+    @property
+    def satisfied(self) -> bool | None:
+        """See `State.satisfied`."""
+        return self.state.satisfied
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it stands in a report; without `unknown` where nothing is, and `alike` where it is 0."""
+        entry = {("satisfied" if name == "state" else name): value for name, value in asdict(self).items()}
+        entry |= {"satisfied": self.satisfied, "basis": str(self.basis)}
+        left_out = {"unknown": None, "alike": 0}
+        return {name: value for name, value in entry.items() if value != left_out.get(name, ...)}
+
+    def __str__(self) -> str:
+        about = f" of {self.attribute}" if self.attribute else ""
+        if self.unknown is not None:
+            return f"{self.model} ({_listed(self.required)}){about} could not be shown: {self.unknown}"
+        failing = _failing(self.failing_rows, self.failing_classes)
+        said = f"{self.model} ({_listed(self.required)}){about} is not met: {_listed(self.achieved)}; {failing}"
+        return f"{said}; {alike_counted(self.alike)}" if self.alike else said
+
+
+def alike_counted(values: int) -> str:
+    """That so many values do not count by themselves, and what says that they do."""
+    look = (
+        "1 value, which looks like another one or reads"
+        if values == 1
+        else (f"{values} values, which look like others or read")
+    )
+    return f"not counting {look} as unknown (`normalize: exact` of the column does)"
+
+
+def _failing(rows: int, classes: int) -> str:
+    """How many rows fail, in how many classes."""
+    if rows == 1:
+        return "1 row in 1 class fails"
+    return f"{rows} rows in {classes} class{'' if classes == 1 else 'es'} fail"
+
+
+def _listed(figures: Parameters) -> str:
+    return ", ".join(f"{name}={said(value)}" for name, value in figures.items())
+
+
+def said(value: float | int | str | list[str] | None) -> str:
+    """A parameter, or what is achieved of it."""
+    if isinstance(value, list):
+        return f"[{', '.join(value)}]"
+    return "none" if value is None else format(value, ".6g") if isinstance(value, float) else str(value)

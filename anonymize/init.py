@@ -30,7 +30,7 @@ from anonymize.profiling.roles import ROLES, Guess, guesses, unit_of
 from anonymize.report.passing import derived
 from anonymize.spec import Spec, make
 from anonymize.table import OutputFile, Source, commit, read
-from anonymize.verify.verdict import Derivation
+from anonymize.verify.kept import Derivation
 
 SMALL, TRIAL = 200_000, 4_000
 """If a table has more rows than the first, anonymity is tried on only as many as the second: reading them takes long

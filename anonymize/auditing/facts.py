@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from anonymize.auditing.baseline import Change
 from anonymize.auditing.previous import Together
-from anonymize.claims import State
+from anonymize.claims import State, said
 from anonymize.formats.base import LEVELS, Finding, Level, privacy_block, state_of
 from anonymize.privacy import Requirement
 from anonymize.report.data import verdict_blocks
@@ -17,7 +17,6 @@ from anonymize.report.head import TableSource, head, table_block
 from anonymize.risk import merged
 from anonymize.spec import Spec
 from anonymize.verify import BY_ORDER, Result, Verdict
-from anonymize.verify.verdict import said
 
 
 class AuditedTable(Protocol):

@@ -19,7 +19,7 @@ import polars as pl
 from anonymize.auditing.correspondence import correspondence
 from anonymize.auditing.nights import RetracedRelease, SeriesFiles, key_of, lacking, opened_state
 from anonymize.auditing.table import with_trees
-from anonymize.claims import State
+from anonymize.claims import State, said
 from anonymize.formats import Checked, Concluded, Finding, privacy_block, state_of
 from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.publication import named_by, reported
@@ -31,7 +31,6 @@ from anonymize.table.named import column
 from anonymize.verify import Check, checks_of
 from anonymize.verify.invariance import invariance
 from anonymize.verify.series import ReleaseVerdict, SeriesVerdict, ValuesResult, measure_series
-from anonymize.verify.verdict import said
 
 DIFFERS = "{}: the state has something else on record than the files say"
 FOLLOWS_NOBODY = "{}: in {} rows {} is not the pseudonym of whom the row is about"

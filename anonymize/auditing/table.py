@@ -25,8 +25,8 @@ from anonymize.table.units import units_of
 from anonymize.table.wrong import placed
 from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure, measure_codes
 from anonymize.verify.bucketized import Reading
+from anonymize.verify.kept import PassingFigures
 from anonymize.verify.looks import looking_alike
-from anonymize.verify.verdict import PassingFigures
 
 
 @dataclass(frozen=True)

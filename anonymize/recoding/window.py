@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Codes, Integers
-from anonymize.spec.model import FEWEST
+from anonymize.spec import FEWEST
 from anonymize.table import Table
 
 

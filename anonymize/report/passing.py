@@ -15,10 +15,10 @@ from anonymize.table.units import units_of
 from anonymize.table.weights import as_released
 from anonymize.threads import meanwhile
 from anonymize.verify.derived import derivations
+from anonymize.verify.kept import Derivation, PassingFigures, PassingResult
 from anonymize.verify.looks import looking_alike
 from anonymize.verify.passing import PassingColumns, figures_of, numbers_of, weights_as_declared
 from anonymize.verify.table import SharedNumbers, TextTable, numbered
-from anonymize.verify.verdict import Derivation, PassingFigures, PassingResult
 
 PASSING = ("insensitive", "target", "sampling-weight")
 """The roles of columns that pass through."""

@@ -42,8 +42,8 @@ from anonymize.table.named import column
 from anonymize.table.trees import trees
 from anonymize.verify import Check, Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
+from anonymize.verify.kept import PassingFigures
 from anonymize.verify.risk import classes_block
-from anonymize.verify.verdict import PassingFigures
 
 
 def public_report(published: Published) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from anonymize.table.roles import unclassified
 from anonymize.verify import Check, Verdict
 from anonymize.verify.codes import with_codes
 from anonymize.verify.counted import TextReading
-from anonymize.verify.verdict import PassingFigures
+from anonymize.verify.kept import PassingFigures
 
 SAMPLE = 200_000
 """Rows of an original in which the driver compares columns that pass through with quasi-identifiers, about, at most."""

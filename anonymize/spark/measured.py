@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anonymize.claims import Basis, State
+from anonymize.claims import Basis, Result, State
 from anonymize.spark.counts import NAME, VALUE, CountedRows
 from anonymize.spark.engine import (
     DataFrame,
@@ -29,8 +29,9 @@ from anonymize.spark.engine import (
 )
 from anonymize.spark.identity import COUNT, OF_ONE_TEXT
 from anonymize.verify.counted import ROWS, CountedValues, TextReading, measure_part, merged, verdict_of
+from anonymize.verify.kept import PassingFigures, RowShares
 from anonymize.verify.measuring import absent_values
-from anonymize.verify.verdict import Check, PassingFigures, Result, RowShares, Subject, Verdict
+from anonymize.verify.verdict import Check, Subject, Verdict
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ from anonymize.spec.columns import QuasiIdentifier, Role, Sensitive
 from anonymize.spec.hierarchy import Flat, HierarchySource, Intervals, Mask, Parts, Prefix, Rare
 from anonymize.spec.load import load, make
 from anonymize.spec.missing import UNKNOWN, Missing, remarks
-from anonymize.spec.model import Input, ModelEntry, Output, Privacy, Spec
+from anonymize.spec.model import FEWEST, Input, ModelEntry, Output, Privacy, Spec
 from anonymize.spec.override import override
 from anonymize.spec.require import require
 from anonymize.spec.resolve import resolve
@@ -13,6 +13,7 @@ from anonymize.spec.rules import Rule, RuleRange
 from anonymize.spec.workload import Condition, Workload
 
 __all__ = [
+    "FEWEST",
     "UNKNOWN",
     "Condition",
     "Flat",

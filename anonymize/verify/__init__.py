@@ -12,6 +12,7 @@ measured once.
 
 from __future__ import annotations
 
+from anonymize.claims import Result, alike_counted
 from anonymize.verify.cells import CellTemplates
 from anonymize.verify.codes import measure_codes
 from anonymize.verify.measuring import measure
@@ -19,17 +20,7 @@ from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, SharedNumbers, text_of
 from anonymize.verify.tighten import Ordering, OriginalRows
 from anonymize.verify.twins import TWINS, TwinBound
-from anonymize.verify.verdict import (
-    BY_ORDER,
-    THRESHOLD,
-    Check,
-    Result,
-    Verdict,
-    Wildcard,
-    alike_counted,
-    check_of,
-    checks_of,
-)
+from anonymize.verify.verdict import BY_ORDER, THRESHOLD, Check, Verdict, Wildcard, check_of, checks_of
 
 __all__ = [
     "BY_ORDER",

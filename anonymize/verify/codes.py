@@ -16,13 +16,13 @@ from typing import Any, Literal
 
 import polars as pl
 
-from anonymize.claims import State
+from anonymize.claims import Parameters, Result, State, said
 from anonymize.spec import QuasiIdentifier, Rare, Spec
 from anonymize.verify.cells import CellTemplates
 from anonymize.verify.labels import Extent, LevelReader, NumberLevels, is_multiple, reader_of
 from anonymize.verify.spans import stated_ends
 from anonymize.verify.table import by_position, plain
-from anonymize.verify.verdict import Parameters, Result, Tree, Verdict, said
+from anonymize.verify.verdict import Tree, Verdict
 
 Model = Literal["levels", "round", "top", "bottom", "rare"]
 

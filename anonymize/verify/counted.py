@@ -13,7 +13,7 @@ from typing import Literal
 
 import polars as pl
 
-from anonymize.claims import overall
+from anonymize.claims import Result, overall
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
 from anonymize.verify.measuring import Pieces, check_classes, of_sizes
@@ -21,7 +21,7 @@ from anonymize.verify.numbering import Numbering
 from anonymize.verify.risk import class_sizes, risk, size_ranges
 from anonymize.verify.table import TextRows, TextTable, plain, read, values_of
 from anonymize.verify.twins import TWINS
-from anonymize.verify.verdict import Check, Result, Subject, Tree, Verdict
+from anonymize.verify.verdict import Check, Subject, Tree, Verdict
 
 ROWS = "# rows"
 """The column of how many rows read so."""

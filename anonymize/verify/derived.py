@@ -30,11 +30,11 @@ from typing import NamedTuple
 
 import polars as pl
 
-from anonymize.spec.model import FEWEST
+from anonymize.spec import FEWEST
 from anonymize.verify.columns import NumberedColumn
+from anonymize.verify.kept import Derivation, Rule
 from anonymize.verify.numbering import Numbering, pair
 from anonymize.verify.table import TextTable, numbered, units_of
-from anonymize.verify.verdict import Derivation, Rule
 
 Rules = frozenset[Rule]
 

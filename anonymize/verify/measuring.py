@@ -9,7 +9,7 @@ from typing import Literal
 
 import polars as pl
 
-from anonymize.claims import State
+from anonymize.claims import Parameters, Result, State
 from anonymize.verify.distances import Overall
 from anonymize.verify.numbering import whole
 from anonymize.verify.risk import class_sizes, risk, size_ranges, wildcard_risk
@@ -26,19 +26,7 @@ from anonymize.verify.table import (
 )
 from anonymize.verify.tighten import Ordering, OrderReading, read_order
 from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound
-from anonymize.verify.verdict import (
-    THRESHOLD,
-    Check,
-    Figures,
-    Given,
-    OrderVerdict,
-    Parameters,
-    Result,
-    Subject,
-    Tree,
-    Verdict,
-    Wildcard,
-)
+from anonymize.verify.verdict import THRESHOLD, Check, Figures, Given, OrderVerdict, Subject, Tree, Verdict, Wildcard
 from anonymize.verify.wildcard import Matched
 
 IN_POPULATION = "the rows are narrower than what they show, and nobody is looked up in a population by that"

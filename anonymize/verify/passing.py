@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from anonymize.claims import State
+from anonymize.claims import Parameters, State, said
 from anonymize.verify.columns import NumberedColumn
+from anonymize.verify.kept import PassingFigures, PassingResult, RowShares
 from anonymize.verify.numbering import Numbering, numbers_below, together
 from anonymize.verify.table import TextTable, numbered, numbered_together
-from anonymize.verify.verdict import Parameters, PassingFigures, PassingResult, RowShares, said
 
 
 @dataclass(frozen=True)

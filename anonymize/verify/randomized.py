@@ -19,12 +19,12 @@ from typing import Any
 
 import polars as pl
 
-from anonymize.claims import Basis, State
+from anonymize.claims import Basis, Result, State
 from anonymize.errors import DataError
 from anonymize.verify.risk import GIVEN, WORSE
 from anonymize.verify.sums import summed
 from anonymize.verify.table import by_position
-from anonymize.verify.verdict import Result, Verdict
+from anonymize.verify.verdict import Verdict
 
 SURPRISE = math.log(1e8)
 _TOLERANCE = 1e-6

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from anonymize.claims import State, overall
+from anonymize.claims import Result, State, overall
 from anonymize.errors import DataError
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
@@ -28,7 +28,7 @@ from anonymize.verify.measuring import measure_within
 from anonymize.verify.numbering import Numbering, pair, whole
 from anonymize.verify.table import TextRows, TextTable, entries_of, plain, read, texts_of
 from anonymize.verify.twins import TWINS
-from anonymize.verify.verdict import Check, Result, Subject, Tree
+from anonymize.verify.verdict import Check, Subject, Tree
 
 ON_ITS_WORD = "whom the rows are about is known from the state alone, and not from the originals"
 

@@ -16,7 +16,8 @@ from anonymize.formats.base import Level
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.spec import Spec, load, make
 from anonymize.verify import Result, Verdict
-from anonymize.verify.verdict import NOTHING_ASKED, PassingFigures, RowShares
+from anonymize.verify.kept import PassingFigures, RowShares
+from anonymize.verify.verdict import NOTHING_ASKED
 
 SPEC = """\
 version: 1

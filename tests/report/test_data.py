@@ -30,7 +30,8 @@ from anonymize.request import Request
 from anonymize.spec import Spec, load, make, override
 from anonymize.table import Source, read
 from anonymize.verify import Result, Verdict
-from anonymize.verify.verdict import NarrowedAttribute, OrderVerdict, PassingFigures, RowShares, Wildcard
+from anonymize.verify.kept import PassingFigures, RowShares
+from anonymize.verify.verdict import NarrowedAttribute, OrderVerdict, Wildcard
 
 PLAIN: dict[str, Any] = {"version": 1, "quasi_identifiers": {"age": {"type": "numeric"}, "sex": {}}}
 

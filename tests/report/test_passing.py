@@ -13,8 +13,8 @@ from anonymize.audit import Audit, audit
 from anonymize.privacy import PARAMETERS
 from anonymize.report.passing import PassingText
 from anonymize.spec import Missing, make
+from anonymize.verify.kept import PassingFigures
 from anonymize.verify.table import SharedNumbers
-from anonymize.verify.verdict import PassingFigures
 
 
 @pytest.mark.parametrize(

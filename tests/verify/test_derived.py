@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from anonymize.verify import derived
 from anonymize.verify.derived import derivations
+from anonymize.verify.kept import Derivation
 from anonymize.verify.numbering import Numbering
 from anonymize.verify.table import TextTable
-from anonymize.verify.verdict import Derivation
 
 
 def found(

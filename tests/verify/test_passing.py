@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anonymize.verify.kept import Derivation, PassingFigures, RowShares
 from anonymize.verify.passing import PassingColumns, figures_of, numbers_of
 from anonymize.verify.table import TextTable
-from anonymize.verify.verdict import Derivation, PassingFigures, RowShares, Verdict
+from anonymize.verify.verdict import Verdict
 
 COLUMNS = PassingColumns(("a", "b"), ("q",), ("s",))
 

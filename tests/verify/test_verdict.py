@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from anonymize.claims import Basis, State
+from anonymize.claims import Basis, Result, State, said
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.spec import make
+from anonymize.verify.kept import PassingFigures, RowShares
 from anonymize.verify.verdict import (
     BLANK,
     BY_ORDER,
@@ -17,12 +18,8 @@ from anonymize.verify.verdict import (
     Check,
     NarrowedAttribute,
     OrderVerdict,
-    PassingFigures,
-    Result,
-    RowShares,
     Verdict,
     checks_of,
-    said,
 )
 
 
