@@ -58,4 +58,4 @@ def _place(finding: Finding) -> str:
 
 
 def _text(text: str) -> str:
-    return visible(_NOT_XML.sub("\ufffd", text), lines=True)
+    return visible(_NOT_XML.sub("\ufffd", text))

@@ -123,7 +123,7 @@ privacy: {k: 2, models: [MODEL]}
 
 
 def write(folder: Path, model: str, more: str = "") -> None:
-    rows = ["surgeon,hiv"] * 2 + ["nurse,none"] * 10
+    rows = ["surgeon,hiv"] * 2 + ["nurse,flu"] * 10
     (folder / "table.csv").write_text("\n".join(["job,ill", *rows, ""]))
     (folder / "spec.yaml").write_text(SPEC.replace("MODEL", model) + more)
 
