@@ -45,7 +45,13 @@ class Reading(HTMLParser):
 
 def test_verdict_figures_and_warnings_are_in_the_page() -> None:
     reading = Reading(html(REPORT))
-    for text in ("Every requirement is met", "k-anonymity", "recursive-cl-diversity", "mondrian", *map(visible, REPORT["warnings"])):
+    for text in (
+        "Every requirement is met",
+        "k-anonymity",
+        "recursive-cl-diversity",
+        "mondrian",
+        *map(visible, REPORT["warnings"]),
+    ):
         assert text in reading.text
     assert "svg" in reading.tags
 
