@@ -42,18 +42,14 @@ def attack(scene: Scene) -> list[Success]:
 
 def likelihoods(scene: Scene, counts: Any) -> list[Floats]:
     """For each quasi-identifier (codes, size) the probability of each code beside each sensitive value over that of the
-    code altogether. The rows of a class are spread evenly over what it spans: each adds to the first code of the span,
-    and takes away behind the last, and running sums make counts of that. One row is added, spread as all rows are."""
+    code altogether. The rows of a class are spread evenly over what it spans. One row is added, spread as all rows
+    are."""
     cells = counts.tocoo()
     classes, values = cells.coords
     ratios = []
     for column, size in enumerate(scene.sizes):
-        first, last = scene.release.first[classes, column], scene.release.last[classes, column]
-        each = cells.data / (last - first + 1)
-        steps = np.zeros((size + 1, counts.shape[1]))
-        np.add.at(steps, (first, values), each)
-        np.add.at(steps, (last + 1, values), -each)
-        beside = np.maximum(steps.cumsum(axis=0)[:size], 0.0)
+        shown = scene.release.cells(column).of_cells(classes)
+        beside = shown.spread(cells.data, size, values, counts.shape[1])
         overall = np.maximum(beside.sum(axis=1, keepdims=True), 1e-9)
         overall /= overall.sum()
         ratios.append(np.asarray((beside + overall) / (beside.sum(axis=0) + 1) / overall))

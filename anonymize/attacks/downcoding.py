@@ -17,6 +17,8 @@ Source: Cohen, Attacks on deidentification's defenses, USENIX Security 2022; Coh
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
@@ -24,6 +26,7 @@ from anonymize.attacks.spread import code_shares
 from anonymize.attacks.success import Success
 from anonymize.attacks.weights import isolating, spanned
 from anonymize.classes import Bools, Floats, Ints
+from anonymize.domain.leafsets import LeafSets
 from anonymize.domain.taxonomy import Taxonomy
 
 ID = "downcoding"
@@ -36,12 +39,12 @@ def attack(scene: Scene) -> list[Success]:
     count, classes = min(len(scene.targets), len(release.first)), np.arange(len(release.first))
     complete = count == len(classes)
     classes = classes if complete else np.sort(scene.generator(ID).choice(classes, count, replace=False))
-    chance, first, last = _narrowest(scene, classes)
+    chance, narrowest = _narrowest(scene, classes)
     some = chance > 0
     if not some.any():
         nothing = np.zeros(len(classes))
         return [Success(nothing, nothing, complete=True, figures={"narrowed": 0})]
-    drawn = ShownRows(first[some], last[some], np.arange(int(some.sum())))
+    drawn = narrowest.of_classes(np.flatnonzero(some))
 
     def meeting(people: TargetPeople) -> Ints:
         return np.asarray(drawn.candidates(people.codes).sum(axis=0)).ravel()
@@ -54,22 +57,24 @@ def _weights(scene: Scene, drawn: ShownRows) -> Floats:
     """(conditions,) the share of people who would meet each if columns were independent."""
     codes, weights = scene.everybody.codes, np.ones(len(drawn.first))
     for column, size in enumerate(scene.sizes):
-        weights *= spanned(codes[:, column], size, drawn.first[:, column], drawn.last[:, column]) / max(len(codes), 1)
+        weights *= spanned(codes[:, column], size, drawn.cells(column)) / max(len(codes), 1)
     return weights
 
 
-def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, Ints, Ints]:
+def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, ShownRows]:
     """(classes,) the highest chance that a narrowed condition holds exactly one row, 0 where nothing can be narrowed;
-    (classes, attributes) the spans of that condition. Ties go to the first attribute, and its first part."""
+    the classes with the spans of that condition. Ties go to the first attribute, and its first part."""
     release = scene.release
     first, last = release.first[classes], release.last[classes]
     best, low, high = np.zeros(len(classes)), first.copy(), last.copy()
+    narrowed = np.full(len(classes), -1)
     for column, size in enumerate(scene.sizes):
-        sums = np.concatenate([[0.0], code_shares(release, column, size).cumsum()])
-        whole = np.maximum(sums[last[:, column] + 1] - sums[first[:, column]], 1e-300)
+        cells, shares = release.cells(column).of_cells(classes), code_shares(release, column, size)
+        sums = np.concatenate([[0.0], shares.cumsum()])
+        whole = np.maximum(cells.sums(shares), 1e-300)
         tree = scene.trees[column] if scene.trees else None
         hidden = [_hidden(each, classes, column) for each in (release.hidden_low, release.hidden_high)]
-        for owner, start, stop in _parts(tree, first[:, column], last[:, column], *hidden):
+        for owner, start, stop in _parts(tree, cells, *hidden):
             share = np.clip((sums[stop + 1] - sums[start]) / whole[owner], 0.0, 1.0)
             chance = _alone(release.sizes[classes][owner], share, certain=tree is None)
             better = chance > best[owner]
@@ -77,7 +82,12 @@ def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, Ints, Ints]:
             best[owner] = chance[better]
             low[owner], high[owner] = first[owner], last[owner]
             low[owner, column], high[owner, column] = start, stop
-    return best, low, high
+            narrowed[owner] = column
+    gapped = {
+        column: replace(each, which=np.where(narrowed == column, -1, each.which[classes]))
+        for column, each in release.gapped.items()
+    }
+    return best, ShownRows(low, high, np.arange(len(classes)), gapped=gapped)
 
 
 def _hidden(ends: Bools | None, classes: Ints, column: int) -> Bools:
@@ -85,17 +95,23 @@ def _hidden(ends: Bools | None, classes: Ints, column: int) -> Bools:
 
 
 def _parts(
-    tree: Taxonomy | None, first: Ints, last: Ints, hidden_low: Bools, hidden_high: Bools
+    tree: Taxonomy | None, cells: LeafSets, hidden_low: Bools, hidden_high: Bools
 ) -> list[tuple[Ints, Ints, Ints]]:
     """What wide cells can be narrowed to: owners, and the first and the last code of a part, each owner at most once in
-    each entry. For numbers these are the ends that are shown; for a node, the branches below it."""
+    each entry. For numbers these are the ends that are shown; for a node, the branches below it; for a set with gaps,
+    the intervals that it is made of."""
+    first, last = cells.first, cells.last
     if tree is None:
         shown_ends = ((first, hidden_low), (last, hidden_high))
         wide_ends = [(np.flatnonzero((first < last) & ~hidden), ends) for ends, hidden in shown_ends]
         return [(wide, ends[wide], ends[wide]) for wide, ends in wide_ends]
-    wide = np.flatnonzero((first < last) & ~hidden_low)
+    wide = np.flatnonzero((first < last) & ~hidden_low & (cells.counts == last - first + 1))
     nodes = tree.lca(first[wide], last[wide])
     entries = []
+    if cells.gapped is not None:
+        owner, start, stop = (each[cells.gapped.which[cells.runs()[0]] >= 0] for each in cells.runs())
+        nth = np.arange(len(owner)) - np.searchsorted(owner, owner)
+        entries = [tuple(each[nth == n] for each in (owner, start, stop)) for n in range(int(nth.max(initial=-1)) + 1)]
     below = [np.flatnonzero(tree.parent == node) for node in np.unique(nodes)]
     most = max((len(each) for each in below), default=0)
     table = np.full((len(below), most), -1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.attacks.scene import Scene, ShownRows
+from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success
 
 ID = "journalist"
@@ -26,7 +26,7 @@ def attack(scene: Scene) -> list[Success]:
     count = min(len(scene.targets), release.rows)
     rows = scene.generator(ID).choice(release.rows, count, replace=False) if count else np.zeros(0, np.int64)
     classes, which = np.unique(release.class_of[rows], return_inverse=True)
-    drawn = ShownRows(release.first[classes], release.last[classes], np.arange(len(classes)))
+    drawn = release.of_classes(classes)
     lists = [scene.everybody] + ([] if scene.control is None else [scene.control])
     counts = [np.asarray(drawn.candidates(each.codes).sum(axis=0)).ravel() for each in lists]
     people = np.sum(counts, axis=0)[which]

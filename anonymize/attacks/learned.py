@@ -24,6 +24,7 @@ from anonymize.attacks.scene import Scene
 from anonymize.attacks.spread import code_shares
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
+from anonymize.domain.leafsets import LeafSets
 
 ID = "inference-model"
 KNOWS = "the quasi-identifiers of a person"
@@ -42,12 +43,7 @@ def attack(scene: Scene) -> list[Success]:
         classes = np.sort(scene.generator(ID).choice(classes, CLASSES, replace=False))
     bins = [PartedColumn.of(scene, column) for column in range(len(scene.sizes))]
     release = scene.release
-    seen = np.hstack(
-        [
-            each.spanned(release.first[classes, column], release.last[classes, column])
-            for column, each in enumerate(bins)
-        ]
-    )
+    seen = np.hstack([each.spanned(release.cells(column).of_cells(classes)) for column, each in enumerate(bins)])
     people = [each for each in (scene.targets, scene.control) if each is not None]
     unseen = [np.hstack([part.of_codes(each.codes[:, column]) for column, part in enumerate(bins)]) for each in people]
 
@@ -60,10 +56,10 @@ def attack(scene: Scene) -> list[Success]:
 
 @dataclass(frozen=True)
 class PartedColumn:
-    """A quasi-identifier in bins. `below` (bins, size + 1): how frequent the codes of each bin are below each code;
-    `bin_of` (size,); `share` (bins,) of all rows."""
+    """A quasi-identifier in bins. `mass` (size, bins): how frequent each code is, in its bin; `bin_of` (size,); `share`
+    (bins,) of all rows."""
 
-    below: Floats
+    mass: Floats
     bin_of: Ints
     share: Floats
 
@@ -75,15 +71,14 @@ class PartedColumn:
         middle = (shares.cumsum() - shares / 2) / shares.sum()
         bin_of = np.arange(size) if size <= BINS else np.minimum((middle * BINS).astype(np.int64), BINS - 1)
         bins = int(bin_of.max(initial=0)) + 1
-        mass = np.zeros((bins, size))
-        mass[bin_of, np.arange(size)] = shares
-        below = np.concatenate([np.zeros((bins, 1)), mass.cumsum(axis=1)], axis=1)
-        return cls(below, bin_of, mass.sum(axis=1) / shares.sum())
+        mass = np.zeros((size, bins))
+        mass[np.arange(size), bin_of] = shares
+        return cls(mass, bin_of, mass.T.copy().sum(axis=1) / shares.sum())
 
-    def spanned(self, first: Ints, last: Ints) -> Floats:
-        """(classes, bins) the share of each span in each bin, beyond what it is of all rows: a cell that shows
+    def spanned(self, cells: LeafSets) -> Floats:
+        """(classes, bins) the share of each cell in each bin, beyond what it is of all rows: a cell that shows
         everything says nothing."""
-        inside = (self.below[:, last + 1] - self.below[:, first]).T
+        inside = np.asfortranarray(cells.sums(self.mass))
         return np.asarray(inside / inside.sum(axis=1, keepdims=True) - self.share)
 
     def of_codes(self, codes: Ints) -> Floats:

@@ -80,7 +80,7 @@ def normalized_counts(release: ShownRows, name: str, size: int, classes: Ints) -
 def _members(scene: Scene, classes: Ints) -> list[Ints]:
     """The people of each class, as far as regions tell."""
     release = scene.release
-    drawn = ShownRows(release.first[classes], release.last[classes], np.arange(len(classes)))
+    drawn = release.of_classes(classes)
     pairs = drawn.candidates(scene.everybody.codes).T.tocsr()
     return np.split(pairs.indices, pairs.indptr[1:-1]) if len(classes) else []
 

@@ -22,6 +22,7 @@ from anonymize.attacks.scene import Scene
 from anonymize.attacks.spread import code_shares
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
+from anonymize.domain.leafsets import LeafSets
 
 CELLS = 1 << 23
 """Pairs of a row and a code that are looked at together."""
@@ -50,7 +51,8 @@ def attack(scene: Scene) -> list[Success]:
             people = _attacked(scene, spans, column)
             rows, truth = row_of[people], scene.everybody.codes[people, column]
             shares = code_shares(release, column, scene.sizes[column])
-            hits, before = (_frequent(shares, *(end[rows] for end in ends)) == truth for ends in (narrow, spans))
+            shown = release.cells(column).of_cells(release.class_of[rows])
+            hits, before = (_frequent(shares, low[rows], high[rows], shown) == truth for low, high in (narrow, spans))
             successes.append(Success(hits.astype(float), before.astype(float), about=name, figures=figures))
     return successes
 
@@ -75,11 +77,16 @@ def narrowed(first: Ints, last: Ints) -> tuple[Ints, Ints]:
     return first, last
 
 
-def _frequent(shares: Floats, first: Ints, last: Ints) -> Ints:
-    """(rows,) the most frequent code within each span, the lowest of those alike; some rows at a time."""
+def _frequent(shares: Floats, first: Ints, last: Ints, cells: LeafSets) -> Ints:
+    """(rows,) the most frequent code within each span that the cell stands for, the lowest of those alike; some rows at
+    a time."""
     codes, step = np.arange(len(shares)), max(CELLS // max(len(shares), 1), 1)
     parts = [
-        np.where((first[some, None] <= codes) & (codes <= last[some, None]), shares, -1.0).argmax(axis=1)
+        np.where(
+            (first[some, None] <= codes) & (codes <= last[some, None]) & cells.of_cells(some).holding(codes[None, :]),
+            shares,
+            -1.0,
+        ).argmax(axis=1)
         for some in (slice(start, start + step) for start in range(0, len(first), step))
     ]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)

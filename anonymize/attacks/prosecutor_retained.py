@@ -20,7 +20,7 @@ import numpy as np
 
 from anonymize.attacks.picking import picked, shares_of, weighed
 from anonymize.attacks.prosecutor import AT_RISK
-from anonymize.attacks.scene import Scene, ShownRows
+from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success
 
 ID = "prosecutor-retained"
@@ -37,7 +37,7 @@ def attack(scene: Scene) -> list[Success]:
     size = int(max(release.kept.max(initial=0), targets.kept.max(initial=0))) + 1
     parts, part_of = np.unique(release.class_of * size + release.kept, return_inverse=True)
     classes = parts // size
-    finer = ShownRows(release.first[classes], release.last[classes], part_of)
+    finer = release.of_classes(classes, part_of)
     # A pair of a target and a class becomes one with that part of the class which shows the target's values, if any.
     who = np.repeat(np.arange(len(targets)), np.diff(scene.candidates.indptr))
     wanted = scene.candidates.indices.astype(np.int64) * size + targets.kept[who]

@@ -22,6 +22,7 @@ refinement attacks on k-anonymity without auxiliary information, 2025.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from anonymize.attacks.scene import Scene, ShownRows
 from anonymize.attacks.spread import code_shares
 from anonymize.attacks.success import Success
 from anonymize.classes import Bools, Floats, Ints
+from anonymize.domain.leafsets import LeafSets
 
 ID = "refinement"
 KNOWS = "that the release was made in rounds, each of which released all that it could"
@@ -66,15 +68,29 @@ def _untried(scene: Scene, name: str, nests: bool) -> Success:
 
 def nested(release: ShownRows, classes: Ints) -> Any:
     """(some classes, classes) sparse, 1 where the region of the second is inside that of the first, and smaller: where
-    both its corners are."""
-    some = ShownRows(release.first[classes], release.last[classes], np.arange(len(classes)))
+    both its corners are, and of a set all members."""
+    some = release.of_classes(classes)
     corners = [some.candidates(ends).T.tocsr() for ends in (release.first, release.last)]
     inside = corners[0].multiply(corners[1]).tocoo()
     wider, within = inside.coords
-    same = (release.first[classes[wider]] == release.first[within]) & (
-        release.last[classes[wider]] == release.last[within]
-    )
-    return _sparse(wider[~same.all(axis=1)], within[~same.all(axis=1)], inside.shape)
+    fits = np.ones(len(wider), np.bool_)
+    same = fits.copy()
+    for column in range(release.first.shape[1]):
+        outer, inner = (release.cells(column).of_cells(each) for each in (classes[wider], within))
+        same &= (outer.first == inner.first) & (outer.last == inner.last) & (outer.counts == inner.counts)
+        fits &= _covering(outer, inner)
+    fits &= ~same
+    return _sparse(wider[fits], within[fits], inside.shape)
+
+
+def _covering(outer: LeafSets, inner: LeafSets) -> Bools:
+    """(n,) whether cells that hold both ends of others hold all of these, code by code where either is a set."""
+    fits = np.ones(len(outer.first), np.bool_)
+    if outer.gapped is not None and inner.gapped is not None:
+        codes = np.arange(outer.gapped.leaves.shape[1])[None, :]
+        for some in np.array_split(outer.gapped.places, max(len(fits) * codes.size // CELLS, 1)):
+            fits[some] = (outer.of_cells(some).holding(codes) | ~inner.of_cells(some).holding(codes)).all(axis=1)
+    return fits
 
 
 def _sparse(rows: Ints, columns: Ints, shape: tuple[int, ...]) -> Any:
@@ -102,15 +118,27 @@ class PossiblePoints:
         chances = generator.random((len(classes), POINTS, len(shares)))
         codes = np.empty(chances.shape, np.int64)
         for column, share in enumerate(shares):
-            first, last = release.first[classes, column, None], release.last[classes, column, None]
-            sums = np.concatenate([[0.0], share.cumsum()])
-            aim = sums[first] + chances[:, :, column] * (sums[last + 1] - sums[first])
-            codes[:, :, column] = np.clip(np.searchsorted(sums, aim, side="right") - 1, first, last)
+            codes[:, :, column] = _drawn(release.cells(column).of_cells(classes), share, chances[:, :, column])
         left = _outside(codes, release, inside)
         required = scene.required
         if required is None or not required.only_k or not scene.levels:
             return cls(codes, left, SpreadPoints.evenly(left), shares)
         return cls(codes, left, spread(release, classes, inside, codes, left, scene.levels, required.k), shares)
+
+
+def _drawn(cells: LeafSets, share: Floats, chances: Floats) -> Ints:
+    """(classes, POINTS) codes of cells, by how frequent they are."""
+    first, last = cells.first[:, None], cells.last[:, None]
+    sums = np.concatenate([[0.0], share.cumsum()])
+    aim = sums[first] + chances * (sums[last + 1] - sums[first])
+    drawn = np.clip(np.searchsorted(sums, aim, side="right") - 1, first, last)
+    if cells.gapped is not None:
+        for place, held in zip(cells.gapped.places.tolist(), cells.gapped.of_places, strict=True):
+            members = np.flatnonzero(held)
+            below = share[members].cumsum()
+            which = np.searchsorted(below, chances[place] * below[-1], side="right")
+            drawn[place] = members[np.minimum(which, len(members) - 1)]
+    return np.asarray(drawn)
 
 
 def _outside(codes: Ints, release: ShownRows, inside: Any) -> Bools:
@@ -121,9 +149,10 @@ def _outside(codes: Ints, release: ShownRows, inside: Any) -> Bools:
     for start in range(0, len(wider), step):
         owner, within = wider[start : start + step], inside.indices[start : start + step]
         points = codes[owner]
-        covered = (release.first[within, None] <= points) & (points <= release.last[within, None])
+        cells = (release.cells(column).of_cells(within) for column in range(codes.shape[2]))
+        covered = reduce(np.logical_and, (each.holding(points[:, :, column]) for column, each in enumerate(cells)))
         starts = np.flatnonzero(np.concatenate([[True], owner[1:] != owner[:-1]]))
-        left[owner[starts]] &= ~np.logical_or.reduceat(covered.all(axis=2), starts, axis=0)
+        left[owner[starts]] &= ~np.logical_or.reduceat(covered, starts, axis=0)
     return left
 
 

@@ -28,15 +28,16 @@ from anonymize.classes import Bools, Floats, Ints, mixed_radix
 
 
 def round_levels(release: ShownRows, levels: Sequence[Ints]) -> Ints:
-    """(classes, attributes) the lowest level of each hierarchy that has a node of just the span that a class shows, -1
-    where none has. `levels`: of each attribute (levels, size) the node of each code."""
+    """(classes, attributes) the lowest level of each hierarchy that has a node of just what a class shows, -1 where
+    none has. `levels`: of each attribute (levels, size) the node of each code."""
     lowest = np.full(release.first.shape, -1)
     for column, nodes in enumerate(levels):
         first, last = release.first[:, column], release.last[:, column]
+        interval = release.cells(column).counts == last - first + 1
         for level, node in reversed(list(enumerate(nodes))):
             edge = np.ones(len(node) + 1, np.bool_)
             edge[1:-1] = node[1:] != node[:-1]
-            just = (node[first] == node[last]) & edge[first] & edge[last + 1]
+            just = interval & (node[first] == node[last]) & edge[first] & edge[last + 1]
             lowest[just, column] = level
     return lowest
 

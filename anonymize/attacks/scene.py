@@ -1,8 +1,9 @@
 """What attackers may see: released rows as regions of the quasi-identifiers, and people as their neighbours see them.
 
 Columns are codes as everywhere: a cell of a release spans the codes from `first` to `last`. An attacker asks which
-cells could be about a person by whether the person's code lies in the span, not by equal text. A released set counts as
-its span, and a person's missing value is not used: this makes attackers weaker, never stronger, than they claim.
+cells could be about a person by whether the person's code lies in the span, not by equal text; of a released set, by
+whether it is one of the members. A person's missing value is not used: this makes attackers weaker, never stronger,
+than they claim.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from anonymize.attacks.distorted import DistortedRows
 from anonymize.attacks.required import Required
 from anonymize.classes import Bools, Floats, Ints
+from anonymize.domain.leafsets import GappedColumns, LeafSets, chosen
 from anonymize.domain.taxonomy import Taxonomy
 
 CELLS = 1 << 27
@@ -33,7 +35,8 @@ class ShownRows:
     bucketized release the group of each row, whose rows have the group's values in an order that tells nothing.
     `hidden_low`, `hidden_high` (classes, attributes): whether a cell leaves that end of its span unsaid, as `77+` and
     `*` do, so that it is the domain's and no value that is known to occur; None where every cell says both. `kept`
-    (rows,): a code for what the kept columns show together, None where there are none."""
+    (rows,): a code for what the kept columns show together, None where there are none. `gapped`: by attribute, the
+    cells that are sets of codes with others between them, which these do not span."""
 
     first: Ints
     last: Ints
@@ -43,11 +46,22 @@ class ShownRows:
     hidden_low: Bools | None = None
     hidden_high: Bools | None = None
     kept: Ints | None = None
+    gapped: GappedColumns = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
         """Released rows."""
         return len(self.class_of)
+
+    def cells(self, column: int) -> LeafSets:
+        """(classes,) the codes that each class shows of an attribute."""
+        return LeafSets(self.first[:, column], self.last[:, column], self.gapped.get(column))
+
+    def of_classes(self, classes: Ints, class_of: Ints | None = None) -> ShownRows:
+        """Some of the classes, with no more than what they span. `class_of` (rows,): which of these each row is of; a
+        row for each where it is not given."""
+        rows = np.arange(len(classes)) if class_of is None else class_of
+        return ShownRows(self.first[classes], self.last[classes], rows, gapped=chosen(self.gapped, classes))
 
     @cached_property
     def sizes(self) -> Ints:
@@ -57,7 +71,8 @@ class ShownRows:
     @cached_property
     def density(self) -> Floats:
         """(classes,) one over the combinations of values that each class may stand for, the largest being 1."""
-        volume = np.log(self.last - self.first + 1).sum(axis=1)
+        counts = [self.cells(column).counts for column in range(self.first.shape[1])]
+        volume = np.log(np.stack(counts, axis=1)).sum(axis=1) if counts else np.zeros(len(self.first))
         return np.asarray(np.exp(volume.min(initial=np.inf) - volume))
 
     def counts(self, name: str, size: int) -> Any:
@@ -78,13 +93,14 @@ class ShownRows:
         not known; `columns`: the attributes that are compared, all for None.
 
         For each attribute the classes that span a code are a string of bits, of which each person's are combined. The
-        string changes only where some class begins or ends, so that there are no more of them than ends of classes.
+        string changes only where some class begins or ends, so that there are no more of them than ends of classes;
+        where there are sets, each code may have its own.
         """
         from scipy.sparse import csr_array
 
         classes = len(self.first)
-        chosen = range(codes.shape[1]) if columns is None else columns
-        strings = [_strings(codes[:, column], self.first[:, column], self.last[:, column]) for column in chosen]
+        compared = range(codes.shape[1]) if columns is None else columns
+        strings = [_strings(codes[:, column], self.cells(column)) for column in compared]
         step = max(CELLS // max(classes, 1), 1)
         parts = [_together(strings, slice(start, start + step), classes) for start in range(0, len(codes), step)]
         people = np.concatenate([np.zeros(0, np.int64), *(step * part + who for part, (who, _) in enumerate(parts))])
@@ -93,20 +109,31 @@ class ShownRows:
         return csr_array((np.ones(len(indices)), indices, pointers), shape=(len(codes), classes))
 
 
-def _strings(codes: Ints, first: Ints, last: Ints) -> tuple[NDArray[np.uint64], Ints]:
+def _strings(codes: Ints, cells: LeafSets) -> tuple[NDArray[np.uint64], Ints]:
     """(strings, classes / 64) bits, whether each class spans a code, and (people,) which string each person's code has;
     all classes span a code that is not known."""
-    ends = np.unique(np.concatenate([first, last + 1]))
-    place = np.where(codes < 0, -1, np.searchsorted(ends, codes, side="right"))
+    first, last, place = cells.first, cells.last, codes
+    if cells.gapped is None:
+        ends = np.unique(np.concatenate([first, last + 1]))
+        place = np.where(codes < 0, -1, np.searchsorted(ends, codes, side="right"))
     distinct, some, which = np.unique(place, return_index=True, return_inverse=True)
     width = -(-len(first) // WORD)
     bits = np.zeros((len(distinct), width * 8), np.uint8)
     step = max(CELLS // 8 // max(len(first), 1), 1)
     for start in range(0, len(distinct), step):
         code = codes[some[start : start + step], None]
-        packed = np.packbits(((first <= code) & (code <= last)) | (code < 0), axis=1)
+        packed = np.packbits(_spanning(code, cells) | (code < 0), axis=1)
         bits[start : start + step, : packed.shape[1]] = packed
     return bits.view(np.uint64), which
+
+
+def _spanning(codes: Ints, cells: LeafSets) -> Bools:
+    """(codes, classes) whether each class spans each of some codes (codes, 1)."""
+    spans = (cells.first <= codes) & (codes <= cells.last)
+    if cells.gapped is not None:
+        places = cells.gapped.places
+        spans[:, places] &= cells.gapped.leaves[cells.gapped.which[places][None, :], codes]
+    return np.asarray(spans)
 
 
 def _together(strings: Sequence[tuple[NDArray[np.uint64], Ints]], some: slice, classes: int) -> tuple[Ints, Ints]:

@@ -15,10 +15,11 @@ from functools import partial, reduce
 
 import numpy as np
 
-from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
+from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.attacks.success import Success
 from anonymize.attacks.weights import isolating, spanned
 from anonymize.classes import Floats, Ints
+from anonymize.domain.leafsets import LeafSets
 
 ID = "singling-out"
 KNOWS = "the release alone"
@@ -38,7 +39,7 @@ def _meeting(scene: Scene, rows: Ints, people: TargetPeople) -> Ints:
 
     release = scene.release
     classes, which = np.unique(release.class_of[rows], return_inverse=True)
-    drawn = ShownRows(release.first[classes], release.last[classes], np.arange(len(classes)))
+    drawn = release.of_classes(classes)
     own = _joint([people.values[name] for name in scene.sensitive], len(people))
     theirs = _joint([release.values[name] for name in scene.sensitive], release.rows)[rows]
     codes = np.unique(np.concatenate([own, theirs], axis=0), axis=0, return_inverse=True)[1].ravel()
@@ -58,10 +59,12 @@ def _weights(scene: Scene, rows: Ints) -> Floats:
     """(rows,) the share of people who would meet the condition of each released row if columns were independent."""
     everybody, which = scene.everybody, scene.release.class_of[rows]
     shares = [
-        spanned(everybody.codes[:, column], size, scene.release.first[which, column], scene.release.last[which, column])
+        spanned(everybody.codes[:, column], size, scene.release.cells(column).of_cells(which))
         for column, size in enumerate(scene.sizes)
     ]
     for name, size in scene.sensitive.items():
         value = scene.release.values[name][rows]
-        shares.append(np.where(value < 0, len(everybody), spanned(everybody.values[name], size, value, value)))
+        shares.append(
+            np.where(value < 0, len(everybody), spanned(everybody.values[name], size, LeafSets(value, value)))
+        )
     return reduce(np.multiply, [each / max(len(everybody), 1) for each in shares], np.ones(len(rows)))

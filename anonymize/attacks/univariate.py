@@ -20,6 +20,7 @@ from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.attacks.success import Success
 from anonymize.attacks.weights import isolating, spanned
 from anonymize.classes import Ints
+from anonymize.domain.leafsets import LeafSets
 
 ID = "singling-out-univariate"
 KNOWS = "the release alone"
@@ -39,11 +40,17 @@ def _spans(scene: Scene, people: TargetPeople) -> list[Ints]:
     """For each quasi-identifier, how many people meet each condition on it."""
     counts = []
     for column, size in enumerate(scene.sizes):
-        ends = np.stack([scene.release.first[:, column], scene.release.last[:, column]], axis=1)
-        if len(ends):
-            tails = [[0, ends[:, 1].min()], [ends[:, 0].max(), size - 1]]
+        cells = scene.release.cells(column)
+        ends = np.stack([cells.first, cells.last], axis=1)
+        if cells.gapped is not None:
+            _, sets = np.unique(cells.gapped.which, return_index=True)
+            sets = sets[cells.gapped.which[sets] >= 0]
+            counts.append(spanned(people.codes[:, column], size, cells.of_cells(sets)))
+            ends = ends[cells.gapped.which < 0]
+        if len(cells.first):
+            tails = [[0, cells.last.min()], [cells.first.max(), size - 1]]
             ends = np.unique(np.concatenate([ends, tails]), axis=0)
-        counts.append(spanned(people.codes[:, column], size, ends[:, 0], ends[:, 1]))
+        counts.append(spanned(people.codes[:, column], size, LeafSets(ends[:, 0], ends[:, 1])))
     return counts
 
 
@@ -53,5 +60,5 @@ def _values(scene: Scene, people: TargetPeople) -> list[Ints]:
     for name, size in scene.sensitive.items():
         release, occurring = scene.release.values[name], people.values[name]
         present = np.unique(release[release >= 0])
-        counts.append(spanned(occurring, size, present, present))
+        counts.append(spanned(occurring, size, LeafSets(present, present)))
     return counts

@@ -20,6 +20,7 @@ import numpy as np
 from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
+from anonymize.domain.leafsets import LeafSets
 
 
 def isolating(
@@ -46,7 +47,6 @@ def by_chance(weights: Floats, people: int) -> Floats:
     return np.asarray(people * within * np.exp((people - 1) * np.log1p(-within)))
 
 
-def spanned(codes: Ints, size: int, first: Ints, last: Ints) -> Ints:
-    """How many people have a code in each span, both ends included. `codes` (people,), -1 where missing."""
-    below = np.concatenate([[0], np.cumsum(np.bincount(codes[codes >= 0], minlength=size))])
-    return np.asarray(below[last + 1] - below[first])
+def spanned(codes: Ints, size: int, cells: LeafSets) -> Ints:
+    """How many people have a code that each of some cells stands for. `codes` (people,), -1 where missing."""
+    return np.asarray(cells.sums(np.bincount(codes[codes >= 0], minlength=size)))

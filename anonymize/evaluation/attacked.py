@@ -23,7 +23,7 @@ from anonymize.domain.cells import numbers
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.opened import ReleasedSource, read_file
 from anonymize.evaluation.regions import TextRegions
-from anonymize.evaluation.released import as_text, read_cells
+from anonymize.evaluation.released import as_text, gapped_columns, read_cells
 from anonymize.report.passing import PASSING
 from anonymize.spec import Spec
 from anonymize.table import Source, Table, read
@@ -193,7 +193,8 @@ class AttackedTables:
         spans = [_span(*each) for each in zip(attributes, self.regions, which, strict=True)]
         first, last, hidden_low, hidden_high = (np.stack(each, axis=1) for each in zip(*spans, strict=True))
         class_of = partition.class_of(self.file.rows).astype(np.int64)
-        return ShownRows(first, last, class_of, values, self.group_of, hidden_low, hidden_high)
+        gapped = gapped_columns(self.regions, which)
+        return ShownRows(first, last, class_of, values, self.group_of, hidden_low, hidden_high, gapped=gapped)
 
 
 def _span(attribute: Attribute, regions: TextRegions, which: Ints) -> tuple[Ints, Ints, Bools, Bools]:

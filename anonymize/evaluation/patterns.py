@@ -21,6 +21,7 @@ import polars as pl
 from anonymize.classes import Ints
 from anonymize.domain.base import Domain
 from anonymize.domain.cells import numbers
+from anonymize.domain.leafsets import chosen as of_cells
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem, UsageError
@@ -142,9 +143,12 @@ def _sides(
     is_chosen = np.isin(np.arange(len(attributes)), chosen)
     first, last = (np.where(is_chosen, ends, 0)[evidence.class_of] for ends in (evidence.first, evidence.last))
     labelled_before, labelled = before >= 0, after >= 0
+    asked = {index: gapped for index, gapped in evidence.gapped.items() if index in chosen}
     return (
         LabelledRegions.of_rows(codes[labelled_before], codes[labelled_before], before[labelled_before], labels),
-        LabelledRegions.of_rows(first[labelled], last[labelled], after[labelled], labels),
+        LabelledRegions.of_rows(
+            first[labelled], last[labelled], after[labelled], labels, of_cells(asked, evidence.class_of[labelled])
+        ),
     )
 
 

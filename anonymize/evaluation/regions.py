@@ -23,6 +23,7 @@ from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.cells import CellFormat, CellKind, ReadCells, members, numbers, read_cells, unescaped
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import texts as grid_texts
+from anonymize.domain.leafsets import Gapped
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
@@ -38,7 +39,8 @@ class TextRegions:
     the positions of leaves; nan for a missing number. `ncp`, `loss` (n,); nan where `summary` says that the text is one
     number for a class, a mean or a median, which does not give the width. `levels` (n, height + 1): at which levels of
     the hierarchy the text may stand, nowhere if it is not a node. `suppressed` (n,). `ambiguous`: texts with meanings
-    of different costs. `open_low`, `open_high` (n,): whether the text says no such end, as `77+` does.
+    of different costs. `open_low`, `open_high` (n,): whether the text says no such end, as `77+` does. `gapped`: the
+    sets that leave out codes between their first and last; None where there are none.
     """
 
     first: Ints
@@ -53,6 +55,7 @@ class TextRegions:
     ambiguous: int
     open_low: Bools
     open_high: Bools
+    gapped: Gapped | None = None
 
 
 @dataclass(frozen=True)
@@ -286,12 +289,13 @@ class _Numbers(_TextReader[Numeric]):
 @dataclass(frozen=True)
 class _Meaning:
     """What one text of a category stands for: first and last leaf, the nodes that it may be (none if it is not a
-    node), and whether these cost differently."""
+    node), whether these cost differently, and the leaves of a set that leaves some out between its first and last."""
 
     first: int
     last: int
     nodes: Sequence[int] = ()
     ambiguous: bool = False
+    members: Sequence[int] | None = None
 
 
 _UNKNOWN = _Meaning(-1, -1)
@@ -351,7 +355,9 @@ class _Categories(_TextReader[Taxonomy]):
         known = [span for span in spans if span is not None]
         if len(known) < len(spans):
             return None
-        return _Meaning(min(low for low, _ in known), max(high for _, high in known))
+        leaves = sorted({leaf for low, high in known for leaf in range(low, high + 1)})
+        first, last = leaves[0], leaves[-1]
+        return _Meaning(first, last, members=leaves if len(leaves) < last - first + 1 else None)
 
     def _also_label(self, text: str) -> bool:
         """Whether what reads as one value is the label of a node that costs something, too."""
@@ -378,4 +384,5 @@ class _Categories(_TextReader[Taxonomy]):
             ambiguous=sum(meaning.ambiguous for meaning in self.meanings),
             open_low=np.zeros(len(hidden), np.bool_),
             open_high=np.zeros(len(hidden), np.bool_),
+            gapped=Gapped.of([meaning.members for meaning in self.meanings], self.domain.size),
         )

@@ -16,6 +16,7 @@ import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints, Partition, mixed_radix
 from anonymize.domain.cells import numbers
+from anonymize.domain.leafsets import Gapped
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
 from anonymize.evaluation.regions import DistinctTexts, TextRegions
@@ -169,6 +170,7 @@ class ReleasedTable:
     def evidence(self, queries: Queries | None = None) -> Evidence:
         """What measures see."""
         pairs = list(zip(self.regions, self.text_of_class, strict=True))
+        gapped = gapped_columns(self.regions, self.text_of_class)
         return Evidence(
             table=self.table,
             first=np.stack([column.first[which] for column, which in pairs], axis=1),
@@ -180,6 +182,7 @@ class ReleasedTable:
             targets=self.targets(),
             shared=self.shared(),
             queries=queries,
+            gapped=gapped,
         )
 
     def shared(self) -> dict[str, Shared]:
@@ -219,6 +222,12 @@ class ReleasedTable:
             elif target.name in self.frame.columns:
                 columns[target.name] = coded(self.frame[target.name], numeric=target.numeric)
         return columns
+
+
+def gapped_columns(regions: Sequence[TextRegions], texts: Ints) -> dict[int, Gapped]:
+    """Where some cells are sets that leave values out; `texts` (attributes, n): which text each of n rows shows."""
+    pairs = enumerate(zip(regions, texts, strict=True))
+    return {index: each.gapped.of_cells(which) for index, (each, which) in pairs if each.gapped is not None}
 
 
 def _ranks(values: pl.Series) -> pl.Series:

@@ -10,12 +10,13 @@ than two.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from anonymize.classes import Bools, Floats, Integers, Ints, KeyGroups, mixed_radix
 from anonymize.domain.base import Domain
+from anonymize.domain.leafsets import GappedColumns, LeafSets, chosen
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 
@@ -41,30 +42,44 @@ class RegionCondition:
         """(regions,) of which it holds all over the region: a region that is partly inside is not outside."""
         if not self.negated:
             return self.holds(rows)
-        return (rows.last[:, self.attribute] < self.first) | (rows.first[:, self.attribute] > self.last)
+        cells = rows.cells(self.attribute)
+        if cells.gapped is None:
+            return (cells.last < self.first) | (cells.first > self.last)
+        leaves = np.arange(cells.gapped.leaves.shape[1])
+        return ~cells.meeting((self.first <= leaves) & (leaves <= self.last))
 
 
 @dataclass(frozen=True)
 class LabelledRegions:
-    """Distinct regions of codes, `first` and `last` (regions, attributes), with `counts` (regions, labels) of rows."""
+    """Distinct regions of codes, `first` and `last` (regions, attributes), with `counts` (regions, labels) of rows.
+    `gapped`: those that are sets of codes with others between them."""
 
     first: Ints
     last: Ints
     counts: Ints
+    gapped: GappedColumns = field(default_factory=dict)
 
     @classmethod
-    def of_rows(cls, first: Ints, last: Ints, labels: Ints, size: int) -> LabelledRegions:
+    def of_rows(
+        cls, first: Ints, last: Ints, labels: Ints, size: int, gapped: GappedColumns | None = None
+    ) -> LabelledRegions:
         """The regions of rows (rows, attributes) with a label each (rows,) below `size`; equal ones become one."""
-        ends = [*first.T, *last.T]
+        columns = gapped or {}
+        ends = [*first.T, *last.T, *(each.which + 1 for each in columns.values())]
         keys, span = mixed_radix(ends, [int(codes.max(initial=0)) + 1 for codes in ends])
         groups = KeyGroups.of(keys, max(span, 1))
         regions = len(groups.starts)
         counts = np.bincount(groups.group * size + labels, minlength=regions * size).reshape(regions, size)
-        return cls(first[groups.first], last[groups.first], counts)
+        return cls(first[groups.first], last[groups.first], counts, chosen(columns, groups.first))
 
     def chosen(self, regions: Bools) -> LabelledRegions:
         """Some of them."""
-        return LabelledRegions(self.first[regions], self.last[regions], self.counts[regions])
+        gapped = chosen(self.gapped, regions)
+        return LabelledRegions(self.first[regions], self.last[regions], self.counts[regions], gapped)
+
+    def cells(self, attribute: int) -> LeafSets:
+        """(regions,) the codes of each in an attribute."""
+        return LeafSets(self.first[:, attribute], self.last[:, attribute], self.gapped.get(attribute))
 
     @property
     def total(self) -> Ints:

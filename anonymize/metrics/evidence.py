@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from anonymize.classes import Floats, Integers, Ints, mixed_radix
+from anonymize.domain.leafsets import GappedColumns, LeafSets
 from anonymize.metrics import distributions
 from anonymize.metrics.joint import Joint
 from anonymize.metrics.queries import Queries
@@ -37,7 +38,8 @@ class Evidence:
     leaves; nan for a missing number. `sizes` (classes,) rows; suppressed rows that are published are a class that spans
     everything. `class_of` (released rows,). `targets`: the targets by name, of the released rows; those whose values
     the release does not tell are absent. `shared`: by name, the sensitive attributes and the targets that pass through.
-    `queries`: the COUNT queries that are asked, None for none.
+    `queries`: the COUNT queries that are asked, None for none. `gapped`: the cells that are sets of leaves with others
+    between them.
     """
 
     table: Table
@@ -50,6 +52,11 @@ class Evidence:
     targets: Mapping[str, CodedColumn]
     shared: Mapping[str, Shared] = field(default_factory=dict)
     queries: Queries | None = None
+    gapped: GappedColumns = field(default_factory=dict)
+
+    def cells(self, index: int) -> LeafSets:
+        """(classes,) the leaves that each class shows of an attribute."""
+        return LeafSets(self.first[:, index], self.last[:, index], self.gapped.get(index))
 
     @property
     def joints(self) -> dict[str, Joint]:
@@ -94,10 +101,19 @@ class OfClasses:
         place = mixed_radix(columns, shape)[0]
         original = np.bincount(place, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
         sizes = [*shape[: len(quasi)], *(shape[len(quasi) :] or [1])]
-        low, high = (ends[:, quasi][owner] for ends in (evidence.first, evidence.last))
-        return original, distributions.spread_of_boxes(low, high, values, counts.astype(np.float64), sizes).reshape(
-            shape
-        )
+        entry, low, high, weights = self._boxes(quasi, owner, counts.astype(np.float64))
+        return original, distributions.spread_of_boxes(low, high, values[entry], weights, sizes).reshape(shape)
+
+    def _boxes(self, quasi: Sequence[int], owner: Ints, counts: Floats) -> tuple[Ints, Ints, Ints, Floats]:
+        """The boxes that entries of classes (`owner`) lie over: the entry of each, its ends in the attributes, and the
+        rows of the entry that are its part. An entry is one box, but where its class shows a set with gaps."""
+        entry, ends = np.arange(len(owner)), np.zeros((2, len(owner), 0), np.int64)
+        for axis in quasi:
+            cells = self.evidence.cells(axis).of_cells(owner[entry])
+            box, first, last = cells.runs()
+            counts = counts[box] * ((last - first + 1) / cells.counts[box])
+            entry, ends = entry[box], np.concatenate([ends[:, box], np.stack([first, last])[:, :, None]], axis=2)
+        return entry, ends[0], ends[1], counts
 
     @cached_property
     def _entries(self) -> tuple[Ints, Ints, Ints]:

@@ -44,7 +44,9 @@ def measure(evidence: Evidence) -> dict[str, Any] | None:
     queries = evidence.queries
     if queries is None:
         return None
-    return figures(evidence.table, queries, estimated(evidence.start, evidence.stop, evidence.sizes, queries))
+    gapped = {index: evidence.cells(index) for index in evidence.gapped}
+    answers = estimated(evidence.start, evidence.stop, evidence.sizes, queries, gapped=gapped)
+    return figures(evidence.table, queries, answers)
 
 
 def true_counts(table: Table, queries: Queries) -> Ints:

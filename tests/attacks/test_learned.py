@@ -9,6 +9,7 @@ import pytest
 
 from anonymize.attacks import Scene, learned, majority
 from anonymize.attacks.guessing import guessed, prior
+from anonymize.domain.leafsets import LeafSets
 from tests.attacks.scenes import of_rows
 
 
@@ -61,7 +62,7 @@ def test_wide_domains_are_parted_into_bins_alike() -> None:
     scene = of_rows(codes, np.stack([codes, codes], axis=2), draw.integers(0, 2, 500), (1000,))
     parted = learned.PartedColumn.of(scene, 0)
     assert len(parted.share) == learned.BINS and parted.share.min() > 0.5 / learned.BINS
-    whole = parted.spanned(np.array([0]), np.array([999]))
+    whole = parted.spanned(LeafSets(np.array([0]), np.array([999])))
     assert whole == pytest.approx(np.zeros((1, learned.BINS)))
 
 

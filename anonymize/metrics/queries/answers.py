@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from anonymize.classes import Floats, Ints
+from anonymize.domain.leafsets import LeafSets
 from anonymize.metrics.queries.batch import Queries
 from anonymize.metrics.queries.bits import positions
 from anonymize.metrics.queries.meeting import BLOCK, ItemEnds, MetItems, blocks, meeting, restricted_attributes
-from anonymize.metrics.queries.spreads import Spreads, rows_within
+from anonymize.metrics.queries.spreads import GappedSpreads, Spreads, rows_within
 from anonymize.threads import in_parts
 
 
-def estimated(start: Floats, stop: Floats, sizes: Ints, queries: Queries, block: int = BLOCK) -> Floats:
+def estimated(
+    start: Floats,
+    stop: Floats,
+    sizes: Ints,
+    queries: Queries,
+    block: int = BLOCK,
+    gapped: Mapping[int, LeafSets] | None = None,
+) -> Floats:
     """(queries,) rows that a recipient expects of each, who spreads the rows of a region evenly over it: over whole
     numbers where the attribute has nothing else, over the line between its ends, over the leaves of a category.
 
     `start`, `stop` (regions, attributes): the ends of regions, as numbers or positions of leaves, nan for a missing
-    number. `sizes` (regions,): their rows. Only regions that a query meets are looked at, and of each attribute only
+    number. `sizes` (regions,): their rows. `gapped`: of the categories of which some regions are sets with gaps, the
+    leaves of each region. Only regions that a query meets are looked at, and of each attribute only
     its distinct regions; none, where all of them are single points, as a region that meets a range lies in it then.
     """
     of_boxes = np.zeros(len(queries.restricted))
     attributes = range(start.shape[1])
     weights = sizes.astype(np.float64)
     distinct = [
-        Spreads.of(start[:, index], stop[:, index], weights, bool(queries.whole[index])) for index in attributes
+        GappedSpreads.of(gapped[index], weights)
+        if gapped and index in gapped
+        else Spreads.of(start[:, index], stop[:, index], weights, bool(queries.whole[index]))
+        for index in attributes
     ]
     before = [each.before(queries.low[:, index], queries.high[:, index]) for index, each in enumerate(distinct)]
     several: list[tuple[int, list[int], list[int]]] = []

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from anonymize.classes import Floats, Integers, Ints
+from anonymize.domain.leafsets import LeafSets
 from anonymize.metrics.queries.bits import EVERY
 
 Ends = TypeVar("Ends", Floats, float)
@@ -141,7 +143,57 @@ class Spreads:
         return np.asarray(common)
 
 
-def rows_within(weights: Floats, met: Ints, within: Sequence[tuple[Spreads, float, float, int]]) -> Floats:
+@dataclass(frozen=True)
+class GappedSpreads:
+    """Distinct regions of a category of which some are sets of leaves with others between them. `below` (distinct,
+    leaves + 1): the share of each that is before each leaf, and before the end. `rows` (distinct,): the rows of each.
+    `number` (regions,): which one each region is."""
+
+    below: Floats
+    rows: Floats
+    number: Integers
+
+    points: ClassVar[bool] = False
+    """A region may lie between two of its leaves."""
+
+    @classmethod
+    def of(cls, cells: LeafSets, weights: Floats) -> GappedSpreads:
+        """The spread of regions (regions,) with so many rows."""
+        assert cells.gapped is not None
+        ends = np.stack([cells.first, cells.last, cells.gapped.which])
+        _, some, number = np.unique(ends, axis=1, return_index=True, return_inverse=True)
+        distinct = cells.of_cells(some)
+        leaves = distinct.holding(np.arange(cells.gapped.leaves.shape[1])[None, :])
+        shares = leaves.cumsum(axis=1) / distinct.counts[:, None]
+        rows = np.bincount(number.ravel(), weights, minlength=len(some))
+        return cls(np.pad(shares, ((0, 0), (1, 0))), np.asarray(rows, np.float64), number.ravel())
+
+    def _within(self, low: float, high: float) -> Floats:
+        """(distinct,) the share of each that lies in [low, high]."""
+        most = self.below.shape[1] - 1
+        first, stop = (min(max(end, 0), most) for end in (math.ceil(low), math.floor(high) + 1))
+        return np.asarray(self.below[:, stop] - self.below[:, first])
+
+    def shares(self, low: float, high: float, before: int, regions: Integers) -> Floats:
+        """(chosen,) the share of some regions that lies in [low, high]; `before` is not used."""
+        return np.asarray(self._within(low, high).take(self.number.take(regions)))
+
+    def shares_along(self, low: float, high: float, span: slice) -> Floats:
+        """(regions of the span,) the same of regions that follow each other."""
+        return np.asarray(self._within(low, high).take(self.number[span]))
+
+    def expected(self, low: float, high: float) -> float:
+        """The rows that are expected in [low, high]."""
+        return float(self._within(low, high) @ self.rows)
+
+    def before(self, low: Ends, high: Ends) -> Ints:
+        """(boxes,) how many regions have to be looked at: all."""
+        return np.full(np.shape(low), len(self.rows))
+
+
+def rows_within(
+    weights: Floats, met: Ints, within: Sequence[tuple[Spreads | GappedSpreads, float, float, int]]
+) -> Floats:
     """(met,) the rows of regions, `weights` (regions,), of those that a query meets, `met`, ascending; times the share
     of each in every [low, high] that is given, with how many distinct ones start before its end. Where those that
     are met lie close together, all between the first and the last are worked out in their order, and these are picked
