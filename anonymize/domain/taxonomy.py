@@ -10,7 +10,7 @@ is the last node.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -139,6 +139,15 @@ class Taxonomy(Domain):
             return None
         node = self._first_of[member]
         return int(self.start[node]), int(self.stop[node]) - 1
+
+    def leaves_of(self, names: Iterable[str], absent: Collection[str] = ()) -> list[int] | None:
+        """The leaves that the members of a set stand for, ascending; None where one of them stands for none. `absent`:
+        the texts that mean missing."""
+        missing = None if self.missing is None else (self.missing, self.missing)
+        spans = [missing if name in absent else self.extent(name) for name in names]
+        known = [span for span in spans if span is not None]
+        leaves = {leaf for first, last in known for leaf in range(first, last + 1)}
+        return sorted(leaves) if len(known) == len(spans) else None
 
     @cached_property
     def _first_of(self) -> dict[str, int]:

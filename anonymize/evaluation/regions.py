@@ -23,7 +23,7 @@ from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.cells import CellFormat, CellKind, ReadCells, members, numbers, read_cells, unescaped
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import texts as grid_texts
-from anonymize.domain.leafsets import Gapped
+from anonymize.domain.leafsets import Gapped, LeafSets
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
@@ -40,7 +40,8 @@ class TextRegions:
     number for a class, a mean or a median, which does not give the width. `levels` (n, height + 1): at which levels of
     the hierarchy the text may stand, nowhere if it is not a node. `suppressed` (n,). `ambiguous`: texts with meanings
     of different costs. `open_low`, `open_high` (n,): whether the text says no such end, as `77+` does. `gapped`: the
-    sets that leave out codes between their first and last; None where there are none.
+    sets that leave out codes between their first and last; None where there are none. `named` (n,): how many values a
+    set names, 0 for other texts; None of numbers.
     """
 
     first: Ints
@@ -56,6 +57,11 @@ class TextRegions:
     open_low: Bools
     open_high: Bools
     gapped: Gapped | None = None
+    named: Ints | None = None
+
+    def of_sets(self, size: int) -> Floats:
+        """(n,) the NCP, of a set by the number of its values, in a domain of `size` leaves."""
+        return self.ncp if self.named is None else np.where(self.named > 0, self.named / size, self.ncp)
 
 
 @dataclass(frozen=True)
@@ -349,13 +355,9 @@ class _Categories(_TextReader[Taxonomy]):
 
     def _several(self, names: Sequence[str]) -> _Meaning | None:
         """The leaves of what a set names; None where it names something else."""
-        missing = self.domain.missing
-        absent = None if missing is None else (missing, missing)
-        spans = [absent if name in self.texts.missing else self.domain.extent(name) for name in names]
-        known = [span for span in spans if span is not None]
-        if len(known) < len(spans):
+        leaves = self.domain.leaves_of(names, self.texts.missing)
+        if leaves is None:
             return None
-        leaves = sorted({leaf for low, high in known for leaf in range(low, high + 1)})
         first, last = leaves[0], leaves[-1]
         return _Meaning(first, last, members=leaves if len(leaves) < last - first + 1 else None)
 
@@ -371,6 +373,8 @@ class _Categories(_TextReader[Taxonomy]):
             if len(meaning.nodes) == 1 and self.texts.output.categorical != "bounds":
                 ncp[index], loss[index] = generalization.ncp[meaning.nodes[0]], generalization.loss[meaning.nodes[0]]
         levels = np.array([self.nodes.levels_of(meaning.nodes) for meaning in self.meanings], np.bool_)
+        labelled = np.array([bool(meaning.nodes) for meaning in self.meanings], np.bool_)
+        sets = self.texts.cells.of_kind(CellKind.SET) & ~labelled
         return TextRegions(
             first=self.first,
             last=self.last,
@@ -384,5 +388,6 @@ class _Categories(_TextReader[Taxonomy]):
             ambiguous=sum(meaning.ambiguous for meaning in self.meanings),
             open_low=np.zeros(len(hidden), np.bool_),
             open_high=np.zeros(len(hidden), np.bool_),
-            gapped=Gapped.of([meaning.members for meaning in self.meanings], self.domain.size),
+            gapped=(gapped := Gapped.of([meaning.members for meaning in self.meanings], self.domain.size)),
+            named=np.where(sets, LeafSets(self.first, self.last, gapped).counts, 0),
         )

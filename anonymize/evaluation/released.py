@@ -134,7 +134,17 @@ class ReleasedTable:
             k=k,
             levels=self.levels(),
             weights=self.table.weights,
+            ncp_set=self._of_sets(costs, keep),
         )
+
+    def _of_sets(self, costs: Sequence[tuple[Floats, Floats]], keep: Bools) -> list[Floats] | None:
+        """The NCP of the cells that are kept, sets by their members; None of a release that is written without sets."""
+        named = [column.named is not None and column.named.any() for column in self.regions]
+        if self.spec.output.categorical != "set" and not any(named):
+            return None
+        of_texts = [each.of_sets(a.domain.size) for each, a in zip(self.regions, self.table.attributes, strict=True)]
+        parts = zip(named, of_texts, self.text_of_class, costs, strict=True)
+        return [(of_text[which] if sets else ncp)[keep] for sets, of_text, which, (ncp, _) in parts]
 
     def _costs(self, index: int) -> tuple[Floats, Floats]:
         """(classes,) NCP and loss of a cell of each class."""

@@ -150,9 +150,8 @@ class ColumnCells:
         taxonomy = self.attribute.domain
         assert isinstance(taxonomy, Taxonomy)
         for index in np.flatnonzero(self.read.of_kind(CellKind.SET)).tolist():
-            spans = [span for value in members(self.low[index]) if (span := taxonomy.extent(value)) is not None]
-            codes = [code for first, last in spans for code in range(first, last + 1)]
-            shares[index] = np.bincount(bins.of_leaf[codes], minlength=bins.count)
+            leaves = taxonomy.leaves_of(members(self.low[index])) or []
+            shares[index] = np.bincount(bins.of_leaf[leaves], minlength=bins.count)
         return shares
 
     @cached_property

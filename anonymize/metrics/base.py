@@ -25,7 +25,8 @@ class View:
     out. `k`: the size that classes had to have (1 where nothing asked for one). `levels`: where every attribute is
     generalized to one level of its hierarchy, the pairs (level, height); else None. `weights`: what the attributes'
     utility follows from, where a metric weighs them by the spec's `weights`. `partition`: the classes that the
-    algorithm made, where each is released as the smallest region around its rows; else None.
+    algorithm made, where each is released as the smallest region around its rows; else None. `ncp_set`: as `ncp`, sets
+    by the number of their members, where some recoding writes sets and `partition` does not say it; else None.
     """
 
     attributes: Sequence[Attribute]
@@ -37,6 +38,7 @@ class View:
     levels: Sequence[tuple[int, int]] | None = None
     weights: Literal["given", "correlation"] = "given"
     partition: Partition | None = None
+    ncp_set: Sequence[Floats] | None = None
 
     @property
     def rows(self) -> int:
@@ -55,7 +57,10 @@ class View:
 
     @cached_property
     def attribute_ncp_set(self) -> Floats | None:
-        """(attributes,) as `attribute_ncp`, a category by the number of values in its class; None without regions."""
+        """(attributes,) as `attribute_ncp`, a category by the number of values in its class, or of those that its set
+        names; None where neither is known."""
+        if self.ncp_set is not None:
+            return np.array([self._summed(of_class) for of_class in self.ncp_set])
         if self.partition is None:
             return None
         suppressed = self.rows - len(self.partition.order)

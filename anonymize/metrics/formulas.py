@@ -96,7 +96,7 @@ def weighted_certainty_penalty(view: View) -> float:
     "gcp_set",
     "lower",
     (0.0, 1.0),
-    "`ncp_set` / (rows x quasi-identifiers); None for another recoding model.",
+    "`ncp_set` / (rows x quasi-identifiers); None for a full-domain recoding.",
     meaning="as gcp, of the values present in place of nodes (categorical: set)",
 )
 def global_certainty_penalty_of_sets(view: View) -> float | None:
@@ -114,7 +114,7 @@ def global_certainty_penalty_of_sets(view: View) -> float | None:
     "ncp_set",
     "lower",
     (0.0, None),
-    "The sum, between 0 and rows x quasi-identifiers; None for another recoding model.",
+    "The sum, between 0 and rows x quasi-identifiers; None for a full-domain recoding.",
     meaning="the same, summed over cells",
     over_rows=True,
 )
@@ -124,9 +124,10 @@ def certainty_penalty_of_sets(view: View) -> float | None:
     A categorical cell costs 0 if its class has one value, else the number of different values in the class over all
     leaves, without weights of nodes. Numeric cells and suppressed rows cost what they cost in `ncp`.
 
-    It is what `output.categorical: set` releases, and is computed whether or not that is asked for, so that both ways
-    of showing can be compared. Defined for multidimensional and local recoding, where a class is a region; a level of a
-    hierarchy shows nodes.
+    It is what `output.categorical: set` releases. For multidimensional and local recoding, where a class is a region,
+    it is computed whether or not that is asked for, so that both ways of showing can be compared. Of single-dimensional
+    recoding, and in `evaluate`, it is that of the sets that are written, other cells costing what they cost in `ncp`;
+    `evaluate` has none for a release without sets. A level of a hierarchy shows nodes.
 
     Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006, section 3.2.2, shows the values
     present and charges the leaves under their closest common ancestor, which is `ncp`.

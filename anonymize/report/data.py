@@ -8,13 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from anonymize.algorithms import ALGORITHMS, draws, without_effect
 from anonymize.algorithms.bound import loss_bound
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.claims import State, overall
+from anonymize.classes import Floats, Ints
+from anonymize.domain.cells import CellFormat, CellKind, members, read_cells
 from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
@@ -249,7 +253,30 @@ def _view(facts: ReleaseFacts) -> View:
         levels=_levels(facts),
         weights=facts.table.weights,
         partition=facts.recoding.regions,
+        ncp_set=_of_sets(facts) if facts.recoding.SETS and facts.recoding.regions is None else None,
     )
+
+
+def _of_sets(facts: ReleaseFacts) -> list[Floats]:
+    """(classes,) of each quasi-identifier the NCP of a cell, a set of categories by the number of values that it
+    names."""
+    costs = []
+    for attribute, ncp in zip(facts.table.attributes, facts.released.ncp, strict=True):
+        column = facts.released.columns_of(attribute.name)[0]
+        if attribute.domain.kind == "categorical":
+            named = _named(facts.request.spec, attribute.hierarchy, column.texts)[column.of_class[:-1]]
+            ncp = np.where(named > 0, named / attribute.domain.size, ncp)
+        costs.append(ncp)
+    return costs
+
+
+def _named(spec: Spec, taxonomy: Taxonomy, texts: pl.Series) -> Ints:
+    """(n,) how many values each text names, 0 where it is no set."""
+    sets = read_cells(texts, texts, CellFormat.of(spec.output, spec.input.missing), numeric=False).of_kind(CellKind.SET)
+    named = np.zeros(len(texts), np.int64)
+    for index in np.flatnonzero(sets).tolist():
+        named[index] = len(taxonomy.leaves_of(members(texts[index])) or ())
+    return named
 
 
 def _levels(facts: ReleaseFacts) -> list[tuple[int, int]] | None:

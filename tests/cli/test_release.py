@@ -76,6 +76,27 @@ def test_both_ways_of_showing_categories_are_measured_whichever_is_shown(desk: D
     assert sets["ncp_set"] == pytest.approx(60 * sum(each["ncp_set"] for each in sets["attributes"].values()))
 
 
+def test_sets_of_single_dimensional_recodings_cost_their_members(desk: Desk, call: Call) -> None:
+    jobs = [f"{letter};*" for letter in "abcdefg"]
+    (desk.folder / "letters.csv").write_text("\n".join(jobs) + "\n", encoding="utf-8")
+    cells = ["abcdefg"[(3 * row * row + row) % 7] for row in range(60)]
+    desk.fill("job,ill\n" + "".join(f"{job},{'yes' if row % 3 else 'no'}\n" for row, job in enumerate(cells)))
+    desk.spec.write_text(
+        "version: 1\ninput: {path: table.csv}\nquasi_identifiers: {job: {hierarchy: letters.csv}}\n"
+        "workload: {targets: [ill]}\ninsensitive: [ill]\nprivacy: {k: 15}\noutput: {categorical: set}\n"
+    )
+    for algorithm in ("k-optimize", "tds", "bug"):
+        ended = call(algorithm, desk.spec, "-o", "out.csv", "-r", "report.json", "--force", "-q")
+        assert ended.code == 0
+        shown = [row[0] for row in records((desk.folder / "out.csv").read_bytes())[1:]]
+        members = [1 if cell == "*" else (cell.count("|") + 1) / 7 if cell.startswith("{") else 0 for cell in shown]
+        told = json.loads((desk.folder / "report.json").read_text())["utility"]
+        assert any(members) and told["ncp_set"] == pytest.approx(sum(members)) and told["ncp_set"] <= told["ncp"]
+        assert told["gcp_set"] == pytest.approx(sum(members) / 60)
+        found = json.loads(call("evaluate", desk.spec, "out.csv", "--json", "-q").out)["utility"]
+        assert found["ncp_set"] == pytest.approx(told["ncp_set"]) and found["attributes"] == told["attributes"]
+
+
 def test_a_release(desk: Desk, call: Call) -> None:
     desk.fill(spec=SPEC + "output: {row_order: keep}\n")
     before = desk.files()
