@@ -3,7 +3,8 @@
 A cell is, in this order: suppressed; missing; a number; an interval as the spec's template writes it, whose brackets
 say which of its ends it includes (a last `]` may be `)`); an interval with one end, the other being open (`77+`, and of
 two bounds an empty one); a set of escaped values, `{a|b}`; anything else is a label. Numbers and intervals may be
-followed by `or` and a text that means missing.
+followed by `or` and a text that means missing. Where edges are rounded, the upper of two bounds of decimals, which are
+written with a decimal point, is no part of the interval.
 Nothing is looked up here: whether there is such a label, and which values an interval covers, is for the caller to say.
 
 Cells are read column by column, and every distinct text should be passed once. A new way of showing numbers is a kind,
@@ -82,7 +83,7 @@ NUMERIC = (CellKind.NUMBER, CellKind.OPEN, *INTERVALS.values())
 class CellFormat:
     """How a release writes its cells: the template of intervals, with `{low}` and `{high}`; the text of a suppressed
     cell, None where there is none; the texts that mean missing; the templates of intervals with an open end; texts that
-    may follow `or` and are values where they stand alone. A null means missing as well."""
+    may follow `or` and are values where they stand alone; whether edges are rounded. A null means missing as well."""
 
     interval: str
     suppressed: str | None
@@ -90,11 +91,23 @@ class CellFormat:
     open_high: str = "{low}+"
     open_low: str = "{high}-"
     or_missing: frozenset[str] = frozenset()
+    rounded: bool = False
 
     @classmethod
     def of(cls, output: Output, missing: Iterable[str]) -> CellFormat:
         """That of a release under a spec; `missing`: the texts that mean it."""
-        return cls(output.interval, output.suppressed, frozenset(missing), output.open_high, output.open_low)
+        shown = output.interval, output.suppressed, frozenset(missing), output.open_high, output.open_low
+        return cls(*shown, rounded=output.edges == "rounded")
+
+    def decimal(self, low: pl.Series, high: pl.Series) -> bool:
+        """Whether two columns of bounds are of decimals: any of their numbers is not whole, or has a decimal point that
+        does not keep it from reading as one that means missing."""
+        texts = pl.concat([low, high]).unique().str.strip_chars()
+        shown = texts.to_frame("text").filter(pl.col("text").str.contains(f"^{NUMBER}$"))
+        plain = pl.col("text").str.replace(r"\.0*$", "")
+        apart = (plain != pl.col("text")) & plain.is_in(list(self.missing)).not_()
+        broken = pl.col("text").cast(pl.Float64) % 1 != 0
+        return bool(shown.select((apart | broken).any()).item())
 
 
 @dataclass(frozen=True)
@@ -161,6 +174,10 @@ def read_cells(
         frame = _without_suffix(frame, written)
     shapes = _shapes(written, numeric=numeric, alone=alone)
     cells = _at_once(frame, shapes) if len(frame) <= _FEW else _by_shape(frame, shapes.tried)
+    if not alone and written.rounded and numeric and written.decimal(frame["low"], frame["high"]):
+        wide = (pl.col("kind") == CellKind.INTERVAL.value) & (pl.lit(frame["low"]) != pl.lit(frame["high"]))
+        half_open = pl.lit(CellKind.HALF_OPEN.value, pl.UInt8)
+        cells = cells.with_columns(kind=pl.when(wide).then(half_open).otherwise("kind"))
     if maybe is None and not cells["suffixed"].any():
         return ReadCells(cells["kind"].to_numpy(), cells["low"], cells["high"], np.zeros(cells.height, np.bool_))
     shows = pl.col("kind").is_in([kind.value for kind in NUMERIC])

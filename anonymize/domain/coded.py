@@ -67,7 +67,7 @@ def coded_numbers(
     first = np.flatnonzero(np.diff(leaf, prepend=-1))
     ends = _ends(over, hierarchy, first, definition)
     opens = (True, True) if level >= hierarchy.height else (numeric.lowest_open, numeric.highest_open)
-    _check_shown(numeric.name, ends, output)
+    _check_shown(numeric, ends, output)
     banded = _banded(numeric, ends, tuple(hierarchy.labels[node] for node in leaf[first].tolist()), opens)
     absent = [] if numeric.missing is None else hierarchy.of_leaf[over.leaf_of(np.array([numeric.missing]))].tolist()
     numbers = np.full(hierarchy.size, np.nan)
@@ -79,8 +79,7 @@ def coded_numbers(
 
 
 def fenced(over: Generalization, definition: QuasiIdentifier) -> Numeric:
-    """Numbers whose rounded ends stay within the nodes of the highest level that is declared; where these leave their
-    upper ends out, at the highest number in each."""
+    """Numbers whose rounded ends stay within the nodes of the highest level that is declared."""
     numeric, levels = over.domain, definition.levels
     assert isinstance(numeric, Numeric)
     if numeric.bands is not None or levels is None or levels.max is None or levels.max >= over.hierarchy.height:
@@ -90,10 +89,22 @@ def fenced(over: Generalization, definition: QuasiIdentifier) -> Numeric:
     first = np.flatnonzero(np.diff(leaf, prepend=-1))
     place = np.cumsum(np.diff(leaf, prepend=-1) != 0) - 1
     ends = _ends(over, hierarchy, first, definition)
-    last = numeric.values[np.append(first[1:], len(leaf)) - 1]
-    fences = ends.lows[place], (last if ends.half_open else ends.highs)[place]
+    fences = ends.lows[place], _stops(over, ends)[place]
     coding, taken = numeric.coding, tuple(numeric.taken)
     return Numeric(numeric.name, numeric.values, numeric.missing_text, taken, coding, fences=fences)
+
+
+def _stops(over: Generalization, ends: _Ends) -> Numbers:
+    """(nodes,) where each node stops, which is no part of it: of a file, at its next number; whole numbers one behind
+    the last."""
+    numeric = over.domain
+    assert isinstance(numeric, Numeric)
+    if ends.half_open:
+        return ends.highs
+    if numeric.whole:
+        return np.floor(ends.highs) + 1
+    numbers = numeric.values if over.numbers is None else np.unique(over.numbers[~np.isnan(over.numbers)])
+    return np.append(numbers, np.inf)[np.searchsorted(numbers, ends.highs, side="right")]
 
 
 def _banded(numeric: Numeric, ends: _Ends, texts: tuple[str, ...], opens: tuple[bool, bool]) -> Numeric:
@@ -149,9 +160,15 @@ def _of_file(over: Generalization, hierarchy: CodedTaxonomy, first: Ints) -> _En
     return _Ends(lows, highs)
 
 
-def _check_shown(name: str, ends: _Ends, output: Output) -> None:
-    """Raises SpecError for numbers that are not whole where an upper end that is left out could not be shown."""
-    if ends.half_open and output.numeric == "bounds":
-        message = f"quasi_identifiers.{name}.levels: two columns of bounds do not show that intervals of numbers which "
-        hint = "choose output.numeric: interval"
-        raise SpecError(Problem(f"{message}are not whole leave their upper end out", hint=hint))
+def _check_shown(numeric: Numeric, ends: _Ends, output: Output) -> None:
+    """Raises SpecError for numbers that are not whole where two columns of bounds could not show whether upper ends
+    belong to the intervals."""
+    if output.numeric != "bounds" or (not ends.half_open and (numeric.whole or output.edges != "rounded")):
+        return
+    says, hint = "leave their upper end out", "choose output.numeric: interval"
+    if not ends.half_open:
+        says, hint = "have both ends, as those of this hierarchy file do", f"{hint}, or output.edges: open"
+    message = (
+        f"quasi_identifiers.{numeric.name}.levels: two columns of bounds do not show that intervals of numbers which"
+    )
+    raise SpecError(Problem(f"{message} are not whole {says}", hint=hint))

@@ -26,6 +26,15 @@ def texts(values: Numbers) -> list[str]:
     return [repr(value).removesuffix(".0") for value in (values + 0.0).tolist()]
 
 
+def decimal(number: str) -> str:
+    """The text of a number with a decimal point, where it can have one.
+
+    >>> decimal("20"), decimal("2.5"), decimal("1e+17")
+    ('20.0', '2.5', '1e+17')
+    """
+    return f"{number}.0" if number.lstrip("-").isdecimal() else number
+
+
 @dataclass(frozen=True)
 class Grid:
     """The multiples of `mantissa * 10 ** exponent`."""
@@ -46,6 +55,16 @@ class Grid:
         choices = [cls(mantissa, power + i) for i in (-1, 0, 1) for mantissa in (1, 2, 5)]
         allowed = [grid for grid in choices if grid.step >= at_least]
         return min(allowed, key=lambda grid: abs(math.log(grid.step / max(step, at_least))))
+
+    def common(self, other: Grid) -> Grid:
+        """The points that both have: the multiples of either step.
+
+        >>> Grid.of(2).common(Grid.of(0.5)).step, Grid.of(2).common(Grid.of(5)).step
+        (2.0, 10.0)
+        """
+        exponent = min(self.exponent, other.exponent)
+        steps = (grid.mantissa * 10 ** (grid.exponent - exponent) for grid in (self, other))
+        return Grid(math.lcm(*steps), exponent)
 
     @property
     def step(self) -> float:

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from anonymize.domain.base import Codes, Domain
 from anonymize.domain.coding import Coding
-from anonymize.domain.grid import Grid, Numbers, texts
+from anonymize.domain.edges import RoundedEnds
+from anonymize.domain.grid import Numbers, texts
 
-Edges: TypeAlias = Literal["open", "tight", "rounded"]
-STEPS = 20  # about as many as span a rounded attribute
-_TINY, _HUGE = 1e-300, 4e307  # steps are not under the one, and spans over the other are measured in quarters
+_HUGE = 4e307  # spans over this are measured in quarters
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,8 @@ class Numeric(Domain):
         coding: where the values are cut off; they have been, already.
         lowest_open, highest_open: whether the lowest, the highest value stands for others beyond it.
         bands: where numbers have been coded to intervals, these; `values` are where they begin.
-        fences: (values,) twice, between which rounded ends of an interval around each value lie; None: anywhere.
+        fences: (values,) twice, what a rounded interval around each value neither begins before nor stops behind; None:
+            anywhere.
     """
 
     kind: ClassVar[Literal["numeric", "categorical"]] = "numeric"
@@ -133,15 +133,15 @@ class Numeric(Domain):
             return numbers
         return pl.Series(self.spelled(numbers.to_list()), dtype=pl.String)
 
-    def ends(self, low: Codes, high: Codes, edges: Edges = "tight") -> tuple[pl.Series, pl.Series]:
-        """Texts of the two ends of intervals (C,) of present values.
+    def ends(self, low: Codes, high: Codes) -> tuple[pl.Series, pl.Series]:
+        """Texts of the two ends of intervals (C,) of present values; those of bands are their own."""
+        return self._tight(low), self._tight(high) if self.bands is None else _column(self.bands.highs).gather(high)
 
-        `rounded` widens every interval outward to the points of `grid`, one value too. Two intervals that are released
-        may then overlap. `open` ends are as tight ones are, where they are shown. Those of bands are their own.
-        """
-        if self.bands is not None:
-            return self._tight(low), _column(self.bands.highs).gather(high)
-        return self._rounded(low, high) if edges == "rounded" else (self._tight(low), self._tight(high))
+    def rounded(self, low: Codes, high: Codes) -> RoundedEnds:
+        """The ends of intervals (C,) of present values, rounded outward; two of them that are released may overlap."""
+        nowhere = np.broadcast_to(np.inf, len(low))
+        fences = (-nowhere, nowhere) if self.fences is None else (self.fences[0][low], self.fences[1][high])
+        return RoundedEnds.of(self._present[low], self._present[high], self.coding, fences, whole=self.whole)
 
     @cached_property
     def unit(self) -> float:
@@ -149,23 +149,6 @@ class Numeric(Domain):
         that occur, and 1 where there are no two."""
         steps = np.diff(self.values.astype(np.float64))
         return 1.0 if self.whole or not len(steps) else float(steps.min())
-
-    @cached_property
-    def grid(self) -> Grid:
-        """Where rounded edges lie: steps of 1, 2 or 5 times a power of ten, about 20 of which span the column.
-
-        It is the one of those steps that is nearest to a 20th of the span, by ratio. On whole numbers it is at least
-        2, as a step of 1 would publish the extremes. A constant column takes its value's size for a span. Where numbers
-        have been rounded, it is a multiple of what they were rounded to.
-        """
-        largest = float(np.abs(self.values.astype(np.float64)).max(initial=0.0))
-        step = (self.span or largest or 1.0) / STEPS
-        least = 2.0 if self.whole else _TINY
-        near = Grid.near(step, at_least=least if self.values.dtype.kind == "i" else max(least, largest * 2.0**-48))
-        if self.coding.step is None:
-            return near
-        own, factor = Grid.of(self.coding.step), Grid.near(near.step / self.coding.step, at_least=1.0)
-        return Grid(own.mantissa * round(factor.step), own.exponent)
 
     @cached_property
     def whole(self) -> bool:
@@ -194,40 +177,6 @@ class Numeric(Domain):
         if len(codes) < self.size:
             return _column(self._present[codes])
         return _column(self._present).gather(codes)
-
-    def rounded_cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
-        """As `cost`, of intervals of present values widened to the points of `grid`; 1 at most."""
-        if self.bands is not None:
-            return self.cost(low, high)
-        left, right = self._rounded_points(low, high)
-        width = (right - left) / (self.span or 1.0)
-        return np.minimum(width, 1.0)
-
-    def _rounded_ends(self, low: Codes, high: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Numbers of the grid's points around each interval, which always differ."""
-        left, right = self.grid.floor(self._present[low]), self.grid.ceil(self._present[high])
-        right += left == right
-        return left, right
-
-    def _rounded_points(self, low: Codes, high: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The points around each interval, none of them beyond a bottom or top code, or a fence."""
-        left, right = (self.grid.points(each) for each in self._rounded_ends(low, high))
-        if self.coding.bottom is not None:
-            left = np.maximum(left, self.coding.bottom)
-        if self.coding.top is not None:
-            right = np.minimum(right, self.coding.top)
-        if self.fences is not None:
-            left, right = np.maximum(left, self.fences[0][low]), np.minimum(right, self.fences[1][high])
-        return left, right
-
-    def _rounded(self, low: Codes, high: Codes) -> tuple[pl.Series, pl.Series]:
-        exact, ends = self.grid.exact(self.values), []
-        for index, points in zip(self._rounded_ends(low, high), self._rounded_points(low, high), strict=True):
-            read = self.grid.texts(index, exact=exact)
-            for place in np.flatnonzero(points != self.grid.points(index)).tolist():
-                read[place] = texts(points[place : place + 1])[0]
-            ends.append(pl.Series(read, dtype=pl.String))
-        return ends[0], ends[1]
 
 
 def _column(values: Numbers) -> pl.Series:

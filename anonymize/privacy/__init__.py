@@ -247,7 +247,7 @@ def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Param
 def _check_readable(spec: Spec) -> None:
     """Raises ValueError where a release does not show all that a class covers: nobody can be looked up in it."""
     output = spec.output
-    for name, plain in (("numeric", ("interval", "bounds")), ("edges", ("open", "tight")), ("categorical", ("node",))):
+    for name, plain in (("numeric", ("interval", "bounds")), ("categorical", ("node",))):
         if getattr(output, name) not in plain:
             raise ValueError(f"a population cannot be looked up where output.{name} is {getattr(output, name)}")
 

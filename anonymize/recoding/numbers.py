@@ -32,7 +32,7 @@ class NumericRegions(InRegions):
     @cached_property
     def window(self) -> Window | None:
         """The ends that may be shown; None: all, as those of declared levels may."""
-        if self.output.edges != "open" or self.domain.bands is not None:
+        if self.output.edges == "tight" or self.domain.bands is not None:
             return None
         return self.tails.window(self.codes, self.partition.order, len(self.domain.values))
 

@@ -1,18 +1,23 @@
 """What classes show of a numeric quasi-identifier: an interval, of which an end may be open, or missing, or either.
 
-An interval ends where its values do. Where that is not to be shown (see `anonymize.recoding.window`, and bottom and top
-codes in `anonymize.domain.coding`) the end is open, and the interval goes as far as the column does.
+An interval ends where its values do, or where that is rounded to (see `anonymize.domain.edges`). Where neither is to be
+shown (see `anonymize.recoding.window`, and bottom and top codes in `anonymize.domain.coding`) the end is open, and the
+interval goes as far as the column does.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Integers, Ints, KeyGroups, mixed_radix
+from anonymize.domain.build import check_half_open
 from anonymize.domain.cells import BLANK
+from anonymize.domain.edges import RoundedEnds
+from anonymize.domain.grid import decimal
 from anonymize.domain.numeric import Numeric, template_parts
 from anonymize.recoding.window import Window
 from anonymize.spec import Output
@@ -24,7 +29,8 @@ class Spans:
 
     `low`, `high`: codes of the lowest and the highest number, as far as they are shown: an open end is that of the
     column. `below`, `above`: whether the lower, the upper end is open; what is open on both sides shows nothing.
-    `missing`: whether there are missing values, `empty`: whether there is nothing else.
+    `missing`: whether there are missing values, `empty`: whether there is nothing else. `window`: the ends that may be
+    shown of the column.
     """
 
     domain: Numeric
@@ -34,6 +40,7 @@ class Spans:
     above: Bools
     missing: Bools
     empty: Bools
+    window: Window
 
     @classmethod
     def of(
@@ -64,7 +71,7 @@ class Spans:
             np.where(below, np.maximum(most, window.low), most),
         )
         least[below], most[above] = 0, last
-        return cls(domain, least, most, below, above, missing, empty)
+        return cls(domain, least, most, below, above, missing, empty, window)
 
     @property
     def hidden(self) -> Bools:
@@ -88,17 +95,43 @@ class Spans:
     def costs(self, *, rounded: bool = False) -> Floats:
         """NCP of each class: of the interval as far as it goes, and a leaf's share more where values may be missing; 1
         where nothing is shown, and at most."""
-        width = (self.domain.rounded_cost if rounded else self.domain.cost)(self.low, self.high)
+        width = self._rounded_width() if rounded and self.rounded else self.domain.cost(self.low, self.high)
         cost = np.minimum(width + self.missing / max(self.domain.size, 1), 1.0)
         return np.where(self.empty, 0.0, np.where(self.hidden, 1.0, cost))
+
+    @cached_property
+    def rounded(self) -> RoundedEnds | None:
+        """The rounded ends of what each spans within the window; None: of declared levels, which have their own."""
+        last = len(self.domain.values) - 1
+        if self.domain.bands is not None or last < 0:
+            return None
+        first, final = (0, last) if self.window.empty else (self.window.low, self.window.high)
+        return self.domain.rounded(np.clip(self.low, first, final), np.clip(self.high, first, final))
+
+    def shown(self) -> tuple[Floats, Floats]:
+        """The numbers that rounded ends show, those of the column where one is open."""
+        assert self.rounded is not None
+        least, most = self.domain.values[0], self.domain.values[-1]
+        return np.where(self.below, least, self.rounded.low), np.where(self.above, most, self.rounded.high)
+
+    def _rounded_width(self) -> Floats:
+        """The width of each over that of the column, 1 at most; quarters, so that none overflows."""
+        low, high = self.shown()
+        span = float(self.domain.values[-1]) / 4 - float(self.domain.values[0]) / 4
+        return np.clip((high / 4 - low / 4) / (span or 0.25), 0.0, 1.0)
+
+    @property
+    def half_open(self) -> bool:
+        """Whether upper ends that are rounded are no part of their intervals."""
+        return not self.domain.whole
 
     # --- texts ---
 
     def intervals(self, output: Output) -> pl.Series:
         """(n,) how each reads in one column."""
-        half_open = not self.domain.whole and self.domain.bands is not None
+        half_open = not self.domain.whole and (self.domain.bands is not None or output.edges == "rounded")
         head, middle, tail = map(pl.lit, template_parts(output.interval, half_open=half_open))
-        coding, (lefts, rights) = self.domain.coding, self.domain.ends(self.low, self.high, output.edges)
+        coding, (lefts, rights) = self.domain.coding, self._ends(output)
         ends = pl.DataFrame(
             {"left": lefts, "right": rights, "one": self.domain.spelled_texts(lefts)}
             | {"above": self.above, "below": self.below}
@@ -115,6 +148,20 @@ class Spans:
         )
         return self.with_missing(texts.to_series(), output.suppressed)
 
+    def _ends(self, output: Output) -> tuple[pl.Series, pl.Series]:
+        """(n,) the texts of the two ends. Raises SpecError where intervals could not show that they leave one out."""
+        if output.edges != "rounded" or self.rounded is None:
+            return self.domain.ends(self.low, self.high)
+        lows, highs = self.rounded.low_texts(), self.rounded.high_texts()
+        wide = np.flatnonzero(~(self.rounded.single | self.below | self.above | self.empty))
+        if self.half_open and len(wide) and output.numeric == "interval":
+            check_half_open(self.domain.name, output.interval, whole=False)
+        if self.half_open and output.numeric == "bounds":
+            for texts in (lows, highs):
+                for place in wide.tolist():
+                    texts[place] = decimal(texts[place])
+        return pl.Series(lows, dtype=pl.String), pl.Series(highs, dtype=pl.String)
+
     def with_missing(self, texts: pl.Series, suppressed: str) -> pl.Series:
         """The texts of numbers (n,), as they read where values are missing or nothing is shown."""
         cells = self._without_numbers(texts, suppressed)
@@ -127,9 +174,7 @@ class Spans:
         """(n,) how each reads in a column for each end, an open one being empty; and, where numbers and missing values
         are mixed anywhere, in one that says whether a value may be missing."""
         sides = []
-        for ends, is_open in zip(
-            self.domain.ends(self.low, self.high, output.edges), (self.below, self.above), strict=True
-        ):
+        for ends, is_open in zip(self._ends(output), (self.below, self.above), strict=True):
             texts = self.domain.spelled_texts(ends)
             cells = pl.select(pl.when(pl.Series(is_open)).then(pl.lit("")).otherwise(texts)).to_series()
             sides.append(self._without_numbers(cells, output.suppressed))

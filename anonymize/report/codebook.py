@@ -22,6 +22,8 @@ from anonymize.verify import text_of
 
 ENDS = {"_low": "lower bound", "_high": "upper bound", "_missing": "whether the value may be missing: no, maybe, yes"}
 """What the columns beside a bounded number hold, by the end of their names."""
+EXCLUDED = "upper bound, which is not included unless it is the lower bound as well"
+"""The same of upper bounds of decimals that are rounded."""
 LEAVES = {"_low": "the first leaf under its node, counted from 0", "_high": "the last leaf under its node"}
 """The same of a category."""
 
@@ -39,7 +41,7 @@ SHOWN = {
 NOTHING = "nothing: every cell is suppressed or missing"
 ORIGINAL = "as in the original table"
 CLAMPED = "{} of the class; in either tail, numbers that fewer than {} reach count as the nearest one that {} do"
-"""A mean or a median of a class where ends are open: no extreme value of a few decides it."""
+"""A mean or a median of a class unless edges are tight: no extreme value of a few decides it."""
 SPECIAL = {
     CellKind.INTERVAL: "interval",
     CellKind.HALF_OPEN: "interval_without_high",
@@ -73,6 +75,12 @@ class FileCells:
             name: read_cells(texts, texts, written, numeric=definitions[name].type == "numeric")
             for name, texts in own.items()
         }
+
+    def leaves_out_high(self, low: str, high: str) -> bool:
+        """Whether the upper of two columns of bounds is no part of the interval."""
+        written = CellFormat.of(self.spec.output, self.spec.input.missing)
+        shown = [self.texts[column].cast(pl.String) for column in (low, high) if column in self.texts]
+        return written.rounded and len(shown) == 2 and written.decimal(*shown)
 
     def shows(self, name: str) -> list[str]:
         """What is shown of a quasi-identifier, in a few words for each kind of cells."""
@@ -140,11 +148,15 @@ def _meaning(cells: FileCells, name: str, column: str, *, labels: bool) -> str:
     spec, definition = cells.spec, cells.spec.quasi_identifiers[name]
     if column != name:
         ends = ENDS if definition.type == "numeric" else {**ENDS, **LEAVES}
-        return f"{name}: {ends[column.removeprefix(name)]}"
+        end = column.removeprefix(name)
+        if end == "_high" and definition.type == "numeric" and cells.leaves_out_high(f"{name}_low", column):
+            return f"{name}: {EXCLUDED}"
+        return f"{name}: {ends[end]}"
     kinds = cells.shows(name)
     if definition.type == "numeric" and spec.output.numeric in ("mean", "median") and not labels:
         if spec.output.edges == "tight":
             return f"{spec.output.numeric} of the class"
         enough = f"{Tails.of_k(spec.largest_k).least} {'rows' if spec.unit is None else 'individuals'}"
-        return CLAMPED.format(spec.output.numeric, enough, enough)
+        clamped = CLAMPED.format(spec.output.numeric, enough, enough)
+        return f"{clamped}; it is not rounded" if spec.output.edges == "rounded" else clamped
     return ", or ".join(filter(None, [", ".join(kinds[:-1]), *kinds[-1:]])) or NOTHING

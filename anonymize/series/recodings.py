@@ -75,8 +75,8 @@ def _within(domain: Numeric, low: float, high: float) -> tuple[int, int]:
 
 
 def edges_of(table: Table, rows: NDArray[np.uint32], output: Output) -> dict[str, tuple[float, float] | None]:
-    """What the first release fixes; nothing unless ends are open, as those of declared levels never are."""
-    if output.edges != "open":
+    """What the first release fixes; nothing where ends are tight, as those of declared levels are."""
+    if output.edges == "tight":
         return {}
     tails = Tails.of(table)
     edges: dict[str, tuple[float, float] | None] = {}

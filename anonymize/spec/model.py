@@ -199,7 +199,7 @@ class Output(Entry):
     """How an interval without a lower end reads: text with {high}."""
     edges: Literal["open", "tight", "rounded"] = "open"
     """Ends of intervals and bounds: open (tight, but none is shown at or beyond which there are fewer than k rows),
-    tight, or rounded outward."""
+    tight, or rounded (outward to multiples of a step that follows from the width of the class; open in tails)."""
     row_order: Literal["sorted", "shuffle", "keep"] = "sorted"
     """sorted: by what the rows show, so that the order tells nothing. shuffle: a random order. keep: the input's order,
     which tells more than the cells do where the input is sorted, and by which two releases can be joined."""

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anonymize.domain.base import Codes
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.generalization import CodedGeneralization, Generalization
+from anonymize.domain.grid import Numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.rare import frequent_in
 from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy
@@ -41,7 +43,8 @@ class PopulationAxis:
 
     `attribute`: the table's; `wide`: the hierarchy over the values of both. `codes` (P,): of each distinct row, the
     code in the wide domain. `place`, `last` (domain.size,): the first and the last wide code that each code of the
-    table's domain covers: the same one, unless that is coded at a level.
+    table's domain covers: the same one, unless that is coded at a level. `rounded`: what is shown of numbers are
+    rounded ends.
     """
 
     attribute: Attribute
@@ -49,6 +52,7 @@ class PopulationAxis:
     codes: Ints
     place: Ints
     last: Ints
+    rounded: RoundedAxis | None = None
 
     @cached_property
     def leaves(self) -> Ints:
@@ -93,7 +97,8 @@ class PopulationAxis:
         """The wide codes, both included, that lie under the region around codes of the table (C,)."""
         domain = self.attribute.domain
         if isinstance(domain, Numeric):
-            return self.place[low], self.last[high]
+            first, last = self.place[low], self.last[high]
+            return (first, last) if self.rounded is None else self.rounded.widened(domain, low, high, first, last)
         assert isinstance(domain, Taxonomy)
         node, wide = domain.lca(low, high), self.wide.hierarchy
         above = np.empty(len(node), np.int64)
@@ -102,6 +107,35 @@ class PopulationAxis:
             above[these] = self.at_level(level, self.place[low[these]])
         above[node == domain.root] = wide.root
         return wide.start[above], wide.stop[above] - 1
+
+
+@dataclass(frozen=True)
+class RoundedAxis:
+    """Numbers that are shown between rounded ends. `wide`: those of both tables, ascending. `least`, `most`: the lowest
+    and the highest code of the table that is shown as the end of an interval whatever rows are suppressed; around what
+    lies beyond no more is counted than it spans, which is less than an open end shows."""
+
+    wide: Numbers
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, wide: Numbers, domain: Numeric, codes: Codes, spec: Spec) -> RoundedAxis:
+        """That of a column of a table. Where several rows may be about one individual, no end is sure to be shown."""
+        enough = spec.fewest + int(spec.privacy.suppression * len(codes))
+        counts = np.bincount(codes, minlength=domain.size)[: len(domain.values)]
+        below, above = np.cumsum(counts), np.cumsum(counts[::-1])[::-1]
+        if spec.unit is not None:
+            return cls(wide, len(counts), -1)
+        return cls(wide, int(np.searchsorted(below, enough)), int(np.count_nonzero(above >= enough)) - 1)
+
+    def widened(self, domain: Numeric, low: Ints, high: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints]:
+        """The wide codes (C,) `first` and `last` of what lies between two codes, moved to the rounded ends."""
+        shown = (low >= self.least) & (high <= self.most)
+        begins, ends = domain.rounded(low[shown], high[shown]).closed()
+        first[shown] = np.searchsorted(self.wide, begins, "left")
+        last[shown] = np.searchsorted(self.wide, ends, "right") - 1
+        return first, last
 
 
 @dataclass(frozen=True)
@@ -232,7 +266,9 @@ def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, colu
         hierarchy = numeric_hierarchy(
             definition, wide, output.interval, output.suppressed, normalize=spec.input.normalize
         )
-    return PopulationAxis(attribute, hierarchy, others.astype(np.int64)[codes], place, until)
+    rounds = output.edges == "rounded" and domain.bands is None
+    axis = RoundedAxis.of(both, domain, attribute.codes, spec) if rounds else None
+    return PopulationAxis(attribute, hierarchy, others.astype(np.int64)[codes], place, until, axis)
 
 
 def _texts(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, column: TextColumn) -> PopulationAxis:

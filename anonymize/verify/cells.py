@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -24,20 +24,37 @@ NULL, NUMBERS, TEXT = 0, 1, 2
 
 @dataclass(frozen=True)
 class CellTemplates:
-    """How a release writes its cells. `suppressed`: a cell that may be anything. `missing`: texts that mean missing."""
+    """How a release writes its cells. `suppressed`: a cell that may be anything. `missing`: texts that mean missing.
+    `rounded`: ends of intervals are, so that the upper one of two bounds of decimals is left out."""
 
     interval: str = "[{low}-{high}]"
     open_high: str = "{low}+"
     open_low: str = "{high}-"
     suppressed: str = "*"
     missing: Sequence[str] = ("",)
+    rounded: bool = False
 
     @classmethod
     def of(cls, spec: Spec) -> CellTemplates:
         """As the spec says."""
         output = spec.output
         ends = {name: text for name in ("open_high", "open_low") if (text := getattr(output, name, None))}
-        return cls(output.interval, suppressed=output.suppressed, missing=spec.input.missing, **ends)
+        written = cls(output.interval, suppressed=output.suppressed, missing=spec.input.missing, **ends)
+        return replace(written, rounded=output.edges == "rounded")
+
+    def leaves_out_high(self, low: pl.Series, high: pl.Series) -> bool:
+        """Whether the upper of two bounds is left out: edges are rounded, and a number is a decimal, by its value or by
+        its decimal point. Zeros behind that may be there so that a number does not read as missing."""
+        if not self.rounded:
+            return False
+        texts = pl.concat([low, high]).drop_nulls().unique().str.strip_chars()
+        for text in texts.filter(texts.str.contains(f"^{NUMBER}$")):
+            if not float(text).is_integer():
+                return True
+            whole, point, _ = text.partition(".")
+            if point and "e" not in text.lower() and whole not in self.missing:
+                return True
+        return False
 
 
 _BRACKETS = re.compile(r"(?P<low>[\[\](])\s*\{low\}[^\[\]()<>≤≥=]+\{high\}\s*(?P<high>[\[\])])")

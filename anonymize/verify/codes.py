@@ -153,18 +153,21 @@ class CodedCell:
 
 @dataclass(frozen=True)
 class CodedCells:
-    """The cells of a column that are neither suppressed nor missing."""
+    """The cells of a column that are neither suppressed nor missing. `rounded`: whether ends are, so that intervals of
+    whole numbers end before a multiple."""
 
     column: Declared
     cells: Sequence[CodedCell]
     levels: LevelReader | NumberLevels
+    rounded: bool = False
 
     @classmethod
     def of(cls, texts: pl.DataFrame, column: Declared, spec: Spec) -> CodedCells:
         """Those of the different cells of a column."""
         definition, tree = column.definition, column.tree
         if definition.type == "numeric":
-            return cls(column, _numbers(texts, column.name, spec), NumberLevels.of(definition, tree))
+            levels, rounded = NumberLevels.of(definition, tree), spec.output.edges == "rounded"
+            return cls(column, _numbers(texts, column.name, spec), levels, rounded)
         bounds = spec.output.categorical == "bounds"
         return cls(
             column, _categories(texts, column.name, spec, bounds=bounds), reader_of(definition, tree, column.counts)
@@ -219,8 +222,12 @@ class CodedCells:
         step = self.column.definition.round
         if cell.low is None or cell.high is None or step is None:
             return None
-        ends = [end for end in (cell.low, cell.high) if isfinite(end)]
-        return all(is_multiple(end, step) for end in ends) or self._of_hierarchy(cell)
+        wide = self.rounded and cell.low < cell.high
+        low, high = (
+            not isfinite(end) or is_multiple(end, step) or (upper and is_multiple(end + 1, step))
+            for end, upper in ((cell.low, False), (cell.high, wide))
+        )
+        return (low and high) or self._of_hierarchy(cell)
 
     def _below_top(self, cell: CodedCell) -> bool | None:
         return self._inside(cell, cell.low, cell.high, self.column.definition.top, 1)

@@ -441,7 +441,12 @@ class NumberLevels:
     def _listed_within(self, level: int, low: float, high: float, half_open: bool) -> bool:
         if not isfinite(low) or not isfinite(high):
             return True
-        return any(first <= low and high <= last for first, last in self._spans[level])
+        spans = self._spans[level]
+        if half_open:  # nothing of another node lies before the end
+            return any(first <= low <= last for first, last in spans) and not any(
+                low < first < high for first, _ in spans
+            )
+        return any(first <= low and high <= last for first, last in spans)
 
 
 def exact(number: float) -> Fraction:

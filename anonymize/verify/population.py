@@ -124,12 +124,14 @@ class People:
             unclear = pl.lit(not self.is_clear) & (pl.col("low") < pl.col("high")) & pl.col("low").is_finite()
             return texts.hstack(ends.with_columns(pl.col(name) | unclear for name in LEFT_OUT))
         low, high = (number_of(pl.col(name)) for name in ("t0", "t1"))
+        left_out = self.templates.leaves_out_high(texts["t0"], texts["t1"])
         no_low, no_high = (pl.col(name).str.strip_chars().is_in(["", absent]) for name in ("t0", "t1"))
         return texts.with_columns(
             low=pl.when(no_low & high.is_not_null()).then(-math.inf).otherwise(low),
             high=pl.when(no_high & low.is_not_null()).then(math.inf).otherwise(high),
             or_missing=pl.col("t2") == "maybe" if texts.width == 3 else pl.lit(False),
-            **dict.fromkeys(LEFT_OUT, pl.lit(False)),
+            without_low=pl.lit(False),
+            without_high=pl.lit(left_out) & (low < high).fill_null(False),
         )
 
 

@@ -85,6 +85,9 @@ def stated_ends(texts: pl.DataFrame, templates: CellTemplates) -> pl.DataFrame:
             low=pl.when(known).then(pl.col("low").fill_null(float("-inf"))),
             high=pl.when(known).then(pl.col("high").fill_null(float("inf"))),
         )
+    if differ and templates.leaves_out_high(texts["low"], texts["high"]):
+        between = (pl.col("low") < pl.col("high")) & pl.col("high").is_finite() & pl.col("low").is_finite()
+        stated = stated.with_columns(without_high=between.fill_null(False))
     prefix = pl.col("text").str.strip_chars_end(hidden) if len(hidden) == 1 else pl.col("text")
     masked = (prefix != pl.col("text")) | pl.col("text").str.contains(r"^[0-9]{4}(-[0-9]{2})?$")
     return stated.with_columns(

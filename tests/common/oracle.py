@@ -48,6 +48,16 @@ def _sort_number(text: str) -> tuple[float, float] | None:
     return None
 
 
+def widest_step(most: Fraction) -> Fraction:
+    """The largest 1, 2 or 5 times a power of ten that is not above a positive number."""
+    power = Fraction(1)
+    while power > most:
+        power /= 10
+    while power * 10 <= most:
+        power *= 10
+    return max(power * factor for factor in (1, 2, 5) if power * factor <= most)
+
+
 def equal_rows(keys: Sequence[Path_]) -> dict[Path_, list[int]]:
     """The equivalence classes: which rows show the same."""
     classes = defaultdict(list)
@@ -503,21 +513,18 @@ class Truth:
         numbers = [Fraction(cell) for cell in cells if cell not in self.missing]
         if not numbers:
             return set(texts[:2]) == {self.missing[0]} and texts[2:] in ([], ["yes"])
-        if self.output["edges"] != "open" or self.output["suppressed"] not in texts:
+        if self.output["edges"] == "tight" or self.output["suppressed"] not in texts:
             texts = self._bare(texts, len(numbers) < len(cells))
         if not texts:
             return False
         low, high = min(numbers), max(numbers)
-        if self.output["edges"] == "open":
-            return any(self._shows_window(texts, low, high, window) for window in self.windows(name))
+        if self.output["edges"] != "tight":
+            return any(self._shows_window(name, texts, low, high, window) for window in self.windows(name))
         if self.output["numeric"] in ("mean", "median"):
             return self._near(texts[0], low, high)
-        ends = self._ends(texts)
-        if ends is None or self.output["edges"] == "tight":
-            return ends == (low, high)
-        return ends[0] <= low and high <= ends[1]
+        return self._ends(texts) == (low, high)
 
-    def _shows_window(self, texts: list[str], low: Fraction, high: Fraction, window: Window) -> bool:
+    def _shows_window(self, name: str, texts: list[str], low: Fraction, high: Fraction, window: Window) -> bool:
         """Whether texts are those of numbers from low to high where no end beyond the window is shown."""
         least, most = window
         point = self.output["numeric"] in ("mean", "median")
@@ -531,7 +538,27 @@ class Truth:
             -math.inf if low < least else min(low, most),
             math.inf if most < high else max(high, least),
         )
-        return self._ends(texts) == shown
+        if self.output["edges"] == "open":
+            return self._ends(texts) == shown
+        ends = self._ends(texts)
+        return ends is not None and all(
+            end == wanted if math.isinf(wanted) or end == wanted else math.isclose(end, wanted, rel_tol=1e-12)
+            for end, wanted in zip(ends, self._rounded(name, shown, window), strict=True)
+        )
+
+    def _rounded(self, name: str, shown: Window, window: Window) -> Window:
+        """Ends of an interval on the grid of its width, which is that within the window."""
+        column = self._numbers(name)
+        whole = all(number.denominator == 1 for number in column)
+        low, high = Fraction(max(shown[0], window[0])), Fraction(min(shown[1], window[1]))
+        if low == high:
+            return shown
+        step = max(widest_step((high - low) / 4), 2 if whole else 0)
+        first, last = low // step * step, (high // step + 1) * step - whole
+        return (
+            first if math.isfinite(shown[0]) else shown[0],
+            last if math.isfinite(shown[1]) else shown[1],
+        )
 
     def windows(self, name: str) -> list[Window]:
         """Between which two numbers ends may be shown, by the rows that are shown in classes. Where some rows show
@@ -587,11 +614,14 @@ class Truth:
     def _ends(self, texts: list[str]) -> tuple[Fraction | float, Fraction | float] | None:
         if all(re.fullmatch(NUMBER, text) for text in texts):
             return Fraction(texts[0]), Fraction(texts[-1])
-        if self.output["edges"] == "open" and (found := re.fullmatch(f"({NUMBER})[+]", "+".join(texts))):
+        if self.output["edges"] != "tight" and (found := re.fullmatch(f"({NUMBER})[+]", "+".join(texts))):
             return Fraction(found[1]), math.inf
-        if self.output["edges"] == "open" and (found := re.fullmatch(f"({NUMBER})-", "-".join(texts[::-1]))):
+        if self.output["edges"] != "tight" and (found := re.fullmatch(f"({NUMBER})-", "-".join(texts[::-1]))):
             return -math.inf, Fraction(found[1])
-        found = re.fullmatch(self._pattern(self.output["interval"]), texts[0])
+        template = self.output["interval"]
+        if self.output["edges"] == "rounded" and texts[0].endswith(")"):  # without its upper end
+            template = re.sub(r"\]$", ")", template)
+        found = re.fullmatch(self._pattern(template), texts[0])
         return (Fraction(found[1]), Fraction(found[2])) if found else None
 
     @staticmethod
@@ -660,7 +690,7 @@ class Truth:
         tight = ends is not None and (self.output["edges"] != "tight" or {*ends} <= {*column})
         if ends and tight and all(ends[0] <= number <= ends[1] for number in numbers):
             span = max(column) - min(column)
-            width = float((ends[1] - ends[0]) / span) if span and self.output["edges"] != "open" else 0.0
+            width = float((ends[1] - ends[0]) / span) if span and self.output["edges"] == "tight" else 0.0
             yield min(width + (1 / (len({*column}) + 1) if mixed else 0.0), 1.0)
 
     def _label_nodes(self, name: str, text: str, cells: list[str]) -> Iterator[float]:
@@ -752,11 +782,12 @@ class Truth:
         numbers = [Fraction(cell) for cell in present]
         low: Fraction | float = min(numbers)
         high: Fraction | float = max(numbers)
-        if self.output["edges"] == "open":  # as far as the column goes where an end is not shown
+        if self.output["edges"] != "tight":  # as far as the column goes where an end is not shown
             ends = self._ends(self._bare(texts, len(present) < len(cells)) or texts)
             if ends is None:
                 return 1.0
-            low, high = max(min(column), ends[0]), min(max(column), ends[1])
+            low = ends[0] if math.isfinite(ends[0]) else min(column)
+            high = ends[1] if math.isfinite(ends[1]) else max(column)
         span = max(column) - min(column)
         width = float((high - low) / span) if span else 0.0
         return min(1.0, width + (1 / (len({*column}) + 1) if len(present) < len(cells) else 0.0))

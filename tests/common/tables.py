@@ -240,7 +240,7 @@ output = st.fixed_dictionaries(
         "categorical": st.sampled_from(["node", "node", "set"]),
         "suppressed": st.sampled_from(SUPPRESSED),
         "suppressed_rows": st.sampled_from(["keep", "drop"]),
-        "edges": st.sampled_from(["tight", "tight", "rounded", "open"]),
+        "edges": st.sampled_from(["tight", "rounded", "rounded", "open"]),
         "row_order": st.sampled_from(["sorted", "sorted", "keep", "shuffle"]),
     }
 )

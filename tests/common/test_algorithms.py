@@ -211,7 +211,7 @@ def check_utility(truth: Truth, report: dict[str, Any]) -> None:
         assert report["utility"]["c_avg"] == pytest.approx(sum(sizes) / len(sizes) / truth.spec["privacy"]["k"])
     cells = len(truth.rows) * len(truth.spec["quasi_identifiers"])
     assert report["utility"]["gcp"] == pytest.approx(report["utility"]["ncp"] / cells)
-    plain = truth.output["edges"] in ("tight", "open") and truth.output["numeric"] in ("interval", "bounds")
+    plain = truth.output["numeric"] in ("interval", "bounds")
     tight = truth.output["edges"] == "tight"
     if truth.kind == "levels" or (truth.kind == "single-dimensional" and plain and tight):
         least, most = truth.ncp_bounds()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from anonymize.domain.coding import Coding
 from anonymize.domain.numeric import Numeric
+from anonymize.errors import SpecError
 from anonymize.recoding.spans import Spans
 from anonymize.recoding.window import Tails, Window
 from anonymize.spec import Output
@@ -39,9 +40,48 @@ def test_intervals_read_tight() -> None:
 
 
 def test_intervals_read_rounded() -> None:
-    spans = Spans.of(ages(), LOW, HIGH)
-    assert spans.intervals(tight("rounded")).to_list() == ["[15-20]", "[20-25]", "[40-90]", "?", "[90-95] or ?"]
-    assert bounds(spans, tight("rounded"))[:2] == [["15", "20", "40", "?", "90"], ["20", "25", "90", "?", "95"]]
+    spans = Spans.of(ages(), np.append(LOW, 0), np.append(HIGH, 3))
+    assert spans.intervals(tight("rounded")).to_list() == ["[16-21]", "20", "[40-99]", "?", "90 or ?", "[10-99]"]
+    assert bounds(spans, tight("rounded"))[:2] == [
+        ["16", "20", "40", "?", "90", "10"],
+        ["21", "20", "99", "?", "90", "99"],
+    ]
+
+
+HEIGHTS = np.array([1.5, 1.625, 1.75, 2.0])
+
+
+def test_rounded_intervals_of_decimals_leave_their_upper_end_out() -> None:
+    spans = Spans.of(Numeric("x", HEIGHTS), np.array([0, 2, 3]), np.array([2, 3, 3]))
+    assert spans.intervals(tight("rounded")).to_list() == ["[1.5-1.8)", "[1.75-2.05)", "2"]
+    assert bounds(spans, tight("rounded", numeric="bounds")) == [["1.5", "1.75", "2"], ["1.8", "2.05", "2"]]
+    wide = Spans.of(Numeric("x", HEIGHTS * 16), np.array([0]), np.array([2]))
+    assert bounds(wide, tight("rounded", numeric="bounds")) == [["24"], ["29"]]  # whole numbers, all of them
+    wide = Spans.of(Numeric("x", np.array([24, 28.5])), np.array([0]), np.array([1]))
+    assert bounds(wide, tight("rounded", numeric="bounds")) == [["24.0"], ["29.0"]]
+    with pytest.raises(SpecError, match="cannot show that"):
+        spans.intervals(tight("rounded", interval="{low} to {high}"))
+    texts = Spans.of(ages(), LOW[:3], HIGH[:3]).intervals(tight("rounded", interval="{low} to {high}"))
+    assert texts.to_list() == ["16 to 21", "20", "40 to 99"]
+
+
+def test_rounded_ends_follow_from_the_width_within_the_window() -> None:
+    """An end that is that of the window alone stays; beside an open end the other is rounded."""
+    values = np.array([3, 20, 28, 41, 90, 1000])
+    low, high = np.array([0, 1, 1, 4, 3, 2, 0]), np.array([1, 3, 5, 5, 5, 4, 2])
+    spans = Spans.of(Numeric("x", values), low, high, None, Window(1, 4))
+    expected = ["20-", "[20-44]", "20+", "90+", "40+", "[20-99]", "29-"]
+    assert spans.intervals(tight("rounded")).to_list() == expected
+    further = Spans.of(Numeric("x", np.append(values[:-1], 10**6)), low, high, None, Window(1, 4))
+    assert further.intervals(tight("rounded")).to_list() == expected
+
+
+def test_rounded_ends_do_not_cross_codes_and_are_multiples_of_what_numbers_are_rounded_to() -> None:
+    domain = Numeric("x", np.array([18, 25, 41, 56, 57]), None, (), Coding(18, 57))
+    spans = Spans.of(domain, np.array([1, 0, 2]), np.array([3, 2, 4]))
+    assert spans.intervals(tight("rounded")).to_list() == ["[25-56]", "44-", "40+"]
+    spans = Spans.of(Numeric("x", np.array([20, 35, 60, 95]), None, (), Coding(step=5)), LOW[:3], np.array([1, 1, 3]))
+    assert spans.intervals(tight("rounded")).to_list() == ["[20-39]", "35", "[60-99]"]
 
 
 def test_bounds_have_a_third_column_where_a_class_mixes() -> None:
@@ -62,9 +102,9 @@ def test_no_number_reads_as_what_means_missing() -> None:
     spans = Spans.of(domain, np.array([1, 2, 3, 0]), np.array([1, 2, 3, 1]))
     assert spans.intervals(tight()).to_list() == ["99.00", "99.50", "99", "[98-99]"]
     assert bounds(spans, tight()) == [["99.00", "99.50", "99", "98"], ["99.00", "99.50", "99", "99.00"]]
-    rounded = Spans.of(Numeric("x", np.array([9, 31]), None, ["32"]), np.array([0]), np.array([1]))
-    assert rounded.intervals(tight("rounded")).to_list() == ["[8-32]"]
-    assert bounds(rounded, tight("rounded")) == [["8"], ["32.0"]]
+    rounded = Spans.of(Numeric("x", np.array([9, 31]), None, ["34"]), np.array([0]), np.array([1]))
+    assert rounded.intervals(tight("rounded")).to_list() == ["[5-34]"]
+    assert bounds(rounded, tight("rounded")) == [["5"], ["34.0"]]
 
 
 def test_ends_beyond_the_window_are_open() -> None:

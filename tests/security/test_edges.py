@@ -11,6 +11,7 @@ import io
 import json
 import random
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import pytest
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run as command
 from tests.common.budgets import limits_of
+from tests.common.oracle import widest_step
 
 K = 5
 ALGORITHMS = ("mondrian", "top-down", "bottom-up", "k-optimize", "tds", "bug", "research-value")
@@ -134,6 +136,32 @@ def test_hiding_an_outlier_does_not_show_the_next(tmp_path: Path) -> None:
     assert not ends_in_tails(shown, column(without, "age"), K) and "127" not in " ".join(shown)
 
 
+def test_a_rounded_end_follows_from_the_width_and_the_grid_alone(tmp_path: Path) -> None:
+    """The attacker knows everybody but one, and reads the two ends of each class: they are those of anybody who stands
+    on the same step, and no more often one person's value than a random value from within would be."""
+    rows = people(2000)
+    write(tmp_path, rows)
+    release = released(tmp_path, spec("identifiers: [who]", output="{edges: rounded, row_order: keep}"))
+    shown = [tuple(row[name] for name in ("age", "hours", "sex")) for row in release]
+    least, most = (sorted(int(row["age"]) for row in rows)[place] for place in (K - 1, -K))
+    classes: dict[tuple[str, ...], list[int]] = {}
+    for cells, row in zip(shown, rows, strict=True):
+        classes.setdefault(cells, []).append(int(row["age"]))
+    assert min(map(len, classes.values())) >= K
+    wide, theirs, within = 0, 0, 0
+    for (text, *_), ages in classes.items():
+        low, high = min(ages), max(ages)
+        inner = max(low, least), min(high, most)
+        step = max(widest_step(Fraction(inner[1] - inner[0], 4)), 2) if inner[0] < inner[1] else 1
+        first, last = inner[0] // step * step, (inner[1] // step + 1) * step - 1
+        opened = f"{last}-" if low < least else f"{first}+" if high > most else f"[{first}-{last}]"
+        assert text == (opened if step > 1 or low < least or high > most else str(low))
+        if high - low >= 5 and low >= least:
+            wide, theirs = wide + 1, theirs + (ages.count(first) == 1 and first == low)
+            within += ages.count(random.Random(low).choice(ages)) == 1
+    assert wide > 50 and theirs < within
+
+
 def test_tight_edges_show_them(tmp_path: Path) -> None:
     """The attacker is one: without the default there is something to find."""
     rows = people()
@@ -173,14 +201,24 @@ def test_codes_are_checked(tmp_path: Path) -> None:
 # --- read back -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("edges", ["open", "rounded"])
 @pytest.mark.parametrize("numeric", ["interval", "bounds", "mean"])
-@pytest.mark.parametrize("age", ["", ", top: 60, bottom: 25"])
-def test_what_is_written_is_read(numeric: str, age: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "age", ["", ", top: 60, bottom: 25", ", round: 5, top: 70", ", levels: {max: 1}, top: 76", " decimal"]
+)
+def test_what_is_written_is_read(numeric: str, age: str, edges: str, tmp_path: Path) -> None:
     """Audit counts the same classes, evaluate the same loss; recode shows the rows of the table as they were."""
-    write(tmp_path, people())
-    text = spec("identifiers: [who]", output=f"{{numeric: {numeric}, row_order: keep}}", age=age)
+    rows = people()
+    if age == " decimal":
+        rows, age = [{**row, "age": f"{row['age']}.{int(row['who']) % 10}"} for row in rows], ""
+    if "levels" in age:
+        age += ", hierarchy: {intervals: [25]}"
+    write(tmp_path, rows)
+    output = f"{{numeric: {numeric}, row_order: keep, edges: {edges}}}"
+    text = spec("identifiers: [who]", output=output, age=age)
     (tmp_path / "spec.yaml").write_text(text)
-    files = ["-o", "out.csv", "-r", "report.json", "--save-recoding", "saved.json", "-q"]
+    files = ["-o", "out.csv", "-r", "report.json", "-q"]
+    files += [] if "levels" in age else ["--save-recoding", "saved.json"]
     run(tmp_path, "mondrian", "spec.yaml", *files)
     report = json.loads((tmp_path / "report.json").read_text())
     header = (tmp_path / "out.csv").read_text().splitlines()[0]
@@ -189,6 +227,8 @@ def test_what_is_written_is_read(numeric: str, age: str, tmp_path: Path) -> None
     assert audited["privacy"]["satisfied"] and audited["classes"]["count"] == report["classes"]["count"]
     evaluated = json.loads(run(tmp_path, "evaluate", "spec.yaml", "out.csv", "--json"))
     assert evaluated["utility"]["ncp"] == pytest.approx(report["utility"]["ncp"])
+    if "levels" in age:  # rows that are parted by them are not saved
+        return
     run(tmp_path, "recode", "saved.json", "-i", "table.csv", "-o", "again.csv", "-r", "again.json", "-q")
     assert (tmp_path / "again.csv").read_text() == (tmp_path / "out.csv").read_text()
     assert json.loads((tmp_path / "again.json").read_text())["outside"]["outside_interval"] == 0
@@ -228,15 +268,43 @@ def test_missing_numbers_do_not_hide_the_others(tmp_path: Path) -> None:
     assert sum(row["hours"] == "*" for row in release) < len(release) / 10
 
 
+@pytest.mark.parametrize("edges", ["open", "rounded"])
 @pytest.mark.parametrize("numeric", ["interval", "bounds"])
-def test_a_population_is_looked_up_in_open_intervals(numeric: str, tmp_path: Path) -> None:
-    rows = people()
+@pytest.mark.parametrize("decimal", [False, True])
+def test_a_population_is_looked_up_in_what_is_shown(decimal: bool, numeric: str, edges: str, tmp_path: Path) -> None:
+    """The least number of people under a class is what a reader of the file counts."""
+    rows, others = people(), people(seed=2)
+    for row in (*rows, *others) if decimal else ():
+        row["age"] = f"{row['age']}.{int(row['who']) % 2 * 5}"
+    everybody = [*rows, *others]
+    write(tmp_path, everybody)
+    (tmp_path / "table.csv").rename(tmp_path / "everybody.csv")
     write(tmp_path, rows)
-    with (tmp_path / "everybody.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows([*rows, *people(seed=2)])
     model = "models: [{model: k-map, k: 8, population: everybody.csv}]"
-    text = spec("identifiers: [who]", f"k: 3, {model}", f"{{numeric: {numeric}}}", ", top: 100")
-    release = released(tmp_path, text)
+    output = f"{{numeric: {numeric}, edges: {edges}}}"
+    text = spec("identifiers: [who]", f"k: 3, {model}", output, ", top: 100").replace("  hours: {type: numeric}\n", "")
+    text = text.replace("[who]", "[who, hours]")
+    release = released(tmp_path, text, "mondrian", "-r", "report.json")
     assert len(release) == len(rows)
+    people_of = {
+        tuple(row[name] for name in row if name != "ill"): sum(
+            person["sex"] == row["sex"] and _stands_for(row, float(person["age"]), decimal and edges == "rounded")
+            for person in everybody
+        )
+        for row in release
+    }
+    report = json.loads((tmp_path / "report.json").read_text())
+    (reached,) = (each["achieved"]["k"] for each in report["privacy"]["models"] if each["model"] == "k-map")
+    assert reached == min(people_of.values())
+
+
+def _stands_for(row: dict[str, str], age: float, half_open: bool) -> bool:
+    """Whether a released row may be about somebody of an age."""
+    low, high = row.get("age_low"), row.get("age_high")
+    if low is None:
+        found = re.fullmatch(r"\[([\d.]+)-([\d.]+)[\])]|([\d.]+)\+|([\d.]+)-|([\d.]+)", row["age"])
+        assert found is not None
+        low, high = (found[1] or found[3] or found[5], found[2] or found[4] or found[5])
+    if low and high and float(low) < float(high) and half_open:
+        return float(low) <= age < float(high)
+    return float(low or "-inf") <= age <= float(high or "inf")

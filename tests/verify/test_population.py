@@ -214,7 +214,7 @@ def test_regions_with_gaps_cannot_hide_everybody(algorithm: str, tmp_path: Path)
 
 
 def test_where_a_release_shows_less_than_it_covers_nobody_can_be_looked_up(tmp_path: Path) -> None:
-    for output in ({"numeric": "mean"}, {"edges": "rounded"}, {"categorical": "set"}):
+    for output in ({"numeric": "mean"}, {"categorical": "set"}):
         with pytest.raises(SpecError, match="cannot be looked up where output"):
             requirements(spec(tmp_path, {"model": "k-map", "k": 2}, output=output))
 

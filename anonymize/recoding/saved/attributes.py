@@ -86,28 +86,33 @@ def box(attribute: Attribute, partition: Partition, output: Output, tails: Tails
     if domain.missing is not None:
         codes = attribute.codes
         _, highest = partition.boxes(np.where(codes == domain.missing, 0, codes).astype(codes.dtype))
-    return number_box(Spans.of(domain, low, high, highest, shown_window(attribute, partition, output, tails)))
+    return number_box(Spans.of(domain, low, high, highest, shown_window(attribute, partition, output, tails)), output)
 
 
 def shown_window(attribute: Attribute, partition: Partition, output: Output, tails: Tails) -> Window | None:
     """The ends of intervals that a release shows; None: all, or none are shown."""
     domain = attribute.domain
     assert isinstance(domain, Numeric)
-    if output.edges != "open" or domain.bands is not None or output.numeric not in ("interval", "bounds"):
+    if output.edges == "tight" or domain.bands is not None or output.numeric not in ("interval", "bounds"):
         return None
     return tails.window(attribute.codes, partition.order, len(domain.values))
 
 
-def number_box(spans: Spans) -> Box:
-    """What classes span of numbers. An open end is None, since nothing lies outside it."""
-    ends = []
-    sides = (spans.low, spans.below, spans.domain.values), (spans.high, spans.above, spans.domain.ends_at)
-    for codes, is_open, numbers in sides:
-        values = [*numbers.tolist(), MISSING]
-        places = np.where(spans.empty, len(values) - 1, codes).tolist()
-        ends.append(
-            tuple(None if ended else values[place] for place, ended in zip(places, is_open.tolist(), strict=True))
+def number_box(spans: Spans, output: Output) -> Box:
+    """What classes span of numbers, as far as it is shown. An open end is None, since nothing lies outside it."""
+    lows, highs = (
+        np.append(numbers, numbers.dtype.type(0))[codes]  # where there are only missing values
+        for numbers, codes in ((spans.domain.values, spans.low), (spans.domain.ends_at, spans.high))
+    )
+    if output.edges == "rounded" and spans.rounded is not None and output.numeric in ("interval", "bounds"):
+        lows, highs = spans.rounded.closed()
+    ends = [
+        tuple(
+            None if ended else MISSING if empty else number
+            for number, ended, empty in zip(numbers.tolist(), is_open.tolist(), spans.empty.tolist(), strict=True)
         )
+        for numbers, is_open in ((lows, spans.below), (highs, spans.above))
+    ]
     missing = (spans.missing | spans.hidden).astype(int).tolist()
     return Box(low=ends[0], high=ends[1], missing=tuple(missing))
 

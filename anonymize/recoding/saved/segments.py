@@ -70,7 +70,7 @@ def of_numbers(
     window = shown_window(attribute, partition, spec.output, tails)
     domain = attribute.domain
     assert isinstance(domain, Numeric)
-    return SegmentedAttribute(parted, of_code, number_box(Spans.of(domain, starts, last, None, window)))
+    return SegmentedAttribute(parted, of_code, number_box(Spans.of(domain, starts, last, None, window), spec.output))
 
 
 def _of_hierarchy(
