@@ -18,9 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.algorithms import ALGORITHMS
 from anonymize.attacks import ATTACKERS
-from anonymize.auditing.buckets import BucketLayout
 from anonymize.calling import make_callable
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
@@ -36,17 +34,16 @@ from anonymize.evaluation.attacked import (
     repeated,
     with_control,
 )
-from anonymize.evaluation.distorted import randomized
+from anonymize.evaluation.channels import read_release
 from anonymize.evaluation.past import PastReleases, in_series
 from anonymize.evaluation.tried import IDLE, AttackPlan, judged, scene_of, tried
 from anonymize.families import Draft
 from anonymize.formats import Checked, Concluded, privacy_block
 from anonymize.link import load as load_link
 from anonymize.link import released_row_of
-from anonymize.names import parameters_of
+from anonymize.meaning import Manifest
 from anonymize.publication import Files, named_by, reported
 from anonymize.report.head import head, spec_path, table_block
-from anonymize.report.published import KINDS
 from anonymize.request import Companions, Progress, Request
 from anonymize.spec import Spec
 from anonymize.table import Table
@@ -102,7 +99,7 @@ def _inputs(request: Attack) -> list[object]:
         request.previous,
         request.st,
     ]
-    return [*tables, request.link, request.parameters, request.series, request.key, *named_by(request.spec)]
+    return [*tables, request.link, request.manifest, request.series, request.key, *named_by(request.spec)]
 
 
 def _check(request: Attack) -> None:
@@ -130,7 +127,9 @@ def _attacked(request: Attack) -> Concluded:
     with ExitStack() as stack:
         request.progress("read", 0, 0)
         people = stack.enter_context(known_people(request.spec, request.original, request.control))
-        release = _release(request, people, stack)
+        given = {"manifest": request.manifest, "st": request.st, "group": request.group}
+        manifest = Manifest.of(request.spec, request.released, **given)
+        release = read_release(people, request.released, manifest, stack)
         past = _past(request, release)
         earlier = [released(people, path, stack) for path in past.paths]
         values = coded_values(people, [release, *earlier])
@@ -141,23 +140,10 @@ def _attacked(request: Attack) -> Concluded:
         if request.attackers and block["left_out"] and request.max_excess is None:
             raise UsageError([f"--attackers {IDLE.format(name)}" for name in block["left_out"]])
         findings, state = judged(block, request.plan)
-        report = _head(request, people, release, [*people.remarks, *past.remarks]) | {"attacks": block}
+        remarks = [*people.remarks, *past.remarks, *manifest.remarks]
+        report = _head(request, people, release, remarks) | {"attacks": block}
         report["privacy"] = privacy_block(findings, state) | {"models": []}
     return Concluded(state, Checked(report, findings))
-
-
-def _release(request: Attack, people: Known, stack: ExitStack) -> ReadRelease:
-    """The release, of whichever family it is. Raises UsageError for a randomized one of which no sensitive attribute is
-    known."""
-    layout = BucketLayout.of(request.released, request.st, request.group)
-    parameters = request.parameters or (parameters_of(request.released) if layout is None else None)
-    if parameters is None:
-        return released(people, request.released, stack, layout)
-    if layout is not None:
-        raise UsageError("--st and --group are about a bucketized release, --parameters about a randomized one")
-    if not people.table.sensitive:
-        raise UsageError(f"{request.released}: is randomized, and the spec has no sensitive attribute to reconstruct")
-    return randomized(people, request.released, parameters, stack)
 
 
 def _past(request: Attack, release: ReadRelease) -> PastReleases:
@@ -230,8 +216,8 @@ def try_release(request: Request, files: Files, table: Table, draft: Draft) -> R
     """Lets the attackers that the spec names loose on a release that has been written and not yet published.
 
     Which row is whose is known. Raises UnsafeError where an excess is above what the spec allows, or could not be
-    measured, unless that is allowed; UsageError for a randomized release without a file of its parameters; DataError
-    for a control that cannot be read.
+    measured, unless that is allowed; UsageError for columns whose meaning nothing reads; DataError for a control that
+    cannot be read.
     """
     risk = request.spec.risk
     if request.public and risk.max_excess is None:
@@ -259,25 +245,11 @@ def _tried_on(
         control = spec.risk.control
         if control is not None:
             people = stack.enter_context(with_control(spec, files.source, str(control)))
-        release = _written(people, files, draft, stack)
+        release = read_release(people, str(files.table.part), draft.manifest(files), stack)
         row_of = released_row_of(draft.written.rows, people.rows)
         values = coded_values(people, [release])
         block = tried(plan, scene_of(plan, people, [release], values, row_of)) | {"truth": "link"}
         return block, people.remarks
-
-
-def _written(people: Known, files: Files, draft: Draft, stack: ExitStack) -> ReadRelease:
-    """The release from its temporary files. Raises UsageError for one of which it is not known how it reads."""
-    path, further = str(files.table.part), [str(each.part) for each in files.release[1:]]
-    family = ALGORITHMS[draft.request.algorithm].NEEDS.family
-    if family == "randomization":
-        if not further:
-            raise UsageError("risk.attacks: a randomized release is attacked by its parameters: name a file for them")
-        return randomized(people, path, further[0], stack)
-    if draft.groups_in is None and family not in KINDS:
-        raise UsageError(f"risk.attacks: nobody can attack a release of the family {family}")
-    layout = None if draft.groups_in is None else BucketLayout(draft.groups_in, next(iter(further), None))
-    return released(people, path, stack, layout)
 
 
 make_callable(__name__)

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import polars as pl
 
 from anonymize.auditing import baseline, previous
-from anonymize.auditing.buckets import BucketLayout
+from anonymize.auditing.buckets import check_groups
 from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Audited, Original, opened
@@ -26,7 +26,7 @@ from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked, Concluded
 from anonymize.judging.protected import refuse_absent
 from anonymize.link import load
-from anonymize.names import parameters_of
+from anonymize.meaning import Detached, Manifest
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
 from anonymize.publication import named_by, reported
@@ -65,7 +65,8 @@ class Audit:
     in which columns that pass through are compared with quasi-identifiers. `unit_from`: the same, which has the unit
     where this one does not; `link`: which row of it each row is. `st`: the sensitive table,
     where the table is the QIT of a bucketized release; `group`: the column of groups, where the table is bucketized;
-    without it `group`, if there is an ST. `threshold`: risk above which a record counts as at risk. `further`: what
+    without it `group`, if there is an ST. `manifest`: the file that says what its columns mean, None for the one beside
+    it, if there is one. `threshold`: risk above which a record counts as at risk. `further`: what
     else is measured of the risk.
 
     `reports`: paths, the kind by suffix; `force`: files that exist are replaced. They are written whatever the verdict.
@@ -83,6 +84,7 @@ class Audit:
     link: str | Path | None = None
     st: str | None = None
     group: str | None = None
+    manifest: str | None = None
     threshold: float = THRESHOLD
     further: Deeper = field(default_factory=Deeper)
     against: Against = field(default_factory=Against)
@@ -145,7 +147,7 @@ def _inputs(request: Audit) -> list[object]:
     tables = [request.path, request.original, request.unit_from, request.st, request.against.previous]
     spec = request.spec
     of_spec = [] if spec is None else [*named_by(spec), *([spec.input.path] if request.path is None else [])]
-    return [*tables, request.link, request.against.previous_link, *of_spec]
+    return [*tables, request.manifest, request.link, request.against.previous_link, *of_spec]
 
 
 def _audited(request: Audit) -> AuditResult:
@@ -153,10 +155,7 @@ def _audited(request: Audit) -> AuditResult:
     against = request.against
     before = None if against.baseline is None else baseline.read(against.baseline)
     spec = _effective(request)
-    grouping = _grouping(spec, request)
-    if _requires(spec):
-        _refuse_randomized(request.path)
-    facts = _measured(request, spec, grouping)
+    facts = _measured(request, spec, _detached(spec, request))
     refuse_absent(facts.verdict.absent)
     if before is not None:
         changes = tuple(baseline.compare(before, facts.report()))
@@ -190,16 +189,16 @@ def _original(request: Audit, spec: Spec) -> Original | None:
 def _measured(
     request: Audit,
     spec: Spec,
-    grouping: BucketLayout | None,
+    detached: Detached | None,
 ) -> AuditFacts:
     """The table as it is, and together with the earlier release if there is one."""
     original = _original(request, request.spec or spec)
     classified = request.spec is not None
     with ExitStack() as stack:
         table = stack.enter_context(
-            opened(spec, request.path, classified=classified, unit_from=original, grouping=grouping)
+            opened(spec, request.path, classified=classified, unit_from=original, detached=detached)
         )
-        requirements, checks = checks_asked(table.spec, grouped=grouping is not None)
+        requirements, checks = checks_asked(table.spec, grouped=detached is not None)
         risk = deeper(table, request.further, request.threshold)
         passing = table.passing(request.original, request.spec or spec)
         verdict = replace(table.measured(checks, request.threshold), passing=passing)
@@ -340,23 +339,27 @@ def _spec_of(request: Audit) -> Spec:
     return make(values, PARAMETERS)
 
 
-def _grouping(spec: Spec, request: Audit) -> BucketLayout | None:
-    """How the table is bucketized, if it is. Raises UsageError for what cannot be measured of groups."""
-    grouping = BucketLayout.of(request.path, request.st, request.group)
-    if grouping is not None:
-        grouping.check(spec)
+def _detached(spec: Spec, request: Audit) -> Detached | None:
+    """How the sensitive attributes of the table are detached from its rows, if they are. Raises UsageError for what
+    cannot be measured of groups, and for a table whose cells may show anything: its risk depends on the original."""
+    path = None if request.path is None else str(request.path)
+    manifest = Manifest.of(spec, path, manifest=request.manifest, st=request.st, group=request.group)
+    if manifest.detached is not None:
+        check_groups(manifest.detached, spec)
         if request.against.previous is not None:
             raise UsageError("--previous: is for releases with equivalence classes, and this one is bucketized")
-    return grouping
+    if _requires(spec):
+        _refuse_untrue(manifest, spec, path)
+    return manifest.detached
 
 
-def _refuse_randomized(path: str | Path | None) -> None:
-    """Raises UsageError for a randomized table, known by the parameters beside it: its risk depends on the original."""
-    beside = None if path is None else parameters_of(str(path))
-    if beside is not None:
-        message = f"{path}: is randomized, as {beside} tells, and cannot be judged without its original"
+def _refuse_untrue(manifest: Manifest, spec: Spec, path: str | None) -> None:
+    """Raises UsageError where cells of what the requirements are about need not be true."""
+    if manifest.channels:
+        message = f"{path}: is randomized, as {manifest.path} tells, and cannot be judged without its original"
         hint = "randomize has checked it; evaluate and reconstruct measure what it tells"
         raise UsageError(Problem(message, hint=hint))
+    manifest.check_read([*spec.quasi_identifiers, *spec.sensitive], "judged without its original")
 
 
 def checks_asked(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:

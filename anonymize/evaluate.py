@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -29,8 +28,10 @@ from anonymize.evaluation.opened import ReleasedSource, read_file
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.released import ReleasedTable, columns_of, read_released
-from anonymize.evaluation.unclassed import UnclassedFiles, blocks
+from anonymize.evaluation.unclassed import blocks, opened_release
 from anonymize.link import load as load_link
+from anonymize.meaning import Manifest
+from anonymize.meaning.manifest import TWO_KINDS
 from anonymize.metrics import METRICS, utility
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
@@ -88,22 +89,23 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
     """
     paths = Paths(request.original, reports=request.reports, force=request.force)
     _check(request, paths)
-    unclassed = _unclassed(request)
+    manifest = _manifest(request)
     if request.public:
-        return _published(request, unclassed)
+        return _published(request, manifest)
     clock = Clock()
     with ExitStack() as stack:
         files = stack.enter_context(opened(request.spec, paths))
         request = replace(request, spec=resolve(request.spec, files.source.columns))
         request.progress("read", 0, 0)
-        coming = None if unclassed is not None else stack.enter_context(_coming(request))
+        coming = stack.enter_context(_coming(request)) if manifest.spans else None
         table = read(request.spec, files.source, workload=True)
         report = _head(request, table, clock)
+        report["warnings"] += manifest.remarks
         released = None
-        if request.released is not None and unclassed is not None:
-            distorted = unclassed.opened(request.spec, table, request.released, stack)
+        if request.released is not None and not manifest.spans:
+            unclassed = opened_release(manifest, request.method, request.spec, table, request.released, stack)
             request.progress("measure", 0, 0)
-            report |= blocks(distorted, table, _queries(request, table))
+            report |= blocks(unclassed, table, _queries(request, table))
         elif coming is not None:
             released, report["output"] = _opened(request, coming(), table)
             _measure(request, released, report)
@@ -115,25 +117,20 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
     return report if tree is None else report | {"tree": tree}
 
 
-def _published(request: Evaluate, unclassed: UnclassedFiles | None) -> dict[str, Any]:
+def _published(request: Evaluate, manifest: Manifest) -> dict[str, Any]:
     """The public report, written to `reports`. Raises DataError for a release that cannot be read or lacks a column."""
-    read_files = [request.released, request.st, request.parameters, *named_by(request.spec)]
+    read_files = [request.released, request.st, request.manifest, *named_by(request.spec)]
     with (
         report_files(request.reports, force=request.force, inputs=read_files) as publish,
         Source.open(request.spec.of_release(), request.released) as source,
     ):
         source.check()
         spec = resolve(request.spec.of_release(), undivided(request.spec, source.columns))
-        group = None if unclassed is None or unclassed.parameters is not None else str(unclassed.group)
-        _check_columns(spec, source, group)
-        others = [] if unclassed is None else filter(None, [unclassed.st, unclassed.parameters])
-        files = [
-            ReleasedFile(source.path, source.format, source.separator, source.sha256),
-            *(ReleasedFile(Path(each), "csv", source.separator, None) for each in others),
-        ]
-        report = public_evaluation(Published(files, spec), group)
+        _check_columns(spec, source, None if manifest.detached is None else manifest.detached.by)
+        file = ReleasedFile(source.path, source.format, source.separator, source.sha256)
+        report = public_evaluation(Published([file], spec, manifest))
         report["left_out"] = dict.fromkeys(MEASURES, "it takes the original, of which a public report has nothing")
-        report["warnings"] = [*_about_units(request), *_exposed(spec, source.columns)]
+        report["warnings"] = [*_about_units(request), *_exposed(spec, source.columns), *manifest.remarks]
         publish(report)
     return report
 
@@ -182,12 +179,17 @@ def _check_public(request: Evaluate) -> None:
         raise UsageError([Problem(each, hint="it is made from the release alone") for each in problems])
 
 
-def _unclassed(request: Evaluate) -> UnclassedFiles | None:
-    """Where the release is, if it has no classes. Raises UsageError for what needs classes."""
+def _manifest(request: Evaluate) -> Manifest:
+    """What the columns of the release mean. Raises UsageError for what nothing reads, and for what needs classes."""
+    spec = request.spec
     if request.released is None:
-        return None
-    files = UnclassedFiles.of(request.released, request.st, request.group, request.parameters, request.method)
-    if files is not None:
+        return Manifest.of_spec(spec)
+    manifest = Manifest.of(spec, request.released, manifest=request.manifest, st=request.st, group=request.group)
+    manifest.check_read([*spec.quasi_identifiers, *spec.sensitive, *spec.workload.target_names], "measured")
+    if request.method is not None and not manifest.channels:
+        buckets = request.st is not None or request.group is not None
+        raise UsageError(TWO_KINDS if buckets else "--method: is about a randomized release, name its --parameters")
+    if not manifest.spans:
         needing_classes = {
             "--models": request.models is not None,
             "--tree": request.tree is not None,
@@ -198,7 +200,7 @@ def _unclassed(request: Evaluate) -> UnclassedFiles | None:
         ]
         if problems:
             raise UsageError(problems)
-    return files
+    return manifest
 
 
 def _head(request: Evaluate, table: Table, clock: Clock) -> dict[str, Any]:

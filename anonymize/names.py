@@ -54,10 +54,15 @@ def parameters_beside(path: str) -> str:
     return split(path)[0] + ".params.json"
 
 
-def parameters_of(path: str) -> str | None:
-    """The recipient's parameters of a release, by its name, where there is such a file."""
-    beside = parameters_beside(path)
-    return beside if path != "-" and os.path.isfile(beside) else None
+def manifest_beside(path: str) -> str:
+    """The manifest of any other release: `released.csv` has `released.manifest.json`."""
+    return split(path)[0] + ".manifest.json"
+
+
+def manifest_of(path: str) -> str | None:
+    """The file that says what the columns of a release mean, by its name, where there is such a file."""
+    files = [] if path == "-" else [manifest_beside(path), parameters_beside(path)]
+    return next((each for each in files if os.path.isfile(each)), None)
 
 
 def pair_of(path: str) -> tuple[str, str]:

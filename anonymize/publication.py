@@ -96,10 +96,12 @@ class Paths:
 
 @dataclass(frozen=True)
 class Files:
-    """The open files of a run; see `Paths`. `release`: the table with the rows first."""
+    """The open files of a run; see `Paths`. `release`: its tables, the one with the rows first; `texts`: what its
+    recipients get beside them."""
 
     source: Source
     release: tuple[OutputFile, ...]
+    texts: tuple[OutputFile, ...]
     reports: tuple[OutputFile, ...]
     private: Mapping[str, OutputFile]
     further: Mapping[str, OutputFile]
@@ -112,13 +114,18 @@ class Files:
     @property
     def all(self) -> list[OutputFile]:
         """Every file that is written, the release last."""
-        return [*self.reports, *self.private.values(), *self.further.values(), *reversed(self.release)]
+        return [*self.reports, *self.private.values(), *self.further.values(), *self._public]
+
+    @property
+    def _public(self) -> list[OutputFile]:
+        """What is published, the table with the rows last."""
+        return [*reversed(self.texts), *reversed(self.release)]
 
     @contextmanager
     def sealing(self) -> Iterator[None]:
         """Hashes the release and waits until it is on disk, while the block reads it again."""
         with ThreadPoolExecutor(1) as aside:
-            sealed = [aside.submit(output.seal) for output in self.release]
+            sealed = [aside.submit(output.seal) for output in (*self.release, *self.texts)]
             yield
             for each in sealed:
                 each.result()
@@ -131,7 +138,7 @@ class Files:
         for output in self.reports:
             _write_report(output, report)
         self.source.unchanged()
-        release = () if dry_run else reversed(self.release)
+        release = () if dry_run else self._public
         commit([*self.reports, *self.private.values(), *self.further.values(), *release])
 
 
@@ -152,11 +159,11 @@ def opened(spec: Spec, paths: Paths) -> Iterator[Files]:
         output = partial(OutputFile, force=paths.force)
         table = partial(output_table, force=paths.force, form=paths.output_format, separator=source.separator)
         release = [stack.enter_context(table(path)) for path in paths.release.tables]
-        release += [stack.enter_context(output_table(path, force=paths.force)) for path in paths.release.texts]
+        texts = [stack.enter_context(output_table(path, force=paths.force)) for path in paths.release.texts]
         reports = tuple(stack.enter_context(output(path)) for path in paths.reports)
         private = {name: stack.enter_context(output(path, private=True)) for name, path in paths.private.items()}
         further = {name: stack.enter_context(output(path)) for name, path in paths.further.items()}
-        yield Files(source, tuple(release), reports, private, further)
+        yield Files(source, tuple(release), tuple(texts), reports, private, further)
 
 
 @contextmanager

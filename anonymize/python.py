@@ -109,6 +109,7 @@ def release(
     key: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     save_link: str | os.PathLike[str] | None = None,
+    manifest: str | os.PathLike[str] | None = None,
     force: bool = False,
     **options: Any,
 ) -> Release:
@@ -120,8 +121,9 @@ def release(
 
     `start_series`, `after`: the state of the series that the release begins, or continues; `key`: the key file of the
     series. The release of a series is a file, `output` (CSV, Parquet or Arrow by its suffix), which appears together
-    with the state; any other may be. `save_link`: the private file that says which row is whose. `force` replaces files
-    that exist. The original is kept nowhere: `audit --series` finds one only where `data` is a path.
+    with the state; any other may be. `save_link`: the private file that says which row is whose; `manifest`: the public
+    one that says what the columns mean. `force` replaces files that exist. The original is kept nowhere: `audit
+    --series` finds one only where `data` is a path.
 
     Raises UnsafeError for a release that does not meet its requirements, unless `allow_unsafe`; InfeasibleError where
     there is none; SpecError, DataError and UsageError as the command does. Then nothing is returned.
@@ -147,6 +149,7 @@ def release(
             allow_unsafe=allow_unsafe,
             save_recoding=f"{folder}/recoding.json" if reusable else None,
             save_link=path_of(save_link),
+            manifest=path_of(manifest),
             start_series=path_of(start_series),
             after=path_of(after),
             key=path_of(key),
@@ -234,11 +237,13 @@ def evaluate(
     """What a release has lost, beside its original (the spec's input for None). `public`: as far as the release shows
     it; no original is read.
 
-    `options`: those of the command that name files or columns: `st`, `group`, `link`, `parameters`, `method`, `tree`.
+    `options`: those of the command that name files or columns: `st`, `group`, `link`, `manifest` (or `parameters`),
+    `method`, `tree`.
 
     Raises UsageError, SpecError and DataError as the command does.
     """
-    _refuse_unknown("evaluate", options, {"st", "group", "link", "parameters", "method", "tree"})
+    options = _by_manifest(options)
+    _refuse_unknown("evaluate", options, {"st", "group", "link", "manifest", "method", "tree"})
     with table_of(released) as path, table_of(original) as source:
         request = Evaluate(
             model_of(spec),
@@ -272,11 +277,12 @@ def attack(
     the release, or its path: it is made again without a fifth of the people, who are the control.
 
     `options`: those of the command by their names: `attackers`, `max_excess`, `targets`, `seed`, `link`, `st`, `group`,
-    `parameters`. An excess above `max_excess` raises nothing: `satisfied` says so.
+    `manifest` (or `parameters`). An excess above `max_excess` raises nothing: `satisfied` says so.
 
     Raises UsageError, SpecError and DataError as the command does.
     """
-    names = {"attackers", "max_excess", "targets", "seed", "link", "st", "group", "parameters"}
+    options = _by_manifest(options)
+    names = {"attackers", "max_excess", "targets", "seed", "link", "st", "group", "manifest"}
     _refuse_unknown("attack", options, names)
     options |= {"series": path_of(series), "key": path_of(key)}
     with (
@@ -366,6 +372,11 @@ def _options(name: str, given: Mapping[str, Any]) -> Any:
     names = [each.name for each in fields(ALGORITHMS[name].Options)]
     _refuse_unknown(name, given, names)
     return ALGORITHMS[name].Options(**given)
+
+
+def _by_manifest(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options, with the parameters of a randomized release as its manifest, which they are."""
+    return {"manifest" if name == "parameters" else name: value for name, value in options.items()}
 
 
 def _refuse_unknown(command: str, given: Mapping[str, Any], names: Sequence[str] | set[str]) -> None:

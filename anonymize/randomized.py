@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal
 
 from anonymize.classes import Codes
 from anonymize.domain.categories import Categories
+from anonymize.meaning.manifest import RANDOMIZED, VERSION
 from anonymize.randomization import kronecker
 from anonymize.randomization.amplified import epsilon
-from anonymize.randomization.parameters import FORMAT, VERSION
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Randomized:
     def parameters(self, rows: int, separator: str) -> dict[str, Any]:
         """The file for the recipient."""
         return {
-            "format": FORMAT,
+            "format": RANDOMIZED,
             "version": VERSION,
             "rows": rows,
             "separator": separator,

@@ -16,12 +16,12 @@ import polars as pl
 
 from anonymize.classes import mixed_radix
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.meaning import Channel, Manifest
 from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.randomization import estimate, where
 from anonymize.randomization.estimate import About, Count, Method
 from anonymize.randomization.interval import interval
 from anonymize.randomization.kronecker import Floats
-from anonymize.randomization.parameters import DistortedAttribute, Parameters
 from anonymize.randomization.where import Comparison
 from anonymize.report import as_json
 from anonymize.spec import Spec, make
@@ -47,7 +47,7 @@ class Reconstruct:
     """
 
     released: str
-    parameters: str
+    manifest: str
     attributes: Sequence[str] = ()
     conditions: Sequence[str] = ()
     method: Method = "inverse"
@@ -81,7 +81,7 @@ class CountCondition:
 class Observed:
     """The joint distribution of some attributes in the randomized table: an axis for each, with its values."""
 
-    attributes: tuple[DistortedAttribute, ...]
+    attributes: tuple[Channel, ...]
     values: tuple[tuple[str, ...], ...]
     shares: Floats
     rows: int
@@ -110,29 +110,37 @@ def reconstruct(request: Reconstruct) -> None:
     large, and outputs that cannot be; DataError for parameters or a table that cannot be read, a table with other
     values than the parameters say, or another number of rows. Then nothing has been written.
     """
-    parameters = Parameters.read(request.parameters)
+    manifest = _randomized(request.manifest)
     if request.form is None:
         check_table(request.output, None, (".json",))
     conditions = [CountCondition(text, where.parse(text)) for text in request.conditions]
     if request.attributes and conditions:
         raise UsageError("--attributes: is about the joint table, and --where counts without it")
     names = [name for condition in conditions for name in condition.names] or request.attributes
-    attributes = parameters.named(list(dict.fromkeys(names)) or [each.name for each in parameters.attributes])
+    attributes = manifest.named(list(dict.fromkeys(names)) or list(manifest.channels))
     paths = Paths(request.released, ReleasePaths((), [request.output]), force=request.force)
-    paths.check([request.released, request.parameters])
-    with opened(_spec(attributes, request.separator or parameters.separator), paths) as files:
-        _check(files.source, parameters, attributes)
+    paths.check([request.released, request.manifest])
+    with opened(_spec(attributes, request.separator or manifest.separator), paths) as files:
+        _check(files.source, manifest, attributes)
         if conditions:
-            _write_answers(request, parameters, conditions, files)
+            _write_answers(request, manifest, conditions, files)
         else:
             _write_table(request, observe(files.source, attributes), files)
         files.publish({})
 
 
+def _randomized(path: str) -> Manifest:
+    """The manifest of a randomized release. Raises DataError for one that cannot be read, or is of another release."""
+    manifest = Manifest.read(path)
+    if not manifest.channels:
+        raise DataError(Problem("says of no column how it was distorted: there is nothing to reconstruct", file=path))
+    return manifest
+
+
 def _write_answers(
-    request: Reconstruct, parameters: Parameters, conditions: Sequence[CountCondition], files: Files
+    request: Reconstruct, manifest: Manifest, conditions: Sequence[CountCondition], files: Files
 ) -> None:
-    pairs = ((each, observe(files.source, parameters.named(each.names))) for each in conditions)
+    pairs = ((each, observe(files.source, manifest.named(each.names))) for each in conditions)
     answers = [asdict(answer(seen, each, request.method, request.about, request.confidence)) for each, seen in pairs]
     if request.as_json:
         block = _head(request, files.source) | {"confidence": request.confidence, "answers": answers}
@@ -157,7 +165,7 @@ def _head(request: Reconstruct, source: Source) -> dict[str, Any]:
 # --- what is observed ------------------------------------------------------------------------------------------------
 
 
-def observe(source: Source, attributes: Sequence[DistortedAttribute]) -> Observed:
+def observe(source: Source, attributes: Sequence[Channel]) -> Observed:
     """The joint distribution of some attributes in a table that has been checked.
 
     Raises UsageError where the joint table is too large; DataError for other values than the parameters say.
@@ -172,35 +180,35 @@ def observe(source: Source, attributes: Sequence[DistortedAttribute]) -> Observe
     return Observed(tuple(attributes), tuple(values), shares, rows)
 
 
-def _spec(attributes: Sequence[DistortedAttribute], separator: str) -> Spec:
+def _spec(attributes: Sequence[Channel], separator: str | None) -> Spec:
     """A spec that reads the table as text."""
     return make(
         {"version": 1, "input": {"separator": separator}, "quasi_identifiers": [a.name for a in attributes]}, {}
     )
 
 
-def _check(source: Source, parameters: Parameters, attributes: Sequence[DistortedAttribute]) -> None:
+def _check(source: Source, manifest: Manifest, attributes: Sequence[Channel]) -> None:
     """Raises DataError for a table that is not sound, or is not the one that the parameters are of."""
     _check_columns(source, attributes)
     source.check()
-    if source.rows != parameters.rows or not source.rows:
-        message = f"has {source.rows} rows, and its parameters are of {parameters.rows}"
+    if source.rows != manifest.rows or not source.rows:
+        message = f"has {source.rows} rows, and its parameters are of {manifest.rows}"
         raise DataError(Problem(message, file=source.name))
 
 
-def _check_columns(source: Source, attributes: Sequence[DistortedAttribute]) -> None:
+def _check_columns(source: Source, attributes: Sequence[Channel]) -> None:
     lacking = [each.name for each in attributes if each.name not in source.columns]
     if lacking:
         hint = columns_in(source.columns, [each.name for each in attributes])
         raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
 
 
-def _text(attribute: DistortedAttribute) -> pl.Expr:
+def _text(attribute: Channel) -> pl.Expr:
     """The column as text; missing is the empty text, as which it is written."""
     return column(attribute.name).cast(pl.String).fill_null("")
 
 
-def _values(source: Source, attribute: DistortedAttribute) -> tuple[str, ...]:
+def _values(source: Source, attribute: Channel) -> tuple[str, ...]:
     """The attribute's values; of one that was left alone those of the table, sorted."""
     if attribute.values is not None:
         return attribute.values
@@ -208,7 +216,7 @@ def _values(source: Source, attribute: DistortedAttribute) -> tuple[str, ...]:
     return tuple(distinct.to_series().to_list())
 
 
-def _counted(source: Source, attributes: Sequence[DistortedAttribute], values: Sequence[tuple[str, ...]]) -> Floats:
+def _counted(source: Source, attributes: Sequence[Channel], values: Sequence[tuple[str, ...]]) -> Floats:
     """The joint counts, an axis for each attribute."""
     shape = [len(each) for each in values]
     counts = np.zeros(int(np.prod(shape)))

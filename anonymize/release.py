@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Any
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.calling import make_callable
 from anonymize.families import Draft, check_bound, family_of
-from anonymize.families.steps import check_needs, check_satisfied, published, room_for, search, stage, with_derived
+from anonymize.families.steps import (
+    check_needs,
+    check_satisfied,
+    published,
+    room_for,
+    search,
+    stage,
+    with_derived,
+    write_manifest,
+)
 from anonymize.link import SAVE_LINK, link_of
 from anonymize.publication import SAVE_RECODING, Files, Paths, ReleasePaths, named_by, opened
 from anonymize.report import Clock, release_report
@@ -83,6 +92,7 @@ def release(request: Request) -> dict[str, Any]:
             del result
         with timed("write"):
             draft.write(files)
+            write_manifest(request, files, draft.manifest(files))
             _write_link(files, table, draft.written)
         with timed("verify"), files.sealing():
             measured = with_derived(request, files, draft.measure(files))
@@ -90,7 +100,7 @@ def release(request: Request) -> dict[str, Any]:
         trial = _tried(request, files, table, draft)
         series.check(draft, files)
         if request.public:
-            report = public_report(published(request, files))
+            report = public_report(published(request, files, draft.manifest(files)))
         else:
             report = release_report(request, table, clock, draft.blocks(files, measured)) | series.block()
         request.progress("publish", 0, 0)
@@ -117,10 +127,11 @@ def _write_link(files: Files, table: Table, written: Written) -> None:
 
 def _paths(request: Request, release: ReleasePaths) -> Paths:
     """Where the request reads and writes; where the release goes, the family knows."""
+    texts = release.texts or [path for path in [request.manifest] if path is not None]
     private = {SAVE_RECODING: request.save_recoding, SAVE_LINK: request.save_link}
     return Paths(
         request.input,
-        release,
+        replace(release, texts=texts),
         request.reports,
         private={option: path for option, path in private.items() if path is not None},
         further=files_of(request.options),

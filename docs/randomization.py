@@ -151,16 +151,17 @@ def _joint(asked: Run, spec: Any, folder: Path) -> Any:
     import polars as pl
 
     from anonymize.evaluation.released import columns_of, read_released
-    from anonymize.evaluation.unclassed import UnclassedFiles
+    from anonymize.evaluation.unclassed import opened_release
+    from anonymize.meaning import Manifest
     from anonymize.table import Source, read
 
     path = str(folder / ("released.qit.csv" if asked.method == "anatomy" else "released.csv"))
     with ExitStack() as stack:
         table = read(spec, stack.enter_context(Source.open(spec, None)))
         method: Any = asked.estimator if asked.method.startswith("RR") else None
-        found = UnclassedFiles.of(path, None, None, None, method)
-        if found is not None:
-            joints: Any = found.opened(spec, table, path, stack).joints()
+        manifest = Manifest.of(spec, path)
+        if not manifest.spans:
+            joints: Any = opened_release(manifest, method, spec, table, path, stack).joints()
         else:
             rows = pl.read_csv(path, separator=";", infer_schema=False)
             shown = columns_of(spec, rows.columns, path)

@@ -30,7 +30,7 @@ from anonymize.attacks import (
     singling_out,
     univariate,
 )
-from anonymize.attacks.distorted import DistortedColumn, DistortedRows
+from anonymize.attacks.channels import ChannelRows
 from anonymize.attacks.required import KnownDiversity, Required
 from anonymize.attacks.scene import EarlierRows, Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import ExcessEstimate, Success
@@ -39,8 +39,7 @@ __all__ = [
     "ATTACKERS",
     "ONLY_NAMED",
     "Attacker",
-    "DistortedColumn",
-    "DistortedRows",
+    "ChannelRows",
     "EarlierRows",
     "ExcessEstimate",
     "KnownDiversity",
@@ -89,7 +88,7 @@ ATTACKERS: dict[str, Attacker] = {module.ID: cast(Attacker, module) for module i
 
 ONLY_NAMED = frozenset({prosecutor_retained.ID})
 """Those whom a limit is about only where they are named: no privacy model promises anything against them."""
-_OF_DISTORTED = (reconstruction.ID, reconstruction_row.ID)
+_OF_CHANNELS = (reconstruction.ID, reconstruction_row.ID)
 """Those who read cells that may show anything; to all others a cell is true."""
 
 
@@ -97,4 +96,4 @@ def suited(scene: Scene) -> list[str]:
     """The attackers who can make something of what is shown; of a release without rows nobody can."""
     if not scene.release.rows:
         return []
-    return [name for name in ATTACKERS if scene.distorted is None or name in _OF_DISTORTED]
+    return [name for name in ATTACKERS if scene.channels is None or name in _OF_CHANNELS]

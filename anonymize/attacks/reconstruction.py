@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.distorted import DistortedRows, undistorted
+from anonymize.attacks.channels import ChannelRows, undistorted
 from anonymize.attacks.guessing import guessed, guesses, normalized
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import Success
@@ -38,8 +38,8 @@ FEWEST = 500
 
 def attack(scene: Scene) -> list[Success]:
     """A success for each sensitive attribute; none of a release with equivalence classes."""
-    if scene.distorted is not None:
-        return [_undone(scene, scene.distorted, name) for name in scene.sensitive if name in scene.distorted.values]
+    if scene.channels is not None:
+        return [_undone(scene, scene.channels, name) for name in scene.sensitive if name in scene.channels.values]
     if scene.release.group_of is None:
         return []
     return guesses(scene, partial(_regrouped, scene))
@@ -48,28 +48,28 @@ def attack(scene: Scene) -> list[Success]:
 # --- a randomized release --------------------------------------------------------------------------------------------
 
 
-def joint(scene: Scene, distorted: DistortedRows, name: str, people: TargetPeople) -> tuple[Floats, Floats]:
+def joint(scene: Scene, channels: ChannelRows, name: str, people: TargetPeople) -> tuple[Floats, Floats]:
     """(people, size) the share of each sensitive value among people of the same quasi-identifiers, and (size,) among
     all."""
-    size, column = scene.sensitive[name], distorted.values[name]
-    counts = distorted.counts(scene.release.values[name], size)
+    size, column = scene.sensitive[name], channels.values[name]
+    counts = channels.counts(scene.release.values[name], size)
     before = undistorted(counts.sum(axis=0)[None], column)[0, :size]
     before /= max(before.sum(), 1e-300)
-    beside = undistorted(distorted.beside(people.codes, counts), column)[:, :size]
+    beside = undistorted(channels.beside(people.codes, counts), column)[:, :size]
     return normalized(beside, before), before
 
 
-def some_of(people: TargetPeople, distorted: DistortedRows) -> TargetPeople:
+def some_of(people: TargetPeople, channels: ChannelRows) -> TargetPeople:
     """All of them, or as many as can be compared with every combination."""
-    most = max(PAIRS // max(len(distorted.distinct[0]), 1), FEWEST)
+    most = max(PAIRS // max(len(channels.distinct[0]), 1), FEWEST)
     if len(people) <= most:
         return people
     return people.of(np.unique(np.linspace(0, len(people) - 1, most).astype(int)))
 
 
-def _undone(scene: Scene, distorted: DistortedRows, name: str) -> Success:
-    groups = [some_of(each, distorted) for each in (scene.targets, scene.control) if each is not None]
-    shares, befores = zip(*(joint(scene, distorted, name, people) for people in groups), strict=True)
+def _undone(scene: Scene, channels: ChannelRows, name: str) -> Success:
+    groups = [some_of(each, channels) for each in (scene.targets, scene.control) if each is not None]
+    shares, befores = zip(*(joint(scene, channels, name, people) for people in groups), strict=True)
     return guessed(list(shares), [people.values[name] for people in groups], befores[0], name)
 
 

@@ -20,7 +20,6 @@ from anonymize.attacks.guessing import guessed, normalized
 from anonymize.attacks.reconstruction import joint, some_of
 from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success
-from anonymize.randomization import kronecker
 
 ID = "reconstruction-row"
 KNOWS = "the quasi-identifiers of a person, the person's row, and the parameters of the distortion"
@@ -28,18 +27,17 @@ KNOWS = "the quasi-identifiers of a person, the person's row, and the parameters
 
 def attack(scene: Scene) -> list[Success]:
     """A success for each sensitive attribute; none of a release that is not randomized."""
-    distorted = scene.distorted
-    if distorted is None:
+    channels = scene.channels
+    if channels is None:
         return []
-    names = [name for name in scene.sensitive if name in distorted.values]
+    names = [name for name in scene.sensitive if name in channels.values]
     if scene.targets.row_of is None:
         return [Success(np.zeros(0), np.zeros(0), about=name) for name in names]
     successes = []
     for name in names:
-        people = some_of(scene.targets, distorted)
-        shares, before = joint(scene, distorted, name, people)
-        column = distorted.values[name]
-        same, other = (1.0, 0.0) if column.size < 2 else kronecker.distortion(column.p, column.size)
+        people = some_of(scene.targets, channels)
+        shares, before = joint(scene, channels, name, people)
+        same, other = channels.values[name].likelihood
         values = scene.release.values[name][people.row_of]
         likely = np.where(values[:, None] == np.arange(shares.shape[1]), same + other, other)
         successes.append(guessed([normalized(shares * likely, before)], [people.values[name]], before, name))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.attacks.distorted import DistortedRows
+from anonymize.attacks.channels import ChannelRows
 from anonymize.attacks.required import Required
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.leafsets import GappedColumns, LeafSets, chosen
@@ -195,7 +195,7 @@ class Scene:
     attribute has. `release`: its rows. `everybody`: the people of the original, against whom guesses are checked.
     `targets`: those of the release who are attacked. `outsiders`: people who are not in it, None where nobody is known;
     `control`: those of them who are attacked.
-    `earlier`: the releases before it, the oldest first. `distorted`: a randomized release, of which `release` has only
+    `earlier`: the releases before it, the oldest first. `channels`: a randomized release, of which `release` has only
     the sensitive values as they are shown. `trees`: of each quasi-identifier the hierarchy, None of numbers. `levels`:
     of each (levels, size) the node of each code at each level of its hierarchy, that of numbers, too.
     `required`: what the release was made to meet. `in_order`: says whether its rows are in an order that follows
@@ -212,7 +212,7 @@ class Scene:
     outsiders: TargetPeople | None = None
     earlier: tuple[EarlierRows, ...] = ()
     seed: int = 0
-    distorted: DistortedRows | None = None
+    channels: ChannelRows | None = None
     trees: tuple[Taxonomy | None, ...] = ()
     levels: tuple[Ints, ...] = ()
     required: Required | None = None

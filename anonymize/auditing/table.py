@@ -9,10 +9,11 @@ from pathlib import Path
 
 import polars as pl
 
-from anonymize.auditing.buckets import BucketLayout, Buckets
+from anonymize.auditing.buckets import Buckets, buckets_of
 from anonymize.declared import declared
 from anonymize.errors import DataError, Problem, RowsError, UsageError
 from anonymize.link import load as load_link
+from anonymize.meaning import Detached
 from anonymize.people import with_people
 from anonymize.recoding.typed import NumberColumns
 from anonymize.report.passing import PassingText, derived
@@ -152,16 +153,17 @@ def opened(
     *,
     classified: bool,
     unit_from: Original | None = None,
-    grouping: BucketLayout | None = None,
+    detached: Detached | None = None,
 ) -> Iterator[Audited]:
     """The table at `path`, checked record by record. `classified`: every column has to have a role in the spec.
-    `unit_from`: the table that has the spec's unit where this one does not. `grouping`: how it is bucketized.
+    `unit_from`: the table that has the spec's unit where this one does not. `detached`: how its sensitive attributes
+    are, if they are.
 
     Raises DataError for a table without rows, that cannot be read, lacks a column or has one without a role.
     """
     with ExitStack() as stack:
         source = stack.enter_context(Source.open(spec, path))
-        buckets = None if grouping is None else grouping.opened(spec, source, stack)
+        buckets = None if detached is None else buckets_of(detached, spec, source, stack)
         present = source.columns if buckets is None else (*source.columns, *buckets.apart)
         besides = [*filter(None, [spec.output.pseudonym, None if buckets is None else buckets.name])]
         spec = resolve(spec, undivided(spec, [name for name in present if name not in besides]))

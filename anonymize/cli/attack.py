@@ -11,9 +11,9 @@ from anonymize.cli.completing import attackers as known_attackers
 from anonymize.cli.completing import completing
 from anonymize.cli.kinds import PATH, count_option, file_option, share_option
 from anonymize.cli.options import (
-    BUCKETIZED,
     FORCE,
     INPUT,
+    MEANINGS,
     MEASURING,
     REPORTS,
     SEED,
@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     file_option("--previous", help="An earlier release of the same people."),
     file_option("--series", help="The state of a series that RELEASED is in: all releases before it."),
     file_option("--key", help="The key of the series, by which people are followed through it."),
-    *BUCKETIZED,
-    file_option("--parameters", help="The parameters of a randomized release.  [default: beside it]"),
+    *MEANINGS,
     click.option(
         "--attackers",
         metavar="A,B,...",

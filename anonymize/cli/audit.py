@@ -11,7 +11,7 @@ from anonymize.cli.completing import columns, completing, requirements
 from anonymize.cli.engine import ENGINE, audit_there, check_engine
 from anonymize.cli.following import beside, say_next
 from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
-from anonymize.cli.options import BUCKETIZED, FORCE, MEASURING, REPORTS, nearby_spec, use_threads, with_options
+from anonymize.cli.options import FORCE, MEANINGS, MEASURING, REPORTS, nearby_spec, use_threads, with_options
 from anonymize.cli.over_time import SERIES, audited
 from anonymize.names import parted
 
@@ -83,7 +83,7 @@ _SIZE = _Size()
         choices=["own-category", "wildcard"],
         help="wildcard: a second figure where a missing or suppressed cell matches any; over privacy.missing.",
     ),
-    *BUCKETIZED,
+    *MEANINGS,
     click.option(
         "--threshold", type=float, default=0.2, show_default=True, help="A row whose risk is higher counts as at risk."
     ),

@@ -12,9 +12,9 @@ from anonymize.cli.exits import put
 from anonymize.cli.following import beside, say_next
 from anonymize.cli.kinds import PATH, choice_option, count_option, file_option, flag_option, share_option
 from anonymize.cli.options import (
-    BUCKETIZED,
     FORCE,
     INPUT,
+    MEANINGS,
     MEASURING,
     METHODS,
     OVERRIDES,
@@ -39,8 +39,7 @@ from anonymize.names import split
     *OVERRIDES,
     count_option("--queries", default=1000, help="Random COUNT queries."),
     *QUERY_OPTIONS,
-    *BUCKETIZED,
-    file_option("--parameters", help="The parameters of a randomized release.  [default: beside it]"),
+    *MEANINGS,
     choice_option(
         "--method",
         choices=METHODS,

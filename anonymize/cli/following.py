@@ -23,7 +23,7 @@ def say_next(*command: str) -> None:
 
 def beside(given: Mapping[str, Any]) -> list[str]:
     """The options with which other commands find what is beside a release, of those that were `given`."""
-    flags = {"input": "-i", "st": "--st", "group": "--group", "parameters": "--parameters", "link": "--link"}
+    flags = {"input": "-i", "st": "--st", "group": "--group", "manifest": "--manifest", "link": "--link"}
     present = {flag: given[name] for name, flag in flags.items() if given.get(name) is not None}
     return [word for flag, value in present.items() for word in (flag, str(value))]
 

@@ -68,9 +68,14 @@ OUTPUT_FORMAT = choice_option(
 )
 METHODS = ("inverse", "simplex", "clip", "bayes")
 """How what was distorted is reconstructed."""
-BUCKETIZED = (
+MEANINGS = (
     file_option("--st", help="The ST of a bucketized release.  [default: beside a table called .qit]"),
     click.option("--group", help="The column of groups of a bucketized release.  [default: group, with an ST]"),
+    file_option(
+        "--manifest",
+        "--parameters",
+        help="What the columns of the release mean, as the parameters of a randomized one say.  [default: beside it]",
+    ),
 )
 REPORTS = click.option("-r", "--report", "reports", multiple=True, help="A report: .json, .md or .html. Repeatable.")
 FORCE = flag_option("--force", help="Overwrite outputs that exist.")

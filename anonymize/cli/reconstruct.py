@@ -15,7 +15,7 @@ from anonymize.names import parted
 @click.command()
 @with_options(
     click.argument("released", type=PATH),
-    file_option("--parameters", help="The release's parameters.  [default: beside it]"),
+    file_option("--manifest", "--parameters", help="The release's parameters.  [default: beside it]"),
     click.option(
         "--attributes",
         multiple=True,
@@ -50,7 +50,7 @@ from anonymize.names import parted
     THREADS,
     QUIET,
 )
-def reconstruct(released: str, parameters: str | None, threads: int | None, quiet: bool, **given: Any) -> None:
+def reconstruct(released: str, manifest: str | None, threads: int | None, quiet: bool, **given: Any) -> None:
     """Estimate the original distribution from a randomized table.
 
     With the parameters that `randomize` wrote, the distortion is undone on average: the count of every combination of
@@ -72,7 +72,7 @@ def reconstruct(released: str, parameters: str | None, threads: int | None, quie
     from anonymize import reconstruct as room
 
     names = parted(*given.pop("attributes"))
-    room.reconstruct(room.Reconstruct(released, parameters or _beside(released), names, **given))
+    room.reconstruct(room.Reconstruct(released, manifest or _beside(released), names, **given))
 
 
 def _beside(released: str) -> str:

@@ -53,6 +53,10 @@ FURTHER_OPTIONS = (
         "--save-link",
         help="Save which row of the input each released row is, as .json or .csv, for --link. It is private.",
     ),
+    file_option(
+        "--manifest",
+        help="A public file that says what the columns mean; evaluate, attack and audit find it as X.manifest.json.",
+    ),
     file_option("--start-series", help="Begin a series of releases, kept in this file. It is private."),
     file_option("--after", help="The next release of the series that is kept in this file."),
     file_option("--key", help="The key of the series, a file of `anonymize key make`."),

@@ -16,14 +16,15 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from anonymize.attacks import DistortedRows, ShownRows, TargetPeople
-from anonymize.auditing.buckets import BucketLayout
+from anonymize.attacks import ChannelRows, ShownRows, TargetPeople
+from anonymize.auditing.buckets import buckets_of
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.domain.cells import numbers
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.opened import ReleasedSource, read_file
 from anonymize.evaluation.regions import TextRegions
 from anonymize.evaluation.released import as_text, gapped_columns, read_cells
+from anonymize.meaning import Detached
 from anonymize.report.passing import PASSING
 from anonymize.spec import Spec
 from anonymize.table import Source, Table, read
@@ -180,7 +181,7 @@ class AttackedTables:
     group_of: Ints | None = None
 
     @property
-    def distorted(self) -> None:
+    def channels(self) -> None:
         """Cells are true."""
 
     def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
@@ -207,12 +208,12 @@ def _span(attribute: Attribute, regions: TextRegions, which: Ints) -> tuple[Ints
     return first, last, silent | regions.open_low[which], silent | regions.open_high[which]
 
 
-def released(people: Known, path: str, stack: ExitStack, layout: BucketLayout | None = None) -> AttackedTables:
-    """A release; `layout`: how it is bucketized, if it is. Raises DataError for one that cannot be read, or whose
-    cells say nothing under the spec."""
+def released(people: Known, path: str, stack: ExitStack, detached: Detached | None = None) -> AttackedTables:
+    """A release; `detached`: how its sensitive attributes are, if they are. Raises DataError for one that cannot be
+    read, or whose cells say nothing under the spec."""
     file, group_of = read_file(people.spec, path, stack), None
-    if layout is not None:
-        file, group_of = _grouped(people, file, layout, stack)
+    if detached is not None:
+        file, group_of = _grouped(people, file, detached, stack)
     try:
         regions, text_of = read_cells(people.spec.of_release(), people.table.attributes, file.texts, file.columns)
     except DataError as error:
@@ -220,24 +221,22 @@ def released(people: Known, path: str, stack: ExitStack, layout: BucketLayout | 
     return AttackedTables(file, regions, text_of, group_of)
 
 
-def _grouped(
-    people: Known, file: ReleasedSource, layout: BucketLayout, stack: ExitStack
-) -> tuple[ReleasedSource, Ints]:
+def _grouped(people: Known, file: ReleasedSource, detached: Detached, stack: ExitStack) -> tuple[ReleasedSource, Ints]:
     """A bucketized release with the sensitive values of each group dealt to its rows, and (rows,) the group of each.
     Raises DataError for tables that do not fit together."""
     spec, source = people.spec.of_release(), file.source
-    buckets = layout.opened(spec, source, stack)
-    groups = file.texts[layout.name].cast(pl.String).fill_null("")
+    buckets = buckets_of(detached, spec, source, stack)
+    groups = file.texts[detached.by].cast(pl.String).fill_null("")
     if buckets.st is not None:
         buckets.st.check()
         listed = pl.concat(list(buckets.st.batches(buckets.st.columns)))
         listed = listed.select(as_text(column, spec, buckets.st.format) for column in listed.iter_columns())
         count = pl.col(COUNT).cast(pl.UInt32, strict=False).fill_null(0)
-        names = [layout.name, *people.spec.sensitive]
+        names = [detached.by, *people.spec.sensitive]
         dealt = listed.select(pl.col(name).repeat_by(count) for name in names).explode(names)
-        dealt = dealt.filter(pl.col(layout.name).is_not_null()).sort(layout.name, maintain_order=True)
+        dealt = dealt.filter(pl.col(detached.by).is_not_null()).sort(detached.by, maintain_order=True)
         order = groups.arg_sort()
-        if not dealt[layout.name].equals(groups.gather(order), check_names=False):
+        if not dealt[detached.by].equals(groups.gather(order), check_names=False):
             raise DataError(Problem("its groups and counts are not those of the release", file=buckets.st.name))
         places = order.arg_sort()
         values = [dealt[name].gather(places) for name in people.spec.sensitive]
@@ -253,7 +252,7 @@ class ReadRelease(Protocol):
         """Its texts."""
 
     @property
-    def distorted(self) -> DistortedRows | None:
+    def channels(self) -> ChannelRows | None:
         """What a randomized one shows."""
 
     def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints], /) -> ShownRows:

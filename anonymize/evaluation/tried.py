@@ -67,7 +67,7 @@ def scene_of(
         outsiders=control,
         earlier=tuple(EarlierRows(each) for each in rows[1:]),
         seed=plan.seed,
-        distorted=releases[0].distorted,
+        channels=releases[0].channels,
         trees=tuple(each.domain if isinstance(each.domain, Taxonomy) else None for each in attributes),
         levels=tuple(map(_levels, attributes)),
         required=_required(people.spec),

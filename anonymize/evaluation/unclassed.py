@@ -17,13 +17,12 @@ import polars as pl
 
 from anonymize.classes import Floats, Ints, same_rows
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.meaning import Detached, Manifest
 from anonymize.metrics import METRICS, View, distances, joint, query_error, uncertainty, utility
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, counted, summed
-from anonymize.names import parameters_of, sensitive_table_of
 from anonymize.randomization.estimate import Method
-from anonymize.randomization.parameters import Parameters
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
 from anonymize.table.named import column
@@ -57,70 +56,49 @@ class Unclassed(Protocol):
         """(queries,) the counts that a recipient estimates; or why there are none. `counts` gives the true ones."""
 
 
-@dataclass(frozen=True)
-class UnclassedFiles:
-    """Where an unclassed release is: its group column and ST, or its parameters."""
+def opened_release(
+    manifest: Manifest, method: Method | None, spec: Spec, table: Table, path: str, stack: ExitStack
+) -> Unclassed:
+    """A release without spans, by what its columns mean. `method`: how channels are undone.
 
-    group: str | None = None
-    st: str | None = None
-    parameters: str | None = None
-    method: Method = "inverse"
+    Raises DataError for files that are not what they should be, UsageError for meanings that go together nowhere.
+    """
+    if manifest.channels:
+        return _randomized(manifest, method or "inverse", spec, table, path)
+    if manifest.detached is None:
+        raise UsageError(f"{path}: no column of it has lost anything that is measured here")
+    return _bucketized(manifest.detached, spec, table, path, stack)
 
-    @classmethod
-    def of(
-        cls, path: str, st: str | None, group: str | None, parameters: str | None, method: Method | None
-    ) -> UnclassedFiles | None:
-        """As asked for, or as what is beside the release tells; None of one that has classes.
 
-        Raises UsageError for both kinds at once, and for a method of what is not randomized.
-        """
-        buckets = group is not None or st is not None
-        if buckets and (parameters is not None or method is not None):
-            raise UsageError("--st and --group are about a bucketized release, --parameters about a randomized one")
-        if parameters is None:
-            st = st or sensitive_table_of(path)
-        if parameters is None and st is None and group is None:
-            parameters = parameters_of(path)
-        if parameters is not None:
-            return cls(parameters=parameters, method=method or "inverse")
-        if method is not None:
-            raise UsageError("--method: is about a randomized release, name its --parameters")
-        return None if group is None and st is None else cls(group=group or "group", st=st)
+def _randomized(manifest: Manifest, method: Method, spec: Spec, table: Table, path: str) -> RandomizedRelease:
+    with Source.open(spec.of_release(manifest.separator), path) as source:
+        rows = _texts(source, list(manifest.channels), spec, keep_empty=True)
+        output = {"path": source.name, "sha256": source.sha256, "parameters_path": manifest.path}
+    if rows.height != manifest.rows:
+        message = f"has {rows.height} rows, and its parameters are of {manifest.rows}"
+        raise DataError(Problem(message, file=source.name))
+    return RandomizedRelease(spec, table, output, rows, manifest, method)
 
-    def opened(self, spec: Spec, table: Table, path: str, stack: ExitStack) -> Unclassed:
-        """The release. Raises DataError for files that are not what they should be."""
-        return self._randomized(spec, table, path) if self.parameters else self._bucketized(spec, table, path, stack)
 
-    def _randomized(self, spec: Spec, table: Table, path: str) -> RandomizedRelease:
-        parameters = Parameters.read(str(self.parameters))
-        with Source.open(spec.of_release(parameters.separator), path) as source:
-            names = [each.name for each in parameters.attributes]
-            rows = _texts(source, names, spec, keep_empty=True)
-            output = {"path": source.name, "sha256": source.sha256, "parameters_path": self.parameters}
-        if rows.height != parameters.rows:
-            message = f"has {rows.height} rows, and its parameters are of {parameters.rows}"
-            raise DataError(Problem(message, file=source.name))
-        return RandomizedRelease(spec, table, output, rows, parameters, self.method)
-
-    def _bucketized(self, spec: Spec, table: Table, path: str, stack: ExitStack) -> BucketizedRelease:
-        if len(table.sensitive) != 1:
-            raise UsageError(f"a bucketized release has one sensitive attribute, the spec {len(table.sensitive)}")
-        group, (sensitive,) = str(self.group), [column.name for column in table.sensitive]
-        source = stack.enter_context(Source.open(spec.of_release(), path))
-        quasi = [attribute.name for attribute in table.attributes]
-        if group in (*quasi, sensitive, COUNT if self.st else None):
-            raise UsageError(f"--group: {group} is not the column of groups: it is another column")
-        rows = _texts(source, [*quasi, group, *([] if self.st else [sensitive])], spec)
-        output: dict[str, Any] = {"path": source.name, "sha256": source.sha256}
-        if self.st is None:
-            listed = joint.listing(rows, group, sensitive)
-        else:
-            other = stack.enter_context(Source.open(spec.of_release(), self.st))
-            texts = _texts(other, [group, sensitive, COUNT], spec)
-            listed = _counted(joint.listing(texts, group, sensitive, COUNT), other.name)
-            check_together(_groups(rows, group), listed)
-            output |= {"sensitive_path": other.name, "sensitive_sha256": other.sha256}
-        return BucketizedRelease(spec, table, output, rows, listed, group)
+def _bucketized(detached: Detached, spec: Spec, table: Table, path: str, stack: ExitStack) -> BucketizedRelease:
+    if len(table.sensitive) != 1:
+        raise UsageError(f"a bucketized release has one sensitive attribute, the spec {len(table.sensitive)}")
+    group, (sensitive,) = detached.by, [column.name for column in table.sensitive]
+    source = stack.enter_context(Source.open(spec.of_release(), path))
+    quasi = [attribute.name for attribute in table.attributes]
+    if group in (*quasi, sensitive, COUNT if detached.table else None):
+        raise UsageError(f"--group: {group} is not the column of groups: it is another column")
+    rows = _texts(source, [*quasi, group, *([] if detached.table else [sensitive])], spec)
+    output: dict[str, Any] = {"path": source.name, "sha256": source.sha256}
+    if detached.table is None:
+        listed = joint.listing(rows, group, sensitive)
+    else:
+        other = stack.enter_context(Source.open(spec.of_release(), detached.table))
+        texts = _texts(other, [group, sensitive, COUNT], spec)
+        listed = _counted(joint.listing(texts, group, sensitive, COUNT), other.name)
+        check_together(_groups(rows, group), listed)
+        output |= {"sensitive_path": other.name, "sensitive_sha256": other.sha256}
+    return BucketizedRelease(spec, table, output, rows, listed, group)
 
 
 def _texts(source: Source, names: Sequence[str], spec: Spec, *, keep_empty: bool = False) -> pl.DataFrame:
@@ -218,13 +196,13 @@ class BucketizedRelease:
 
 @dataclass(frozen=True)
 class RandomizedRelease:
-    """Distorted rows as text, with the parameters of the distortion and a method of reconstruction."""
+    """Distorted rows as text, with the manifest that says how, and a method of reconstruction."""
 
     spec: Spec
     table: Table
     output: Mapping[str, Any]
     frame: pl.DataFrame
-    parameters: Parameters
+    manifest: Manifest
     method: Method
 
     @property
@@ -242,9 +220,8 @@ class RandomizedRelease:
 
     def joints(self) -> dict[str, Estimated]:
         """With each sensitive attribute that the parameters cover."""
-        distorted = {each.name for each in self.parameters.attributes}
-        estimate = partial(joint.randomized, rows=self.frame, parameters=self.parameters, method=self.method)
-        names = [column.name for column in self.table.sensitive if column.name in distorted]
+        estimate = partial(joint.randomized, rows=self.frame, manifest=self.manifest, method=self.method)
+        names = [column.name for column in self.table.sensitive if column.name in self.manifest.channels]
         return {name: Estimated(_axes(self.spec, self.table, name), estimate) for name in names}
 
     def answers(self, queries: Queries, counts: Callable[[], Ints]) -> Floats | str:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from anonymize.algorithms.base import Found
+from anonymize.meaning import Manifest
 from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.data import Blocks
@@ -44,10 +45,9 @@ class Draft(ABC):
     written: Written = field(default_factory=Written, kw_only=True)
     """The rows of the input that have been written; complete after `write`."""
 
-    @property
-    def groups_in(self) -> str | None:
-        """The column of groups of a bucketized release; None of others."""
-        return None
+    @abstractmethod
+    def manifest(self, files: Files) -> Manifest:
+        """What the columns of the release mean, with the files as they are before they are published."""
 
     def held(self, arrays: Arrays) -> Draft:
         """The same, with what it has of each row where `arrays` are."""

@@ -17,6 +17,7 @@ from anonymize.errors import UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import by_weights, refuse_seed, with_passing
 from anonymize.held import PassingColumns, hold_column
+from anonymize.meaning import Manifest
 from anonymize.metrics import View, utility
 from anonymize.names import pair_of
 from anonymize.order import RankedColumn, SortColumn
@@ -73,9 +74,10 @@ class BucketizedDraft(Draft):
 
     buckets: Bucketized
 
-    @property
-    def groups_in(self) -> str | None:
-        return self.buckets.name
+    def manifest(self, files: Files) -> Manifest:
+        """The sensitive attribute is detached from the rows."""
+        other = next((str(each.part) for each in files.release[1:]), None)
+        return Manifest.of_buckets(self.request.spec, self.buckets.name, other)
 
     def write(self, files: Files) -> None:
         """The table; of two files the sensitive values of each group, too."""

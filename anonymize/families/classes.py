@@ -19,10 +19,11 @@ from anonymize.declared import declared
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import by_weights, check_suppression, numbers_of, passing_text, suppression_limit
 from anonymize.judging import Judge
+from anonymize.meaning import Manifest
 from anonymize.people import with_people
 from anonymize.privacy import Requirement
 from anonymize.publication import SAVE_RECODING, Files, ReleasePaths
-from anonymize.recoding import Recoding, Regions, Released
+from anonymize.recoding import Levels, Recoding, Regions, Released
 from anonymize.recoding.typed import NumberColumns
 from anonymize.report.beside import Beside
 from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
@@ -89,6 +90,10 @@ class ClassedDraft(Draft):
             return replace(self, released=released)
         partition = Partition(_copied(self.recoding.partition.order, arrays), self.recoding.partition.starts)
         return replace(self, released=released, recoding=replace(self.recoding, partition=partition))
+
+    def manifest(self, files: Files) -> Manifest:
+        """Quasi-identifiers span values, and all else passed through."""
+        return Manifest.of_spec(self.request.spec, labels=self.recoding.KIND == Levels.KIND)
 
     def write(self, files: Files) -> None:
         """The table, and the recoding where it is saved."""

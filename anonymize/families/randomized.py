@@ -11,10 +11,11 @@ import polars as pl
 
 from anonymize import verify
 from anonymize.algorithms.base import Found
-from anonymize.errors import UnsafeError
+from anonymize.errors import UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import refuse_seed, with_passing
 from anonymize.held import PassingColumns
+from anonymize.meaning import Manifest
 from anonymize.metrics import METRICS
 from anonymize.names import parameters_beside
 from anonymize.order import RankedColumn, SortColumn
@@ -45,7 +46,9 @@ def paths(request: Request) -> ReleasePaths:
     Raises UsageError for a release that could be undone, and would be published.
     """
     refuse_seed(request)
-    output, parameters = str(request.output), str(request.options.parameters)
+    if request.manifest is not None and request.options.parameters:
+        raise UsageError("--manifest and --parameters name the same file: give one of them")
+    output, parameters = str(request.output), request.manifest or str(request.options.parameters)
     if not parameters:
         refuse_uri(output, "a table and its parameters: name a file for them with --parameters")
     if not parameters and output not in ("-", "/dev/stdout"):
@@ -67,10 +70,14 @@ class RandomizedDraft(Draft):
     distorted: Randomized
     parameters: str
 
+    def manifest(self, files: Files) -> Manifest:
+        """That of the recipient's file, whether it is written or not."""
+        return Manifest.of_content(json.loads(self.parameters), files.texts[0].name if files.texts else None)
+
     def write(self, files: Files) -> None:
         """The table, and the parameters where there is a file for them."""
         files.table.write(_frames(self.request, self.table, self.distorted, files.table.format, self.written))
-        for output in files.release[1:]:
+        for output in files.texts:
             output.write_text(self.parameters + "\n")
 
     def measure(self, files: Files) -> Measured:
@@ -96,7 +103,7 @@ class RandomizedDraft(Draft):
             utility=dict.fromkeys(METRICS) | {"attributes": {}},
             recoding=self.distorted.summary(),
             warnings=[
-                *_warnings(self.request, self.table, self.distorted, written=len(files.release) > 1),
+                *_warnings(self.request, self.table, self.distorted, written=bool(files.texts)),
                 *measured.verdict.cautions,
             ],
             codebook=codebook(self.request.spec, columns_of(files.table), self.distorted.meanings()),

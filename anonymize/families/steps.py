@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +20,7 @@ from anonymize.domain.numeric import included
 from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError
 from anonymize.families.base import Measured
 from anonymize.judging.protected import check_protected
+from anonymize.meaning import Manifest
 from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import Files
 from anonymize.report import Clock
@@ -258,12 +260,21 @@ def with_derived(request: Request, files: Files, measured: Measured) -> Measured
     return replace(measured, verdict=replace(measured.verdict, passing=replace(passing, derived=derivations)))
 
 
-def published(request: Request, files: Files) -> Published:
+def published(request: Request, files: Files, manifest: Manifest) -> Published:
     """What is published of a request: no more than that goes into a public report. In a series nobody has two rows, so
     that its rows are individuals, whatever they are about is called."""
     spec = request.spec.model_copy(update={"unit": None}) if request.in_series else request.spec
     released = [ReleasedFile(each.part, each.format, each.separator, each.sha256) for each in files.release]
-    return Published(released, spec, request.algorithm, request.options)
+    return Published(released, spec, manifest, request.algorithm, request.options)
+
+
+def write_manifest(request: Request, files: Files, manifest: Manifest) -> None:
+    """The file that says what the columns mean, where it is asked for and the family has none of its own."""
+    if request.manifest is None or manifest.channels:
+        return
+    tables = [each.name for each in files.release]
+    content = manifest.content(files.table.separator, tables[1] if len(tables) > 1 else None)
+    files.texts[-1].write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:

@@ -30,9 +30,9 @@ from anonymize.domain.cells import numbers
 from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
+from anonymize.meaning import Channel, Manifest
 from anonymize.metrics import distributions
 from anonymize.randomization.estimate import Method, estimate
-from anonymize.randomization.parameters import DistortedAttribute, Parameters
 from anonymize.table import Attribute, SensitiveColumn
 from anonymize.table.named import unnamed
 
@@ -199,42 +199,40 @@ def listing(rows: pl.DataFrame, group: str, sensitive: str, count: str | None = 
     return plain.with_columns(count=rows[count])
 
 
-def randomized(axes: Axes, rows: pl.DataFrame, parameters: Parameters, method: Method = "inverse") -> Floats:
+def randomized(axes: Axes, rows: pl.DataFrame, manifest: Manifest, method: Method = "inverse") -> Floats:
     """(*shape) rows, by a method of `reconstruct`: the unbiased `inverse` may have negative cells.
 
     `rows`: every attribute as text.
     """
-    distortions = parameters.named(axes.names)
+    channels = manifest.named(axes.names)
     every: list[Attribute | SensitiveColumn] = [*axes.attributes, axes.sensitive]
     codes: list[Ints] = []
     sizes: list[int] = []
-    for each, subject in zip(distortions, every, strict=True):
+    for each, subject in zip(channels, every, strict=True):
         codes.append(categories_shown(axes, each, subject, rows[each.name]))
         sizes.append(axes.shape[len(sizes)] if each.values is None else len(each.values))
     observed = axes.counts(codes, sizes) / max(rows.height, 1)
-    table = estimate(observed, [each.p for each in distortions], method) * rows.height
-    for axis, (each, subject) in enumerate(zip(distortions, every, strict=True)):
+    table = estimate(observed, [each.p for each in channels], method) * rows.height
+    for axis, (each, subject) in enumerate(zip(channels, every, strict=True)):
         if each.values is not None:
             table = _spread(table, axis, categories_of(each.values, subject))
     return table
 
 
-def categories_shown(
-    axes: Axes, distortion: DistortedAttribute, subject: Attribute | SensitiveColumn, texts: pl.Series
-) -> Ints:
+def categories_shown(axes: Axes, channel: Channel, subject: Attribute | SensitiveColumn, texts: pl.Series) -> Ints:
     """(rows,) which of its categories each text is, or which leaf where the attribute was left alone."""
-    if distortion.values is None:
+    if channel.values is None:
         return axes.leaves(subject, texts) if isinstance(subject, Attribute) else axes.values(texts)
-    every = list(range(len(distortion.values)))
+    every = list(range(len(channel.values)))
     codes = (
         unnamed(texts)
         .cast(pl.String)
         .fill_null("")
-        .replace_strict(list(distortion.values), every, default=None, return_dtype=pl.Int64)
+        .replace_strict(list(channel.values), every, default=None, return_dtype=pl.Int64)
     )
     if codes.null_count():
         raise DataError(
-            f"{distortion.name}: {codes.null_count()} cells of the release are not among its parameters' values"
+            f"{channel.name}: {codes.null_count()} cells of the release are not among its parameters' values"
         )
     return codes.to_numpy().astype(np.int64)
 

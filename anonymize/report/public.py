@@ -8,7 +8,7 @@ left out, individuals, populations, the risk before, time, memory, seed, paths.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
@@ -18,11 +18,10 @@ from anonymize import privacy, verify
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
 from anonymize.declared import declared
-from anonymize.errors import UsageError
+from anonymize.meaning import Channel
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import disclosures, diversities, requirements_if_any
 from anonymize.randomization import kronecker
-from anonymize.randomization.parameters import Parameters
 from anonymize.report.data import (
     Blocks,
     order_warnings,
@@ -48,10 +47,7 @@ from anonymize.verify.risk import classes_block
 
 def public_report(published: Published) -> dict[str, Any]:
     """The report; what is not known from the arguments is not in it."""
-    makers = {"bucketization": _bucketized, "randomization": _randomized} | dict.fromkeys(KINDS, _classed)
-    if published.family not in makers:
-        raise UsageError(f"--public-report: not of a release whose family is {published.family}")
-    blocks = makers[published.family](published)
+    blocks = _maker(published)(published)
     spec, options, name = published.spec, published.options, str(published.algorithm)
     return {
         **public_head(spec),
@@ -65,13 +61,22 @@ def public_report(published: Published) -> dict[str, Any]:
     }
 
 
-def public_evaluation(published: Published, group: str | None = None) -> dict[str, Any]:
-    """The public report of `evaluate`: what a release has lost as far as it shows that itself, whoever made it.
-    `group`: the column of groups of a bucketized one; a randomized one has its parameters as a second file."""
-    if group is not None:
-        sizes = _group_sizes(published, group)
+def _maker(published: Published) -> Callable[[Published], Blocks]:
+    """What makes the blocks of a release, by what its columns mean."""
+    manifest, spec = published.manifest, published.spec
+    if manifest.detached is not None:
+        return _bucketized
+    true = not manifest.channels and not manifest.unread.keys() & {*spec.quasi_identifiers, *spec.sensitive}
+    return _classed if true and manifest.spans else _untrue
+
+
+def public_evaluation(published: Published) -> dict[str, Any]:
+    """The public report of `evaluate`: what a release has lost as far as it shows that itself, whoever made it."""
+    detached = published.manifest.detached
+    if detached is not None:
+        sizes = _group_sizes(published, detached.by)
         output, lost = {"rows": int(sizes.sum())}, _nothing_lost(published.spec, sizes.to_numpy())
-    elif len(published.files) > 1:
+    elif not published.manifest.spans:
         sizes = pl.Series(dtype=pl.Int64)
         output, lost = {"rows": _rows(published)}, {"attributes": {}}
     else:
@@ -227,11 +232,12 @@ def _why(spec: Spec, requirement: Requirement) -> str | None:
 
 def _bucketized(published: Published) -> Blocks:
     """The report of a release in groups: its quasi-identifiers lose nothing."""
-    spec, files, options = published.spec, published.files, published.options
+    spec, files, detached = published.spec, published.files, published.manifest.detached
+    assert detached is not None
     requirements = diversities(spec)
     texts = [each.text for each in files]
     reading = Reading(
-        options.group, spec.input.missing, spec.missing(published.table.form).null, normalize=spec.input.normalize
+        detached.by, spec.input.missing, spec.missing(published.table.form).null, normalize=spec.input.normalize
     )
     checks = verify.checks_of(spec, requirements)
     verdict = measure_bucketized(
@@ -239,7 +245,7 @@ def _bucketized(published: Published) -> Blocks:
     )
     verdict = _with_passing(published, verdict)
     blocks = verdict_blocks(verdict)
-    sizes = _group_sizes(published, options.group)
+    sizes = _group_sizes(published, detached.by)
     kind = {"kind": "buckets", "files": "one" if len(texts) == 1 else "two", "groups": len(sizes)}
     weighed = sampled(_text(published), verify.THRESHOLD)
     return Blocks(
@@ -270,29 +276,30 @@ def _nothing_lost(spec: Spec, sizes: Ints) -> dict[str, Any]:
     return {**nothing, "discernibility": int((sizes**2).sum()), "loss": 0.0, "attributes": attributes}
 
 
-def _randomized(published: Published) -> Blocks:
-    """The report of distorted values. What they disclose depends on the original, and is not measured here."""
-    spec = published.spec
-    requirements = disclosures(spec)
+def _untrue(published: Published) -> Blocks:
+    """The report of cells that may show anything. What they disclose depends on the original, and is not measured
+    here."""
+    spec, channels = published.spec, published.manifest.channels
+    requirements = disclosures(spec) if channels else requirements_if_any(spec)
     rows = _rows(published)
     models = [_unknown(each, "it depends on the original, which is not in the release") for each in requirements]
     passing = _passing(published)
     state = overall([State.UNKNOWN, *(each.state for each in passing.results)])
     block = {**_stated(state), "verified": True, "missing": "own-category", "models": models}
     block["unknown"] = [_sentence(each) for each in models]
-    distortion = {name: figures for each in published.files[1:] for name, figures in _distortion(str(each.path))}
+    distortion = {} if published.manifest.path is None else dict(_distortion(channels))
+    kind = {"kind": "randomized"} if channels else {"unread": published.manifest.unread}
     return Blocks(
         output={"rows": rows},
         measured={"privacy": block, "risk": {"passing": passing.block()}},
         utility={"attributes": {}},
-        recoding={"kind": "randomized", **({"distortion": distortion} if distortion else {})},
+        recoding={**kind, **({"distortion": distortion} if distortion else {})},
         warnings=passing.cautions,
     )
 
 
-def _distortion(path: str) -> Iterator[tuple[str, dict[str, float]]]:
+def _distortion(channels: Mapping[str, Channel]) -> Iterator[tuple[str, dict[str, float]]]:
     """What the recipient's parameters say of each attribute that is distorted."""
-    for each in Parameters.read(path).attributes:
+    for name, each in channels.items():
         if each.values is not None:
-            size = len(each.values)
-            yield each.name, {"p": each.p, "q": kronecker.other(each.p, size), "values": size}
+            yield name, {"p": each.p, "q": kronecker.other(each.p, each.size), "values": each.size}

@@ -12,6 +12,7 @@ import polars as pl
 
 from anonymize import verify
 from anonymize.algorithms import ALGORITHMS
+from anonymize.meaning import Manifest
 from anonymize.spec import Spec
 
 KINDS = {
@@ -43,11 +44,12 @@ class ReleasedFile:
 
 @dataclass(frozen=True)
 class Published:
-    """All that a public report is made from. `files`: the table with the rows first. `algorithm`, `options`: what made
-    it; None where that is not known."""
+    """All that a public report is made from. `files`: the table with the rows first. `manifest`: what its columns mean.
+    `algorithm`, `options`: what made it; None where that is not known."""
 
     files: Sequence[ReleasedFile]
     spec: Spec
+    manifest: Manifest
     algorithm: str | None = None
     options: Any = None
 

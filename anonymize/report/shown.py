@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.report.published import KINDS, Published
+from anonymize.report.published import Published
 from anonymize.report.texts import CellCosts, ShownColumn
 from anonymize.table.named import column
 from anonymize.table.texts import tidy
@@ -35,13 +35,12 @@ class ShownClasses:
         texts = [missing.filled(column(name).cast(pl.String)).alias(number[name]) for name in names]
         counted = table.text.select(texts).group_by(list(number.values())).agg(rows=pl.len())
         frame = counted.sort(list(number.values())).collect(engine="streaming")
-        labelled = KINDS.get(published.family) == "levels"
         costs = {}
         for name, columns in columns_of.items():
             low, high = (frame[number[each]] for each in (columns[0], columns[-1 if len(columns) < 3 else 1]))
             if spec.normalizes(name):
                 low, high = tidy(low), tidy(high)
-            costs[name] = ShownColumn(name, low, high, spec, labelled).costs()
+            costs[name] = ShownColumn(name, low, high, spec, name in published.manifest.labelled).costs()
         return cls(published, frame, costs)
 
     @property

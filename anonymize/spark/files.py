@@ -126,7 +126,7 @@ _Work: TypeAlias = Callable[[DataFrame, str], _Made]
 def _search(request: Request) -> _Work:
     """That of an algorithm that makes classes. Raises UsageError for what an engine does not do."""
     check_algorithm(request.algorithm)
-    _refuse(request, lacking(request.algorithm, request.options))
+    _refuse(request, lacking(request.algorithm, request.options) | {"--manifest": request.manifest is not None})
     search = search_of(request.algorithm, request.options, EngineLimits(), request.seed)
 
     def work(df: DataFrame, folder: str) -> _Made:
@@ -139,7 +139,7 @@ def _search(request: Request) -> _Work:
 def _randomization(request: Request) -> tuple[list[str], _Work]:
     """Where the recipient's parameters go, and the work. Raises UsageError for what an engine does not do."""
     _refuse(request, {"--seed": request.seed is not None})
-    parameters = str(request.options.parameters)
+    parameters = request.manifest or str(request.options.parameters)
     if _is_remote(request.output) and not parameters:
         raise UsageError("a randomized release at a URI: name a file for its parameters with --parameters")
 

@@ -7,10 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anonymize.attacks import DistortedColumn, DistortedRows, Scene, ShownRows, TargetPeople, reconstruction
+from anonymize.attacks import ChannelRows, Scene, ShownRows, TargetPeople, reconstruction
 from anonymize.attacks import reconstruction_row as row
-from anonymize.attacks.distorted import undistorted
+from anonymize.attacks.channels import undistorted
+from anonymize.meaning import Channel
 from tests.attacks.scenes import of_rows
+
+
+def channel(p: float, size: int) -> Channel:
+    return Channel("any", "sensitive", p, tuple(map(str, range(size))))
 
 
 def _randomized(seed: int, count: int, p: float, tied: float) -> Scene:
@@ -24,31 +29,31 @@ def _randomized(seed: int, count: int, p: float, tied: float) -> Scene:
         return np.where(draw.random(count) < p, column, moved)
 
     shown, released = distorted(codes[:, 0], 4)[:, None], distorted(value, 3)
-    values = {"ill": DistortedColumn(p, 3)}
-    rows = DistortedRows(shown, (DistortedColumn(p, 4),), (np.arange(4),), values)
+    values = {"ill": channel(p, 3)}
+    rows = ChannelRows(shown, (channel(p, 4),), (np.arange(4),), values)
     release = ShownRows(np.zeros((1, 1), int), np.full((1, 1), 3), np.zeros(count, int), {"ill": released})
     people = TargetPeople(codes, {"ill": value}, np.arange(count))
-    return Scene(("a",), (4,), {"ill": 3}, release, people, people, distorted=rows)
+    return Scene(("a",), (4,), {"ill": 3}, release, people, people, channels=rows)
 
 
 def test_counts_as_they_were_are_those_of_the_inverse_matrix() -> None:
     scene = _randomized(0, 500, 0.7, 0.9)
-    assert scene.distorted is not None
-    shown, released = scene.distorted.cells[:, 0], scene.release.values["ill"]
+    assert scene.channels is not None
+    shown, released = scene.channels.cells[:, 0], scene.release.values["ill"]
     table = np.zeros((4, 3))
     np.add.at(table, (shown, released), 1)
     matrices = [np.full((size, size), 0.3 / (size - 1)) + np.eye(size) * (0.7 - 0.3 / (size - 1)) for size in (4, 3)]
     by_hand = np.linalg.inv(matrices[0]) @ table @ np.linalg.inv(matrices[1]).T
-    counts = scene.distorted.counts(released, 3)
-    beside = scene.distorted.beside(np.arange(4)[:, None], counts)[:, :3]
-    assert undistorted(beside, scene.distorted.values["ill"]) == pytest.approx(np.maximum(by_hand, 0))
+    counts = scene.channels.counts(released, 3)
+    beside = scene.channels.beside(np.arange(4)[:, None], counts)[:, :3]
+    assert undistorted(beside, scene.channels.values["ill"]) == pytest.approx(np.maximum(by_hand, 0))
 
 
 def test_what_is_not_known_of_somebody_counts_for_all_alike() -> None:
     scene = _randomized(1, 200, 0.6, 0.5)
-    assert scene.distorted is not None
-    counts = scene.distorted.counts(scene.release.values["ill"], 3)
-    unknown = scene.distorted.beside(np.array([[-1]]), counts)
+    assert scene.channels is not None
+    counts = scene.channels.counts(scene.release.values["ill"], 3)
+    unknown = scene.channels.beside(np.array([[-1]]), counts)
     assert unknown == pytest.approx(counts.sum(axis=0)[None])
 
 
@@ -76,7 +81,7 @@ def test_without_a_link_nobody_has_a_row() -> None:
     people = replace(scene.targets, row_of=None)
     (success,) = row.attack(replace(scene, targets=people))
     assert success.excess is None
-    assert row.attack(replace(scene, distorted=None)) == []
+    assert row.attack(replace(scene, channels=None)) == []
 
 
 def _grouped(seed: int, tied: bool) -> Scene:
@@ -105,6 +110,6 @@ def test_rows_of_a_group_share_its_values() -> None:
 
 
 def test_classes_have_nothing_to_reconstruct() -> None:
-    scene = replace(_grouped(8, True), distorted=None)
+    scene = replace(_grouped(8, True), channels=None)
     scene = replace(scene, release=replace(scene.release, group_of=None))
     assert reconstruction.attack(scene) == [] and row.attack(scene) == []

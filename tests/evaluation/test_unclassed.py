@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import DataError, UsageError
 from anonymize.evaluate import Evaluate, evaluate
 from anonymize.evaluation.patterns import TreePlan
-from anonymize.evaluation.unclassed import UnclassedFiles
 from anonymize.metrics import METRICS, joint
 from anonymize.modelling.protocol import Protocol
 from anonymize.privacy import PARAMETERS
@@ -150,26 +148,10 @@ def test_queries_of_a_joint_table_that_is_too_large(spec: Any, monkeypatch: pyte
 ROOMS = ("metrics.distances", "metrics.uncertainty", "evaluation.unclassed")
 
 
-def test_how_a_release_is_told(tmp_path: Path) -> None:
-    for name in ("a.qit.csv", "a.st.csv", "b.csv", "b.params.json", "c.csv"):
-        (tmp_path / name).touch()
-    at: Callable[[str], str] = lambda name: str(tmp_path / name)  # noqa: E731
-    nothing = (None, None, None, None)
-    assert UnclassedFiles.of(at("c.csv"), *nothing) is None
-    assert UnclassedFiles.of("-", *nothing) is None
-    assert UnclassedFiles.of(at("a.qit.csv"), *nothing) == UnclassedFiles("group", at("a.st.csv"))
-    assert UnclassedFiles.of(at("a.qit.csv"), None, "bucket", None, None) == UnclassedFiles("bucket", at("a.st.csv"))
-    assert UnclassedFiles.of(at("b.csv"), *nothing) == UnclassedFiles(parameters=at("b.params.json"))
-    assert UnclassedFiles.of(at("b.csv"), None, "g", None, None) == UnclassedFiles("g")
-    assert UnclassedFiles.of(at("c.csv"), None, None, at("b.params.json"), "bayes") == UnclassedFiles(
-        parameters=at("b.params.json"), method="bayes"
-    )
-
-
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"group": "group", "parameters": "x.json"}, "--st and --group are about a bucketized release"),
+        ({"group": "group", "manifest": "x.json"}, "--st and --group are about a bucketized release"),
         ({"st": "x.csv", "method": "bayes"}, "--st and --group are about a bucketized release"),
         ({"method": "bayes"}, "--method: is about a randomized release"),
         ({"group": "group", "tree": TreePlan("sex")}, "--tree: needs a release with equivalence classes"),

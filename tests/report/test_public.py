@@ -13,6 +13,7 @@ from anonymize.privacy import PARAMETERS
 from anonymize.report.public import public_report
 from anonymize.report.published import Published, ReleasedFile
 from anonymize.spec import load
+from tests.common.manifests import manifest_of
 
 SPEC = """\
 version: 1
@@ -30,8 +31,9 @@ def report_of(folder: Path, spec: str, algorithm: str, *files: str, **options: A
         path = folder / f"released{number}"
         path.write_text(text)
         released.append(ReleasedFile(path, "csv", ",", f"hash {number}"))
-    options_of = ALGORITHMS[algorithm].Options
-    return public_report(Published(released, load(folder / "spec.yaml", PARAMETERS), algorithm, options_of(**options)))
+    read, chosen = load(folder / "spec.yaml", PARAMETERS), ALGORITHMS[algorithm].Options(**options)
+    manifest = manifest_of(read, algorithm, chosen, [each.path for each in released])
+    return public_report(Published(released, read, manifest, algorithm, chosen))
 
 
 def test_what_cells_and_classes_lost_is_read_from_the_release(tmp_path: Path) -> None:

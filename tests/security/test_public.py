@@ -24,6 +24,7 @@ from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Request
 from anonymize.spec import load
 from tests.common.budgets import options_of
+from tests.common.manifests import manifest_of
 
 JOBS = "cook;kitchen;*\nchef;kitchen;*\nclerk;office;*\nboss;office;*\n"
 AGES = {"type": "numeric", "hierarchy": {"intervals": [10, 20]}}
@@ -124,7 +125,9 @@ def test_the_report_is_made_from_what_is_published(
         for index, path in enumerate(released(elsewhere))
     ]
     spec = load(elsewhere / "spec.yaml", PARAMETERS)
-    made = public_report(Published(files, spec, algorithm, options_of(algorithm, **options)))
+    chosen = options_of(algorithm, **options)
+    manifest = manifest_of(spec, algorithm, chosen, released(elsewhere))
+    made = public_report(Published(files, spec, manifest, algorithm, chosen))
     assert {suffix: render(made).encode() for suffix, render in RENDERERS.items()} == written
 
 
@@ -221,8 +224,10 @@ def measured(tmp_path: Path, text: str, quasi: str, **spec: Any) -> dict[str, An
     (tmp_path / "spec.yaml").write_text(f"version: 1\nquasi_identifiers: {{{quasi}}}\n{more}", encoding="utf-8")
     file = ReleasedFile(tmp_path / "out.csv", "csv", ",", "aa")
     algorithm = spec.get("algorithm", "incognito")
-    options = options_of(algorithm)
-    return public_report(Published([file], load(tmp_path / "spec.yaml", PARAMETERS), algorithm, options))
+    options, read = options_of(algorithm), load(tmp_path / "spec.yaml", PARAMETERS)
+    return public_report(
+        Published([file], read, manifest_of(read, algorithm, options, [file.path]), algorithm, options)
+    )
 
 
 AGE = "age: {type: numeric}"

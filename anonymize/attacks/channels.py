@@ -16,35 +16,22 @@ from typing import Any
 import numpy as np
 
 from anonymize.classes import Floats, Ints
-from anonymize.randomization import kronecker
+from anonymize.meaning import Channel
 
 CELLS = 1 << 23
 """Pairs of a person and a distinct row that are looked at together."""
 
 
 @dataclass(frozen=True)
-class DistortedColumn:
-    """How a column was distorted: `p`, over `size` categories."""
-
-    p: float
-    size: int
-
-    @property
-    def inverse(self) -> kronecker.Factor:
-        """The inverse distortion; that of a column that was left alone changes nothing."""
-        return (1.0, 0.0) if self.p >= 1 or self.size < 2 else kronecker.inverse(self.p, self.size)
-
-
-@dataclass(frozen=True)
-class DistortedRows:
+class ChannelRows:
     """Rows of categories. `cells` (rows, attributes): the category that each cell shows; `columns`, one for each
-    attribute; `category_of`: for each attribute (codes,) the category of each code of the original. `values`: how each
-    sensitive attribute was distorted."""
+    attribute; `category_of`: for each attribute (codes,) the category of each code of the original. `values`: the
+    channel of each sensitive attribute."""
 
     cells: Ints
-    columns: tuple[DistortedColumn, ...]
+    columns: tuple[Channel, ...]
     category_of: tuple[Ints, ...]
-    values: Mapping[str, DistortedColumn]
+    values: Mapping[str, Channel]
 
     @cached_property
     def distinct(self) -> tuple[Ints, Ints]:
@@ -81,7 +68,7 @@ class DistortedRows:
         return weights
 
 
-def undistorted(observed: Floats, column: DistortedColumn) -> Floats:
+def undistorted(observed: Floats, column: Channel) -> Floats:
     """(people, values) counts of values as they were, from counts as they are shown; none below 0."""
     same, other = column.inverse
     return np.asarray(np.maximum(same * observed + other * observed.sum(axis=1, keepdims=True), 0.0))

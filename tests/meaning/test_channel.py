@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anonymize.errors import DataError, UsageError
-from anonymize.randomization.parameters import DistortedAttribute, Parameters
+from anonymize.meaning import Channel, Manifest
 from anonymize.randomization.where import parse
 
 SEX = {"name": "sex", "role": "quasi-identifier", "p": 0.8, "values": ["F", "M"]}
@@ -22,16 +22,17 @@ FILE: dict[str, Any] = {
 }
 
 
-def read(tmp_path: Path, **changes: Any) -> Parameters:
+def read(tmp_path: Path, **changes: Any) -> Manifest:
     path = tmp_path / "p.json"
     path.write_text(json.dumps(FILE | changes), encoding="utf-8")
-    return Parameters.read(str(path))
+    return Manifest.read(str(path))
 
 
 def test_a_file(tmp_path: Path) -> None:
     found = read(tmp_path)
-    assert found == Parameters(9, ";", (DistortedAttribute("sex", "quasi-identifier", 0.8, ("F", "M")),))
-    assert found.named(["sex"]) == [found.attributes[0]]
+    sex = Channel("sex", "quasi-identifier", 0.8, ("F", "M"))
+    assert found == Manifest({"sex": sex}, 9, ";", str(tmp_path / "p.json"))
+    assert found.named(["sex"]) == [sex]
     with pytest.raises(UsageError, match="'age' is not an attribute of the parameters, which have sex"):
         found.named(["age"])
     with pytest.raises(UsageError, match="twice"):
@@ -42,14 +43,14 @@ def test_a_file(tmp_path: Path) -> None:
 def test_bounds_of_a_file(tmp_path: Path, half_open: bool) -> None:
     ages = {"name": "age", "role": "quasi-identifier", "p": 0.6, "values": ["<20", ">=20", "?"]}
     bounds = {"bounds": [[None, 19], [20, None], None], "half_open": half_open}
-    (attribute,) = read(tmp_path, attributes=[ages | bounds]).attributes
+    (attribute,) = read(tmp_path, attributes=[ages | bounds]).channels.values()
     spans = ((None, 19), (20, None), None)
-    assert attribute == DistortedAttribute("age", "quasi-identifier", 0.6, ("<20", ">=20", "?"), spans, half_open)
+    assert attribute == Channel("age", "quasi-identifier", 0.6, ("<20", ">=20", "?"), spans, half_open)
 
 
 def test_an_attribute_that_was_left_alone_needs_no_values(tmp_path: Path) -> None:
-    (attribute,) = read(tmp_path, attributes=[{"name": "sex", "role": "sensitive", "p": 1}]).attributes
-    assert attribute == DistortedAttribute("sex", "sensitive", 1)
+    (attribute,) = read(tmp_path, attributes=[{"name": "sex", "role": "sensitive", "p": 1}]).channels.values()
+    assert attribute == Channel("sex", "sensitive", 1)
     assert not attribute.half_open
 
 
@@ -72,27 +73,27 @@ def test_an_attribute_that_was_left_alone_needs_no_values(tmp_path: Path) -> Non
     ids=str,
 )
 def test_what_is_no_such_file(tmp_path: Path, changes: dict[str, Any]) -> None:
-    with pytest.raises(DataError, match="is not a file of parameters"):
+    with pytest.raises(DataError, match=r"is not a (file of parameters|manifest)"):
         read(tmp_path, **changes)
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
-        Parameters.read(str(tmp_path / "none.json"))
+        Manifest.read(str(tmp_path / "none.json"))
     (tmp_path / "x.json").write_text("{", encoding="utf-8")
     with pytest.raises(DataError, match="is no JSON"):
-        Parameters.read(str(tmp_path / "x.json"))
+        Manifest.read(str(tmp_path / "x.json"))
 
 
-AGES = DistortedAttribute(
+AGES = Channel(
     "age",
     "quasi-identifier",
     0.5,
     ("<20", "[20-29]", "[30-39]", ">=40", "?"),
     ((None, 19), (20, 29), (30, 39), (40, None), None),
 )
-HALVES = DistortedAttribute("h", "quasi-identifier", 0.5, ("[0-10)", "[10-20)"), ((0, 10), (10, 20)), half_open=True)
-PLAIN = DistortedAttribute("n", "quasi-identifier", 1.0)
+HALVES = Channel("h", "quasi-identifier", 0.5, ("[0-10)", "[10-20)"), ((0, 10), (10, 20)), half_open=True)
+PLAIN = Channel("n", "quasi-identifier", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ PLAIN = DistortedAttribute("n", "quasi-identifier", 1.0)
         (PLAIN, "n > 2", [0, 0, 1, 0]),
     ],
 )
-def test_what_a_comparison_takes(told: DistortedAttribute, text: str, expected: list[int]) -> None:
+def test_what_a_comparison_takes(told: Channel, text: str, expected: list[int]) -> None:
     (comparison,) = parse(text)
     assert told.chosen(comparison, told.values or ("1", "2", "3", "x")).tolist() == expected
 
@@ -138,7 +139,7 @@ def test_a_range_that_cuts_an_interval_is_refused(text: str) -> None:
 def test_a_range_over_what_are_no_numbers_is_refused(values: tuple[str, ...]) -> None:
     (comparison,) = parse("sex < 3")
     with pytest.raises(UsageError, match="the values of sex are not numbers"):
-        DistortedAttribute("sex", "quasi-identifier", 0.9, values).chosen(comparison, values)
+        Channel("sex", "quasi-identifier", 0.9, values).chosen(comparison, values)
 
 
 def test_a_value_that_there_is_not_is_refused_without_its_text() -> None:

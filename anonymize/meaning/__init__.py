@@ -1,0 +1,13 @@
+"""What the cells of a release say of the people behind them: a meaning for each column, and the file that says it.
+
+Whatever reads a release (`evaluate`, `attack`, `audit`, `reconstruct`, a public report) asks its manifest, and not
+which algorithm made it. What has no known meaning is refused by name.
+"""
+
+from __future__ import annotations
+
+from anonymize.meaning.base import DEFINED, Detached, Exact, Meaning, Named, Spans
+from anonymize.meaning.channel import Bounds, Channel
+from anonymize.meaning.manifest import Manifest
+
+__all__ = ["DEFINED", "Bounds", "Channel", "Detached", "Exact", "Manifest", "Meaning", "Named", "Spans"]

@@ -1,0 +1,128 @@
+"""A column whose values a mechanism with known probabilities replaced: randomized response over categories.
+
+A cell shows the category that it had with probability p, and each other one of d with (1 - p) / (d - 1), whatever the
+other columns show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from anonymize.errors import UsageError
+from anonymize.meaning.base import Meaning
+from anonymize.randomization import kronecker
+from anonymize.randomization.kronecker import Floats
+from anonymize.randomization.where import Comparison, Span
+
+Bounds: TypeAlias = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Channel(Meaning):
+    """`p`; `values`: the categories as they are written; `bounds`: what each spans where they are numbers.
+
+    `values` is None where the column was left alone: then they are those of the table, and p is 1.
+    """
+
+    kind: ClassVar[str] = "channel"
+    name: str
+    role: str
+    p: float
+    values: tuple[str, ...] | None = None
+    bounds: tuple[Bounds | None, ...] | None = None
+    half_open: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many categories it is over; 0 where the column was left alone."""
+        return len(self.values or ())
+
+    @property
+    def likelihood(self) -> kronecker.Factor:
+        """How likely each value is shown, given the true one; one that was left alone is shown for certain."""
+        return (1.0, 0.0) if self.size < 2 else kronecker.distortion(self.p, self.size)
+
+    @property
+    def inverse(self) -> kronecker.Factor:
+        """The inverse of the distortion; that of a column that was left alone changes nothing."""
+        return (1.0, 0.0) if self.p >= 1 or self.size < 2 else kronecker.inverse(self.p, self.size)
+
+    def entry(self) -> dict[str, Any]:
+        """p, the categories, and what they span."""
+        block: dict[str, Any] = {"role": self.role, "p": self.p}
+        if self.values is None:
+            return block
+        block["values"] = list(self.values)
+        if self.bounds is not None:
+            block |= {"bounds": self.bounds, "half_open": self.half_open}
+        return block
+
+    @classmethod
+    def of_entry(cls, name: str, entry: Mapping[str, Any]) -> Channel:
+        """The channel of an entry. Raises an error of these kinds for what is none: lookup, type, value, arithmetic."""
+        values = tuple(map(str, entry["values"])) if "values" in entry else None
+        spans: list[Bounds | None] = [
+            None if pair is None else (_end(pair[0]), _end(pair[1])) for pair in entry.get("bounds") or ()
+        ]
+        p, size = float(entry["p"]), len(values or ())
+        if not (p == 1 or (values is not None and 1 / size < p < 1)) or (spans and len(spans) != size):
+            raise ValueError
+        if values is not None and len(set(values)) != size:
+            raise ValueError
+        bounds = tuple(spans) if "bounds" in entry else None
+        return cls(name, str(entry["role"]), p, values, bounds, bool(entry.get("half_open", False)))
+
+    def chosen(self, comparison: Comparison, values: tuple[str, ...]) -> Floats:
+        """(values,) 1 for each value that a comparison selects, 0 for the others.
+
+        Raises UsageError for a value that there is not, for a range over values that are no numbers, and for one that
+        cuts an interval in two.
+        """
+        if comparison.span is not None:
+            bounds = self.bounds or tuple(_as_number(value) for value in values)
+            if not any(bounds):
+                raise UsageError(f"--where: the values of {self.name} are not numbers")
+            return np.array([self._within(comparison.span, each) for each in bounds], np.float64)
+        if not set(comparison.values) <= set(values):
+            raise UsageError(f"--where: {self.name} has no such value")
+        equal = np.array([value in comparison.values for value in values], np.float64)
+        return 1 - equal if comparison.negated else equal
+
+    def _within(self, span: Span, bounds: Bounds | None) -> bool:
+        """Whether a value lies in a span as a whole."""
+        if bounds is None:
+            return False
+        low = -np.inf if bounds[0] is None else bounds[0]
+        high = np.inf if bounds[1] is None else bounds[1]
+        start = -np.inf if span.low is None else span.low
+        stop = np.inf if span.high is None else span.high
+        if low == high:
+            return start < low < stop if span.open else start <= low <= stop
+        half = self.half_open or span.open
+        inside = start <= low and high <= stop
+        outside = high < start or low > stop or (half and (high <= start or low >= stop))
+        if not inside and not outside:
+            hint = "choose bounds at the ends of the intervals"
+            raise UsageError(f"--where: the range of {self.name} cuts an interval in two ({hint})")
+        return inside
+
+
+def _as_number(text: str) -> Bounds | None:
+    """A value of a table as a number; None where it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return (number, number) if math.isfinite(number) else None
+
+
+def _end(value: object) -> float | None:
+    """An end of bounds. Raises TypeError for what is neither a number nor nothing."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise TypeError
+    return value

@@ -1,0 +1,212 @@
+"""The manifest: the public file that says what the columns of a release mean.
+
+`released.manifest.json`, or `released.params.json` beside a randomized release, whose recipients rely on that name. Of
+a release that has none, the spec says it: quasi-identifiers span values, and whatever else is released passed through.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from anonymize.errors import DataError, Problem, UsageError
+from anonymize.meaning.base import DEFINED, Detached, Exact, Meaning, Named, Spans
+from anonymize.meaning.channel import Channel
+from anonymize.names import manifest_of, sensitive_table_of
+from anonymize.spec import Spec
+from anonymize.spec.columns import WITHHELD
+
+FORMAT, RANDOMIZED = "anonymize-manifest", "anonymize-randomization"
+VERSION = 1
+TWO_KINDS = "--st and --group are about a bucketized release, --parameters about a randomized one"
+
+Kind = TypeVar("Kind", bound=Meaning)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """`meanings`: by the name of a column of the input. `rows`: of the release; `separator`: of its CSV; None where
+    that is not said. `path`: of the file that says it all, None where the spec does."""
+
+    meanings: Mapping[str, Meaning]
+    rows: int | None = None
+    separator: str | None = None
+    path: str | None = None
+
+    # --- what it says ---
+
+    @property
+    def channels(self) -> dict[str, Channel]:
+        """The columns of a randomized release, also those that were left alone; empty for others."""
+        return self._of(Channel)
+
+    @property
+    def detached(self) -> Detached | None:
+        """How the sensitive attribute is detached from its rows; None where none is."""
+        return next(iter(self._of(Detached).values()), None)
+
+    @property
+    def spans(self) -> bool:
+        """Whether some column shows spans, so that rows that read the same are a class."""
+        return self.detached is None and not self.channels and bool(self._of(Spans))
+
+    @property
+    def labelled(self) -> frozenset[str]:
+        """The columns whose numbers are shown as nodes of their hierarchies."""
+        return frozenset(name for name, each in self._of(Spans).items() if each.labels)
+
+    @property
+    def unread(self) -> dict[str, str]:
+        """The columns whose meaning nothing reads, with what it is called."""
+        return {name: each.kind for name, each in self.meanings.items() if not each.read}
+
+    @property
+    def remarks(self) -> list[str]:
+        """What there is to say of the columns that nothing reads."""
+        return [f"{name}: is {kind}, {DEFINED[kind]}; nothing here reads it" for name, kind in self.unread.items()]
+
+    def check_read(self, names: Iterable[str], doing: str) -> None:
+        """Raises UsageError for columns among `names` whose meaning nothing reads; `doing`: what it cannot be."""
+        problems = [
+            Problem(f"{name}: is {kind}, {DEFINED[kind]}, and cannot be {doing}", file=self.path)
+            for name, kind in self.unread.items()
+            if name in set(names)
+        ]
+        if problems:
+            raise UsageError(problems)
+
+    def named(self, names: Sequence[str]) -> list[Channel]:
+        """Some of the channels. Raises UsageError for one that there is not, or is named twice."""
+        channels = self.channels
+        wrong = [
+            f"{name!r} is not an attribute of the parameters, which have {', '.join(channels)}"
+            for name in names
+            if name not in channels
+        ]
+        wrong += [f"{name!r} is named twice" for name in dict.fromkeys(names) if names.count(name) > 1]
+        if wrong:
+            raise UsageError(wrong)
+        return [channels[name] for name in names]
+
+    def _of(self, kind: type[Kind]) -> dict[str, Kind]:
+        return {name: each for name, each in self.meanings.items() if isinstance(each, kind)}
+
+    # --- where it comes from ---
+
+    @classmethod
+    def of_spec(
+        cls, spec: Spec, others: Mapping[str, Meaning] = MappingProxyType({}), *, labels: bool = False
+    ) -> Manifest:
+        """What a spec says of a release with classes, but for the columns that mean something else, which are `others`.
+        `labels`: as of `Spans`."""
+        quasi = dict.fromkeys(spec.quasi_identifiers, Spans(labels))
+        roles = {name: role for name, role in spec.roles().items() if role not in WITHHELD}
+        return cls({name: others.get(name) or quasi.get(name) or Exact() for name in roles})
+
+    @classmethod
+    def of_buckets(cls, spec: Spec, by: str, table: str | None) -> Manifest:
+        """That of a bucketized release: quasi-identifiers pass through, the sensitive attributes are detached."""
+        detached = Detached(by, table)
+        roles = {name: role for name, role in spec.roles().items() if role not in WITHHELD}
+        return cls({name: detached if role == "sensitive" else Exact() for name, role in roles.items()})
+
+    @classmethod
+    def of(
+        cls,
+        spec: Spec,
+        path: str | None,
+        *,
+        manifest: str | None = None,
+        st: str | None = None,
+        group: str | None = None,
+    ) -> Manifest:
+        """As asked for, or as what is beside a release tells, or else the spec.
+
+        `manifest`: path of the file, or of the parameters of a randomized release. `st`, `group`: of a bucketized one
+        its sensitive table, and the column of groups. Raises UsageError for both kinds at once, DataError for a file
+        that is none.
+        """
+        if manifest is not None and (st is not None or group is not None):
+            raise UsageError(TWO_KINDS)
+        if manifest is None and path is not None:
+            st = st or sensitive_table_of(path)
+        if st is not None or group is not None:
+            return cls.of_buckets(spec, group or "group", st)
+        manifest = manifest or (None if path is None else manifest_of(path))
+        return cls.of_spec(spec) if manifest is None else cls.read(manifest)
+
+    # --- the file ---
+
+    @classmethod
+    def read(cls, path: str) -> Manifest:
+        """The file's. Raises DataError for one that cannot be read or is not such a file, and for a meaning that is not
+        known."""
+        try:
+            content = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise DataError(Problem(f"cannot be read: {error.strerror}", file=path)) from None
+        except (ValueError, RecursionError):
+            raise DataError(Problem("is no JSON", file=path)) from None
+        return cls.of_content(content, path)
+
+    @classmethod
+    def of_content(cls, content: Any, path: str | None = None) -> Manifest:
+        """What the file at a path has in it, or would have; see `read`."""
+        randomized = isinstance(content, dict) and content.get("format") == RANDOMIZED
+        try:
+            if (content["format"], content["version"]) not in ((FORMAT, VERSION), (RANDOMIZED, VERSION)):
+                raise ValueError
+            entries = content["attributes" if randomized else "columns"]
+            kinds = {str(each["name"]): Channel.kind if randomized else str(each["meaning"]) for each in entries}
+            if unknown := [Problem(_unknown(*each), file=path) for each in kinds.items() if each[1] not in DEFINED]:
+                raise DataError(unknown)
+            meanings = {str(each["name"]): _meaning(kinds[str(each["name"])], each, path) for each in entries}
+            if len(meanings) < len(entries):
+                raise ValueError
+            rows = int(content["rows"]) if randomized or "rows" in content else None
+            return cls(meanings, rows, str(content["separator"]), path)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+            kind = "file of parameters as randomize writes it" if randomized else "manifest of a release"
+            raise DataError(Problem(f"is not a {kind} (version {VERSION})", file=path)) from None
+
+    def content(self, separator: str, table: str | None) -> dict[str, Any]:
+        """What a file of it has in it. `separator`: of the release; `table`: the path of the other table of a release
+        in groups as it is published, of which the name stands there."""
+        columns = [{"name": name, "meaning": each.kind, **each.entry()} for name, each in self.meanings.items()]
+        for column in columns:
+            if table is not None and "table" in column:
+                column["table"] = Path(table).name
+        return {"format": FORMAT, "version": VERSION, "separator": separator, "columns": columns}
+
+
+def _unknown(name: str, kind: str) -> str:
+    return f"the meaning of {name} is {kind!r}, which is not known here ({', '.join(DEFINED)})"
+
+
+def _meaning(kind: str, entry: Mapping[str, Any], path: str | None) -> Meaning:
+    """The meaning of an entry of a file. Raises an error of these kinds for what is none: lookup, type, value,
+    attribute, arithmetic."""
+    name = str(entry["name"])
+    if kind == Exact.kind:
+        return Exact()
+    if kind == Spans.kind:
+        return Spans(bool(entry.get("labels", False)))
+    if kind == Channel.kind and "p" in entry:
+        return Channel.of_entry(name, entry)
+    if kind == Detached.kind:
+        return Detached(str(entry["by"]), _beside(path, entry.get("table")))
+    return Named(kind, {key: value for key, value in entry.items() if key not in ("name", "meaning")})
+
+
+def _beside(path: str | None, name: Any) -> str | None:
+    """The path of another file of the release, which is in the manifest's own folder. Raises ValueError for another
+    place: a manifest names nothing else to read."""
+    if name is None:
+        return None
+    if not isinstance(name, str) or Path(name).name != name:
+        raise ValueError
+    return name if path is None else str(Path(path).with_name(name))
