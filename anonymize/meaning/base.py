@@ -45,7 +45,7 @@ class Exact(Meaning):
 
 
 @dataclass(frozen=True)
-class Spans(Meaning):
+class Spanning(Meaning):
     """The value is among those that the cell covers: an interval, a node, a set, or anything where it is suppressed.
 
     `labels`: numbers, too, are shown as nodes of their hierarchies.

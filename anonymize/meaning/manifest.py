@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.meaning.base import DEFINED, Detached, Exact, Meaning, Named, Spans
+from anonymize.meaning.base import DEFINED, Detached, Exact, Meaning, Named, Spanning
 from anonymize.meaning.channel import Channel
 from anonymize.names import manifest_of, sensitive_table_of
 from anonymize.spec import Spec
@@ -52,12 +52,12 @@ class Manifest:
     @property
     def spans(self) -> bool:
         """Whether some column shows spans, so that rows that read the same are a class."""
-        return self.detached is None and not self.channels and bool(self._of(Spans))
+        return self.detached is None and not self.channels and bool(self._of(Spanning))
 
     @property
     def labelled(self) -> frozenset[str]:
         """The columns whose numbers are shown as nodes of their hierarchies."""
-        return frozenset(name for name, each in self._of(Spans).items() if each.labels)
+        return frozenset(name for name, each in self._of(Spanning).items() if each.labels)
 
     @property
     def unread(self) -> dict[str, str]:
@@ -102,8 +102,8 @@ class Manifest:
         cls, spec: Spec, others: Mapping[str, Meaning] = MappingProxyType({}), *, labels: bool = False
     ) -> Manifest:
         """What a spec says of a release with classes, but for the columns that mean something else, which are `others`.
-        `labels`: as of `Spans`."""
-        quasi = dict.fromkeys(spec.quasi_identifiers, Spans(labels))
+        `labels`: as of `Spanning`."""
+        quasi = dict.fromkeys(spec.quasi_identifiers, Spanning(labels))
         roles = {name: role for name, role in spec.roles().items() if role not in WITHHELD}
         return cls({name: others.get(name) or quasi.get(name) or Exact() for name in roles})
 
@@ -193,8 +193,8 @@ def _meaning(kind: str, entry: Mapping[str, Any], path: str | None) -> Meaning:
     name = str(entry["name"])
     if kind == Exact.kind:
         return Exact()
-    if kind == Spans.kind:
-        return Spans(bool(entry.get("labels", False)))
+    if kind == Spanning.kind:
+        return Spanning(bool(entry.get("labels", False)))
     if kind == Channel.kind and "p" in entry:
         return Channel.of_entry(name, entry)
     if kind == Detached.kind:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from anonymize.errors import DataError, UsageError
-from anonymize.meaning import DEFINED, Detached, Exact, Manifest, Named, Spans
+from anonymize.meaning import DEFINED, Detached, Exact, Manifest, Named, Spanning
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import Spec, make
 
@@ -36,7 +36,7 @@ def manifest(*columns: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def test_a_spec_says_what_a_release_with_classes_means() -> None:
     said = Manifest.of_spec(spec_of())
-    assert said.meanings == {"age": Spans(), "ill": Exact(), "ward": Exact()}
+    assert said.meanings == {"age": Spanning(), "ill": Exact(), "ward": Exact()}
     assert said.spans and not said.channels and said.detached is None and not said.labelled
     assert Manifest.of_spec(spec_of(), labels=True).labelled == {"age"}
 
@@ -70,7 +70,7 @@ def test_groups_are_told_by_files_and_by_options(
     said = Manifest.of(spec_of(), file, **given)
     assert said.detached == (None if expected is None else Detached(*expected))
     assert said.spans == (expected is None)
-    assert said.meanings["age"] == (Spans() if expected is None else Exact())
+    assert said.meanings["age"] == (Spanning() if expected is None else Exact())
 
 
 def test_parameters_and_a_manifest_are_found_beside_a_release(tmp_path: Path) -> None:
