@@ -91,7 +91,9 @@ def fenced(over: Generalization, definition: QuasiIdentifier) -> Numeric:
     ends = _ends(over, hierarchy, first, definition)
     fences = ends.lows[place], _stops(over, ends)[place]
     coding, taken = numeric.coding, tuple(numeric.taken)
-    return Numeric(numeric.name, numeric.values, numeric.missing_text, taken, coding, fences=fences)
+    return Numeric(
+        numeric.name, numeric.values, numeric.missing_text, taken, coding, fences=fences, rounds=numeric.rounds
+    )
 
 
 def _stops(over: Generalization, ends: _Ends) -> Numbers:

@@ -81,6 +81,12 @@ class RoundedEnds:
         stop = np.minimum(self._points(self.stop), self.limits[1])
         return np.where(self.single, self.ends, np.ceil(stop) - 1 if self.whole else stop)
 
+    @property
+    def wider(self) -> Floats:
+        """(n,) by how much each is wider than what it spans, on average over where on its grid that lies."""
+        steps = np.array([*(grid.step for grid in self.grids), 0.0])
+        return np.asarray(np.maximum(steps[self.grid_of] - self.whole, 0.0))
+
     def closed(self) -> tuple[Numbers, Numbers]:
         """(n,) twice, the lowest and the highest number that each interval has in it."""
         if self.whole:

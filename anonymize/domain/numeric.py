@@ -55,6 +55,7 @@ class Numeric(Domain):
         bands: where numbers have been coded to intervals, these; `values` are where they begin.
         fences: (values,) twice, what a rounded interval around each value neither begins before nor stops behind; None:
             anywhere.
+        rounds: whether the ends of intervals are shown rounded.
     """
 
     kind: ClassVar[Literal["numeric", "categorical"]] = "numeric"
@@ -68,8 +69,9 @@ class Numeric(Domain):
         coding: Coding = Coding(),  # noqa: B008 (frozen)
         bands: Bands | None = None,
         fences: tuple[Numbers, Numbers] | None = None,
+        rounds: bool = False,
     ) -> None:
-        self.name, self.fences = name, fences
+        self.name, self.fences, self.rounds = name, fences, rounds and bands is None
         self.coding, self.bands = coding, bands
         opens = (coding.lowest(values), coding.highest(values)) if bands is None else bands.opens
         self.lowest_open, self.highest_open = opens
@@ -142,6 +144,18 @@ class Numeric(Domain):
         nowhere = np.broadcast_to(np.inf, len(low))
         fences = (-nowhere, nowhere) if self.fences is None else (self.fences[0][low], self.fences[1][high])
         return RoundedEnds.of(self._present[low], self._present[high], self.coding, fences, whole=self.whole)
+
+    def expected_cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
+        """As `cost`, of intervals (C,) of present values with rounded ends, as wide as they are on average over where
+        on the grid they lie: a function of the width alone, so that a search which counts it does not seek values that
+        are multiples, which the ends would give away. 1 at most."""
+        wider = self.rounded(low, high).wider
+        return np.minimum(self.cost(low, high) + wider / (self.span or 1.0), 1.0)
+
+    def share_of(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The width between two numbers (C,) over that of the column, 1 at most; quarters, so that none overflows."""
+        span = float(self.values[-1]) / 4 - float(self.values[0]) / 4
+        return np.minimum((high / 4 - low / 4) / (span or 0.25), 1.0)
 
     @cached_property
     def unit(self) -> float:

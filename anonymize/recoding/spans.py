@@ -95,7 +95,11 @@ class Spans:
     def costs(self, *, rounded: bool = False) -> Floats:
         """NCP of each class: of the interval as far as it goes, and a leaf's share more where values may be missing; 1
         where nothing is shown, and at most."""
-        width = self._rounded_width() if rounded and self.rounded else self.domain.cost(self.low, self.high)
+        width = (
+            self.domain.share_of(*self.shown())
+            if rounded and self.rounded is not None
+            else self.domain.cost(self.low, self.high)
+        )
         cost = np.minimum(width + self.missing / max(self.domain.size, 1), 1.0)
         return np.where(self.empty, 0.0, np.where(self.hidden, 1.0, cost))
 
@@ -113,12 +117,6 @@ class Spans:
         assert self.rounded is not None
         least, most = self.domain.values[0], self.domain.values[-1]
         return np.where(self.below, least, self.rounded.low), np.where(self.above, most, self.rounded.high)
-
-    def _rounded_width(self) -> Floats:
-        """The width of each over that of the column, 1 at most; quarters, so that none overflows."""
-        low, high = self.shown()
-        span = float(self.domain.values[-1]) / 4 - float(self.domain.values[0]) / 4
-        return np.clip((high / 4 - low / 4) / (span or 0.25), 0.0, 1.0)
 
     @property
     def half_open(self) -> bool:

@@ -101,7 +101,9 @@ class FileCells:
         if any((own & each.low.is_null().to_numpy()).any() for own, each in opened):
             reads["open_low"] = output.open_low
         if any(each.maybe.any() for each in cells):
-            reads["or_missing"] = f"{template} or {missing}"
+            mixed = [each.of_kind(CellKind.HALF_OPEN) for each in cells if each.maybe.any()]
+            half_open = all(of_kind.any() for of_kind in mixed) and SPECIAL[CellKind.HALF_OPEN] in reads
+            reads["or_missing"] = f"{reads[SPECIAL[CellKind.HALF_OPEN]] if half_open else template} or {missing}"
         hidden = any((texts == output.suppressed).any() for texts in self.texts.values())
         return {"suppressed": output.suppressed, **reads} if hidden else reads
 

@@ -279,7 +279,9 @@ def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_level
         coding = coding_of(spec, definition)
         values, codes, missing = rounded(coding, *encoder.encode(), arrays)
         absent = spec.missing("arrow")
-        domain = Numeric(name, values, None if missing is None else absent.text, absent.texts, coding)
+        rounds = spec.output.edges == "rounded" and spec.output.numeric in ("interval", "bounds")
+        written_missing = None if missing is None else absent.text
+        domain = Numeric(name, values, written_missing, absent.texts, coding, rounds=rounds)
         with by_rows(partial(rows_of_codes, codes)):
             generalize = _generalize(spec, definition, domain)
     else:

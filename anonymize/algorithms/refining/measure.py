@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeAlias
 
@@ -28,6 +28,8 @@ TABLED_LEAVES = 1 << 11
 """With more leaves that occur, the cost of an interval is asked of the hierarchy: a table of all would not fit."""
 CUBED_LEAVES = 1 << 6
 """With at most this many leaves, the cost of an interval that a leaf joins is looked up in a table of size cubed."""
+TABLED_NUMBERS = 1 << 9
+"""With more numbers that occur, what their intervals cost is taken for what it is without rounded ends."""
 WHOLE = 0.25
 """How often an interval of numbers that is drawn at random is all there is."""
 FEW = 1 << 9
@@ -171,6 +173,33 @@ class TaxonomyAxis(LeavesAxis):
 
 
 @dataclass(frozen=True)
+class RoundedAxis(TaxonomyAxis):
+    """Numbers that occur, by number, whose intervals are shown with rounded ends: the table has what these cost on
+    average (see `Numeric.expected_cost`). `positions` (size,): of the numbers themselves. `first`, `last`: ranges of
+    neighbours, of 0, 1, 2, 4, ... on either side, and all."""
+
+    positions: Singles = field(kw_only=True)
+
+    @classmethod
+    def of(cls, domain: Numeric, codes: Integers, weight: float) -> RoundedAxis:
+        """The axis of numbers whose codes (rows,) are given."""
+        leaves, places = np.unique(codes, return_inverse=True)
+        size, every = len(leaves), np.arange(len(leaves))
+        low, high = np.triu_indices(size)
+        table = np.zeros((size, size), np.float32)
+        table[low, high] = table[high, low] = weight * domain.expected_cost(leaves[low], leaves[high])
+        reach = np.array([0, *(1 << np.arange(size.bit_length())).tolist()])[:, None]
+        extents = np.maximum(every - reach, 0), np.minimum(every + reach, size - 1)
+        positions = (weight * domain.cost(np.zeros(size, np.int64), leaves)).astype(np.float32)
+        cube = cube_of(table) if size <= CUBED_LEAVES else None
+        return cls(places, table.ravel(), cube, size, *extents, positions=positions)
+
+    def line(self, places: Places) -> Singles:
+        """See `NumericAxis`."""
+        return self.positions[places]
+
+
+@dataclass(frozen=True)
 class ManyLeavesAxis(LeavesAxis):
     """Leaves that occur, by number, where a table of their intervals would be too large. `leaves` (size,): the leaf of
     each number, ascending; `first`, `last`: see `LeavesAxis`."""
@@ -201,6 +230,8 @@ class ManyLeavesAxis(LeavesAxis):
 def axis_of(domain: Domain, codes: Integers, weight: float) -> BoxAxis:
     """The axis of an attribute whose codes (rows,) are given; of numbers all or none are missing."""
     if isinstance(domain, Numeric):
+        if domain.rounds and len(np.unique(codes)) <= TABLED_NUMBERS:
+            return RoundedAxis.of(domain, codes, weight)
         return NumericAxis((weight * domain.cost(np.zeros(len(codes), np.int64), codes)).astype(np.float32))
     assert isinstance(domain, Taxonomy)
     leaves, places = np.unique(codes, return_inverse=True)

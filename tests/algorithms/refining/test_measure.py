@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,16 +13,21 @@ from anonymize.algorithms.clustering.ncp import codes_of
 from anonymize.algorithms.refining import measure
 from anonymize.algorithms.refining.measure import (
     TABLED_LEAVES,
+    TABLED_NUMBERS,
     BoxMeasure,
     ManyLeavesAxis,
+    NumericAxis,
+    RoundedAxis,
     TaxonomyAxis,
     axis_of,
 )
 from anonymize.algorithms.refining.missing import axes_of
+from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import shown_of
 from tests.algorithms.tables import numeric, seeds, table_of, tables, taxonomy
+from tests.common.oracle import widest_step
 from tests.examples import some
 
 Rng = np.random.Generator
@@ -108,6 +115,34 @@ def test_leaves_that_are_too_many_for_a_table_cost_the_same(table: Table, rng: R
         assert many.line(low) == pytest.approx(tabled.line(low))
         spread = tabled.spread(low, high, every, scale, room.copy(), room.copy())
         assert many.spread(low, high, every, scale, room, room.copy()) == pytest.approx(spread)
+
+
+@settings(max_examples=some(40))
+@given(st.lists(st.integers(-50, 90), min_size=1, max_size=80, unique=True), st.booleans(), seeds)
+def test_rounded_intervals_cost_what_they_do_on_average(values: list[int], whole: bool, rng: Rng) -> None:
+    """Wherever an interval of this width lies on its grid: nothing is gained by a lowest value that is on it."""
+    numbers = np.array(sorted(values)) if whole else np.array(sorted(values)) / 4 + 0.25
+    domain, codes = Numeric("x", numbers, rounds=True), rng.permutation(len(values))
+    axis = axis_of(domain, codes, 2.0)
+    assert isinstance(axis, RoundedAxis)
+    low, high = np.sort(rng.integers(0, len(values), (2, 30)), axis=0)
+    third = rng.integers(0, len(values), 30)
+    span = float(numbers[-1] - numbers[0]) or 1.0
+    wanted = []
+    for width in (numbers[high] - numbers[low]).tolist():
+        step = max(widest_step(Fraction(width) / 4), 2 if domain.whole else 0) if width else 0
+        wanted.append(2 * min((width + max(step - domain.whole, 0)) / span, 1.0))
+    assert axis.cost(low, high) == pytest.approx(wanted, abs=1e-6)
+    assert axis.joined(low, high, third) == pytest.approx(axis.cost(np.minimum(low, third), np.maximum(high, third)))
+    assert axis.line(low) == pytest.approx(2 * domain.cost(low * 0, low), abs=1e-6)
+    left, right = axis.around(low, low * 0, low * 0 + len(values) - 1, rng)
+    assert (left <= low).all() and (low <= right).all()
+
+
+def test_no_table_is_made_of_many_numbers() -> None:
+    domain = Numeric("x", np.arange(TABLED_NUMBERS + 1), rounds=True)
+    assert isinstance(axis_of(domain, np.arange(domain.size), 1.0), NumericAxis)
+    assert isinstance(axis_of(domain, np.arange(domain.size - 1), 1.0), RoundedAxis)
 
 
 def test_no_table_is_made_of_many_leaves() -> None:
