@@ -24,6 +24,7 @@ from anonymize.algorithms.base import OptionRange
 from anonymize.algorithms.cuts import RULES
 from anonymize.attacks import ATTACKERS
 from anonymize.cli import exits
+from anonymize.cli.kinds import NamedOrNumber
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.metrics import METRICS, computed
 from anonymize.metrics.measures import MEASURES
@@ -284,6 +285,8 @@ def _value(option: click.Option) -> str:
         return option.metavar
     if isinstance(option.type, click.Choice):
         return "|".join(map(str, option.type.choices))
+    if isinstance(option.type, NamedOrNumber):
+        return "|".join((*option.type.names, "NUMBER"))
     return option.type.name.split(" ")[0].upper()
 
 
@@ -301,6 +304,7 @@ def _meaning(option: click.Option) -> tuple[str, str]:
 
 def _limits(kind: object) -> str:
     """The range of an option as a sentence; nothing where there is none."""
+    kind = kind.number if isinstance(kind, NamedOrNumber) else kind
     if not isinstance(kind, click.IntRange | click.FloatRange):
         return ""
     return capital(f"{OptionRange(kind.min, kind.max, kind.min_open, kind.max_open)}.")

@@ -135,12 +135,13 @@ def option(
 ) -> Any:
     """A field of an Options dataclass.
 
-    `minimum`, `maximum`, `above`: the range of a number. `only_with`: by the name of another option, the values of it
-    without which this one has no effect. `workload`: the values with which the algorithm looks at the table's targets
-    and selections. `local`: those with which equal rows may be released differently, so that the recoding is not a
-    function of the values. `random`: those with which the algorithm draws random numbers. `off`: what a flag that is
-    True by default is called when it is False, if that is not `no-NAME`. `file`: whether the value is the path of a
-    file that is written, "" for none. `path`: whether it is a path that the family of releases takes.
+    `minimum`, `maximum`, `above`: the range of a number; beside `choices`, one of them or a number. `only_with`: by the
+    name of another option, the values of it without which this one has no effect. `workload`: the values with which the
+    algorithm looks at the table's targets and selections. `local`: those with which equal rows may be released
+    differently, so that the recoding is not a function of the values. `random`: those with which the algorithm draws
+    random numbers. `off`: what a flag that is True by default is called when it is False, if that is not `no-NAME`.
+    `file`: whether the value is the path of a file that is written, "" for none. `path`: whether it is a path that the
+    family of releases takes.
     """
     low = minimum if above is None else above
     metadata = {
@@ -185,9 +186,11 @@ def wrong_values(options: Any) -> list[str]:
 def _broken_rule(metadata: Mapping[str, Any], value: Any) -> str | None:
     """The rule that a value breaks; None where it is valid."""
     choices, numbers = metadata["choices"], metadata["range"]
-    if choices is not None and value not in choices:
-        return f"one of {', '.join(choices)}"
-    return str(numbers) if numbers is not None and value not in numbers else None
+    number = numbers is not None and not isinstance(value, str) and value in numbers
+    if number or (choices is None and numbers is None) or (choices is not None and value in choices):
+        return None
+    named = f"one of {', '.join(choices)}" if choices is not None else ""
+    return " or ".join(filter(None, (named, f"a number {numbers}" if named and numbers else str(numbers or ""))))
 
 
 def without_effect(options: Any) -> Iterator[str]:

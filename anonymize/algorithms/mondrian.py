@@ -141,11 +141,14 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     return refined(table, requirements, regions, options, context)
 
 
-def classes_to_refine(table: Table, requirements: tuple[Requirement, ...], context: Context) -> Regions:
-    """The classes that `--cut auto` finds with or without parting rows of equal value, whichever lose less."""
+def classes_to_refine(
+    table: Table, requirements: tuple[Requirement, ...], context: Context, first: Regions | None = None
+) -> Regions:
+    """The classes that `--cut auto` finds with or without parting rows of equal value, whichever lose less. `first`:
+    those without, where they are known."""
     silent = replace(context, progress=lambda rows: None, save=False)
-    search = RuleSearch(table, requirements, False, silent, remaining_in_region(table, requirements, context).rows)
-    regions = run(table, requirements, Options(), silent)
+    regions = run(table, requirements, Options(), silent) if first is None else first
+    search = RuleSearch(table, requirements, False, silent, np.sort(regions.partition.order))
     return _or_relaxed(search, regions, regions.cut) if regions.cut in CANDIDATES else regions
 
 

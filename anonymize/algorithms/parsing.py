@@ -35,11 +35,13 @@ def _value(each: Any, text: str) -> Any:
         if text.lower() not in ("true", "false", "yes", "no"):
             raise ValueError("expected true or false")
         return text.lower() in ("true", "yes")
-    if choices:
+    number = float if each.metadata["range"] else None
+    if choices and (text in choices or number is None):
         if text not in choices:
             raise ValueError(f"expected one of {', '.join(choices)}")
         return text
+    kind = number if choices and number else type(each.default)
     try:
-        return type(each.default)(text)
+        return kind(text)
     except (TypeError, ValueError):
         raise ValueError(f"expected a value such as {each.default}") from None

@@ -2,27 +2,38 @@
 
 What it does. It begins with `mondrian` and its default rule. Where the spec's workload names targets or selections,
 that is the release: its cuts follow them. With `--reusable` it is, too: its recoding can be saved and applied to other
-rows. Otherwise the same rows are released with less loss. Up to 100,000 rows, what `mondrian`, `top-down` and
+rows. And so it is where it loses nothing. Otherwise the same rows are released with less loss, by as much work as
+`--effort` allows.
+
+With `normal`, the default, what `mondrian --refine` begins with is refined for as long as that pays: each further pass
+over the table has to save 0.3 % of what is lost by then. In tables with other models than k-anonymity, or with a unit,
+a pass counts twice; in small ones several count as one. Where not even the first pass pays, `top-down` and `bottom-up`
+are tried as well, on at most 3,000 rows. With `low` there is one pass.
+
+With `high`, or a number, no work is spared. Up to 100,000 rows, what `mondrian`, `top-down` and
 `bottom-up` begin with is tried on the table itself, and the best is refined to the end, in as many passes as the other
 commands make; up to 10,000 rows, what `mondrian --refine` comes to is released where that loses less. Beyond, and where
 `--effort` leaves fewer than five passes, `mondrian --refine`, `top-down` and `bottom-up` (both within Mondrian's parts,
 and refined) are tried on at most 3,000 rows, spread evenly over the table, and the one that loses least weighted NCP
 there makes the release. In a large table, where one pass of refinement over all rows is too much work, the classes that
-lose most are refined.
+lose most are refined. Beyond 100,000 rows `normal` does so, too, and ends where it no longer pays; and so does `low`,
+with a fifth of the work.
 
 What it guarantees. Every class meets every model of the spec, or nothing is released. The release's `gcp` is never
 above that of `mondrian` with its default options: both are rendered, and where the chosen one's is above it, which
 weights of attributes may bring about, Mondrian's is released. With targets or selections the release is Mondrian's,
 byte for byte. It does not guarantee the least loss: each of the algorithms loses less when it is given its own budget,
-and a sample may mislead about the table.
+a sample may mislead about the table, and more effort need not lose less.
 
-Budget. Counted in passes of refinement, times `--effort`. Up to 100,000 rows they go over a million rows in total,
-thirty times over the table at most. A table of 30,000 rows so takes half a minute to a minute and a half of the
-processor, the most under models that look at more than sizes. Beyond, they go over 2,500,000 cells, or a sixth of those
-of the quasi-identifiers where that is more. On a table of 1,000,000 rows with 6 quasi-identifiers out of 11 columns a
-release takes about eleven times the processor time of a copy of the file, half of it Mondrian, reading, checking and
-writing; a small table takes some seconds. The same table, spec, options and seed give the same bytes. A `--time-limit`
-ends it earlier, and reruns may then differ.
+Budget. Counted in work, never in seconds. `high` is 1.0: up to 100,000 rows, passes of refinement go over a million
+rows in total, thirty times over the table at most. A table of 30,000 rows so takes half a minute to a minute and a half
+of the processor, the most under models that look at more than sizes. Beyond, they go over 2,500,000 cells, or a sixth
+of those of the quasi-identifiers where that is more. A number is times that. `normal` makes no more passes than `high`,
+and mostly a fifth: a table of 10,000 or 30,000 rows takes 5 to 20 seconds of the processor, and loses one or two
+hundredths more. On a table of 1,000,000 rows with 6 quasi-identifiers out of 11 columns a release takes about eleven
+times the processor time of a copy of the file, half of it Mondrian, reading, checking and writing. The same table,
+spec, options and seed give the same bytes, at each effort. A `--time-limit` ends it earlier, and reruns may then
+differ.
 
 The block `algorithm` of a report that is not public says what was chosen and why, as `recommended`.
 
@@ -52,7 +63,7 @@ from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.partly import refined_partly
-from anonymize.algorithms.refining.refine import A_PASS, PASSES, passes_of, refined, sweeps_of
+from anonymize.algorithms.refining.refine import A_PASS, PASSES, PAYS, passes_of, refined, sweeps_of
 from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_by_name, top_down_of
 from anonymize.algorithms.within import within_levels
 from anonymize.privacy import Requirement
@@ -68,6 +79,11 @@ SHARE = 6
 """One in so many cells of the table, where that is more: to refine these takes as long as some five copies of it."""
 ENOUGH = 5
 """Passes for which there has to be work so that all rows are their own trial."""
+LOW, NORMAL, HIGH = "low", "normal", "high"
+FEW = {LOW: 1.0, NORMAL: np.inf}
+"""Units of work at most of these efforts, each as much as a pass over all rows."""
+FEWER = {LOW: 0.2, NORMAL: 1.0, HIGH: 1.0}
+"""What they are as numbers, in tables of so many rows that a few passes are all there is."""
 TRIAL_ROWS = 3_000
 TRIAL_PASSES = 2
 """Passes of refinement in a trial on a sample."""
@@ -85,7 +101,12 @@ class Options:
         random=frozenset({True}),
         workload=frozenset({True, False}),
     )
-    effort: float = option(1.0, "Times the usual budget of work; 0: mondrian as it is.", minimum=0)
+    effort: str | float = option(
+        NORMAL,
+        "How much work: low is one pass, normal goes on while it pays; high, or a number of times that; 0: mondrian.",
+        (LOW, NORMAL, HIGH),
+        minimum=0,
+    )
     time_limit: float = option(0.0, "Seconds of search at most; reruns may then differ; 0: no limit.", minimum=0)
 
 
@@ -118,8 +139,10 @@ def _settled(table: Table, requirements: tuple[Requirement, ...], first: Regions
         return f"the workload names {named}, which its cuts follow"
     if not options.local:
         return "a recoding that can be saved was asked for"
-    if not options.effort:
+    if options.effort == 0:
         return "there is no budget for more"
+    if not weighted_ncp(table.attributes, first.partition):
+        return "nothing is lost"
     fewest = 2 * minimum_size(requirements)
     return "there is one class at most" if len(first.partition.order) < fewest else None
 
@@ -146,15 +169,46 @@ class Recommendation:
         return self.rows[:: -(-len(self.rows) // TRIAL_ROWS)]
 
     @property
+    def effort(self) -> float:
+        """The effort as a number."""
+        given = self.options.effort
+        return FEWER[given] if isinstance(given, str) else given
+
+    @property
+    def paying(self) -> bool:
+        """Whether it ends where it does not pay."""
+        return self.options.effort in FEW
+
+    @property
     def work(self) -> float:
         """Cells that passes of refinement may go over."""
-        return self.options.effort * max(LEAST_WORK, self._cells(self.rows) / SHARE)
+        return self.effort * max(LEAST_WORK, self._cells(self.rows) / SHARE)
 
     def made(self) -> Regions:
         """The recommended classes, whose gcp is never above Mondrian's."""
+        if self.paying and len(self.rows) <= starts.TRIAL_ROWS and not self.deadline.passed:
+            return self._while_it_pays()
         refinable = self._own
         if len(self.rows) <= starts.TRIAL_ROWS and refinable.passes >= ENOUGH and not self.deadline.passed:
             return self._of_all_rows(refinable)
+        return self._never_worse(*self._of_sample())
+
+    def _while_it_pays(self) -> Regions:
+        """Mondrian's classes, refined for as long as that pays; where it does not pay from the first, they lie where
+        refinement does not lead out of, and other starts are tried."""
+        began = mondrian.classes_to_refine(self.table, self.requirements, self.context, self.first)
+        classes = self._refined(began, self.rows, passes_of(*self._shape(self.rows)), self.context)
+        reason = "its classes were refined for as long as that paid"
+        account: dict[str, Any] = {"algorithm": mondrian.ID, "options": {"refine": True}, "reason": reason}
+        saved = 1 - self._loss(classes) / max(self._loss(began), np.finfo(float).tiny)
+        if saved < PAYS and self.options.effort == NORMAL and not self.deadline.passed:
+            other, told = self._of_sample()
+            if self._loss(other) < self._loss(classes):
+                classes, account = other, told
+        return self._never_worse(classes, account)
+
+    def _of_sample(self) -> tuple[Regions, dict[str, Any]]:
+        """The classes of the start that does best on a sample, or on the table where that is no larger, and why."""
         candidates = self._affordable()
         trial = {each.name: self._tried(each, candidates) for each in candidates} if len(candidates) > 1 else {}
         losses = {name: self._loss(classes) for name, classes in trial.items()}
@@ -168,14 +222,14 @@ class Recommendation:
         account["reason"] = _reason(len(trial), len(self.sample), self._whole)
         if trial:
             account["trial"] = {"rows": len(self.sample), "loss": losses}
-        return self._never_worse(replace(classes, suppressed=self.first.suppressed), account)
+        return replace(classes, suppressed=self.first.suppressed), account
 
     @property
     def _own(self) -> Refinable:
         """Refinement as the algorithms do it by themselves, times `--effort`."""
-        rows, columns, effort = len(self.rows), len(self.table.attributes), self.options.effort
-        sweeps = max(int(effort * sweeps_of(rows, columns)), 1)
-        return Refinable(passes=int(effort * passes_of(rows, columns)), sweeps=sweeps, time_limit=self.deadline.left)
+        shape = self._shape(self.rows)
+        sweeps = max(int(self.effort * sweeps_of(*shape)), 1)
+        return Refinable(passes=int(self.effort * passes_of(*shape)), sweeps=sweeps, time_limit=self.deadline.left)
 
     def _of_all_rows(self, options: Refinable) -> Regions:
         """Where there is work enough: every start tried on all rows, the best of them refined to the end."""
@@ -193,6 +247,9 @@ class Recommendation:
     def _whole(self) -> bool:
         """Whether the sample is the table."""
         return len(self.sample) == len(self.rows)
+
+    def _shape(self, rows: NDArray[np.uint32]) -> tuple[int, int]:
+        return len(rows), len(self.table.attributes)
 
     def _cells(self, rows: NDArray[np.uint32]) -> int:
         return len(rows) * len(self.table.attributes)
@@ -221,10 +278,17 @@ class Recommendation:
     def _classes(self, candidate: Candidate, rows: NDArray[np.uint32], passes: float, context: Context) -> Regions:
         """The classes that a candidate makes of some rows, refined in as many passes; of less than one, in part."""
         start = self._started(candidate, rows, context)
-        if self.deadline.passed:
-            return start
+        return start if self.deadline.passed else self._refined(start, rows, passes, context)
+
+    def _refined(self, start: Regions, rows: NDArray[np.uint32], passes: float, context: Context) -> Regions:
+        """Classes of some rows, refined in as many passes, or in fewer, for as long as it pays; of less than one, in
+        part."""
+        if self.paying and passes >= 1:
+            units = min(passes, passes_of(*self._shape(rows)), FEW[str(self.options.effort)])
+            limit = Refinable(time_limit=self.deadline.left)
+            return refined(self.table, self.requirements, start, limit, context, units=units)
         whole = min(max(int(passes * 2 / 3), 1), PASSES[1])
-        sweeps = min(max(int(passes * A_PASS), 1), sweeps_of(len(rows), len(self.table.attributes)))
+        sweeps = min(max(int(passes * A_PASS), 1), sweeps_of(*self._shape(rows)))
         refinable = Refinable(passes=whole, sweeps=sweeps, time_limit=self.deadline.left)
         if passes < 1:
             return refined_partly(self.table, self.requirements, start, refinable, context, max(passes, 0.0))

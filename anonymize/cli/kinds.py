@@ -11,6 +11,28 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=str)
 
 
+class NamedOrNumber(click.ParamType[str | float]):
+    """One of some names, or a number within a range."""
+
+    name = "choice or number"
+
+    def __init__(self, names: Sequence[str], number: click.IntRange | click.FloatRange) -> None:
+        self.names, self.number = tuple(names), number
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """The names, and that a number may stand in their place."""
+        return f"[{'|'.join(self.names)}|NUMBER]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | float:
+        """The name, or the number. Raises what is wrong as a usage error."""
+        if value in self.names:
+            return str(value)
+        try:
+            return self.number.convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"{value!r} is none of {', '.join(self.names)}, and no number of at least {self.number.min:g}.")
+
+
 def file_option(*names: str, **more: Any) -> Callable[[Command], Command]:
     """An option that takes the path of a file or a folder."""
     return click.option(*names, type=PATH, **more)

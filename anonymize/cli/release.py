@@ -12,7 +12,7 @@ from anonymize.claims import State
 from anonymize.cli.engine import CHECKPOINT, ENGINE, check_engine, release_there
 from anonymize.cli.exits import reporting, say
 from anonymize.cli.following import beside, say_next
-from anonymize.cli.kinds import count_option, file_option, flag_option
+from anonymize.cli.kinds import NamedOrNumber, count_option, file_option, flag_option
 from anonymize.cli.options import (
     COLOR,
     FORCE,
@@ -136,12 +136,13 @@ def _option(field: Any) -> Any:
 def _type(field: Any) -> Any:
     """The values that an option takes: its choices, its range, or all of its default's type."""
     choices, numbers, kind = field.metadata["choices"], field.metadata["range"], type(field.default)
-    if choices is not None:
+    if choices is not None and numbers is None:
         return click.Choice(choices)
     if numbers is None:
         return kind
     limited = click.IntRange if kind is int else click.FloatRange
-    return limited(numbers.minimum, numbers.maximum, min_open=numbers.min_open, max_open=numbers.max_open)
+    number = limited(numbers.minimum, numbers.maximum, min_open=numbers.min_open, max_open=numbers.max_open)
+    return number if choices is None else NamedOrNumber(choices, number)
 
 
 def _release(

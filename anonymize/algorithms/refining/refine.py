@@ -88,6 +88,15 @@ LITTLE = 1e-4
 does."""
 PATIENCE = 3
 """So many passes in a row."""
+PAYS = 0.003
+"""The share of the loss that a unit of work has to save, where refinement goes on for as long as it pays."""
+UNIT, OVERHEAD = 25_000, 8_000
+"""Cells of quasi-identifiers that a unit of work goes over at least, in several passes over a small table; and what
+every pass takes besides, in cells."""
+BEYOND = 2
+"""Times as much work as a pass takes where requirements look at more than sizes."""
+A_ROUND = 24
+"""Sweeps of a round of exchanges there."""
 
 
 Step = Callable[[Ints, Ints, Resources], Ints]
@@ -117,9 +126,11 @@ def refined(
     options: Refinable,
     context: Context,
     made: int = 0,
+    units: float = 0.0,
 ) -> Regions:
     """The same rows in classes that lose no more; the recoding says what was gained. `made`: passes before these, after
-    which chance goes on."""
+    which chance goes on. `units`: of work at most, where it is to go on for as long as it pays; a pass over all rows
+    is one, of few rows less."""
     rows = np.sort(regions.partition.order)
     met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
     carved = len(rows) and (met is not None or len(rows) <= CARVED)
@@ -129,7 +140,11 @@ def refined(
     labels = regions.partition.class_of(table.rows)[rows]
     search = Refinement(table.attributes, rows, minimum_size(requirements), met, context, types)
     with ThreadPoolExecutor(context.threads) as executor:
-        partition, story = search.run(Partition.of_labels(labels), options, executor, made)
+        begun = Partition.of_labels(labels)
+        if units:
+            partition, story = search.run_while_it_pays(begun, units, Deadline(options.time_limit), executor)
+        else:
+            partition, story = search.run(begun, options, executor, made)
     return replace(regions, partition=partition.renumbered(rows), refinement=story)
 
 
@@ -176,6 +191,40 @@ class Refinement:
         account = {"passes": number, "ncp_weighted_before": before, "ncp_weighted_after": best}
         return partition, account | {"stopped_by_time": deadline.passed}
 
+    def run_while_it_pays(
+        self, partition: Partition, units: float, deadline: Deadline, executor: Executor
+    ) -> tuple[Partition, dict[str, Any]]:
+        """The partition after passes and rounds of exchanges, and the report's account of it. Whichever of the two
+        saved more by its last unit of work is next, until neither saves what it has to, or the next would take more
+        than the units that there are. Where k alone is required and classes are carved, exchanges find next to
+        nothing."""
+        before = best = self._ncp(partition)
+        works, done = self._works(len(partition.order)), 0.0
+        saved: dict[str, list[float]] = {kind: [] for kind in works}
+        while best and not deadline.passed:
+            kind = max(works, key=lambda each: _lately(saved[each], works[each]))
+            if _lately(saved[kind], works[kind]) < PAYS or done + works[kind] > units:
+                break
+            if kind == "passes":
+                step = self._passed(len(saved[kind]), len(partition.order))
+                tried = self._in_blocks(step, partition, len(saved[kind]), deadline, executor)
+            else:
+                tried = self._annealed(partition, A_ROUND, (0, len(saved[kind])), deadline, executor)
+            last, done = best, done + works[kind]
+            partition, best = self._better(partition, tried, best)
+            saved[kind].append((last - best) / last)
+            self.context.refining(int(done), int(units))
+        account = {kind: len(each) for kind, each in saved.items()} | {"work": round(done, 2)}
+        account |= {"ncp_weighted_before": before, "ncp_weighted_after": best}
+        return partition, account | {"stopped_by_time": deadline.passed}
+
+    def _works(self, rows: int) -> dict[str, float]:
+        """Units of work of a step of each kind that there is, for so many rows."""
+        cells = rows * len(self.attributes) + OVERHEAD
+        a_pass = cells / max(cells, UNIT) * (1 if self.met is None else BEYOND)
+        works = {"passes": a_pass, "exchanges": a_pass * A_ROUND / (3 * A_PASS)}
+        return {"passes": a_pass} if self.types is not None and self.types.alike else works
+
     def _better(self, partition: Partition, tried: Partition, best: float) -> tuple[Partition, float]:
         """What was tried, and its NCP, where that is at most the best so far, that of the partition."""
         ncp = self._ncp(tried)
@@ -195,7 +244,6 @@ class Refinement:
             heat = heats[number], heats[number + 1]
             step = self._swept(-(-sweeps // rounds), heat)
             partition = self._in_blocks(step, partition, first + number, deadline, executor)
-            self.context.refining(number + 1, rounds)
         return partition
 
     def _ncp(self, partition: Partition) -> float:
@@ -261,6 +309,13 @@ class Refinement:
         if len(rows) == self.codes.shape[1]:
             self._whole = block
         return block
+
+
+def _lately(saved: Sequence[float], work: float) -> float:
+    """The share of the loss that steps of so much work, each of which saved a share, saved by the last unit of it; inf
+    before the first of them."""
+    last = saved[-int(np.ceil(1 / work)) :]
+    return sum(last) / (len(last) * work) if last else np.inf
 
 
 def _met_by_rows(met: Met, rows: Ints, of: Ints, groups: Ints, count: int) -> Bools:
