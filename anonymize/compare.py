@@ -264,7 +264,7 @@ def _processor_seconds() -> float:
 
 def figures(report: Mapping[str, Any]) -> dict[str, Any]:
     """What is compared, of a release's report; None for what it does not have."""
-    utility, risk = report["utility"], report.get("risk", {})
+    utility, risk = report.get("utility", {}), report.get("risk", {})
     return {
         **{name: utility.get(name) for name in METRICS},
         "gcp_weighted": weighted(utility),

@@ -98,7 +98,7 @@ def figures(report: Mapping[str, Any], models: Mapping[str, Model] = ALL) -> dic
     values: dict[Figure, float | None] = {}
     for result in report["privacy"]["models"]:
         values |= dict(_of_model(result, models.get(result["model"])))
-    values |= dict(_of_risk(report["risk"]))
+    values |= dict(_of_risk(report["risk"], classed="classes" in report))
     if not all(value is None or (type(value) in (int, float) and math.isfinite(value)) for value in values.values()):
         raise ValueError("a figure is not a number")
     return values
@@ -118,11 +118,11 @@ def _of_model(result: Mapping[str, Any], model: Model | None) -> Iterator[tuple[
             yield Figure(name, parameter, result["attribute"], tuple(given), limit.worse), achieved[parameter]
 
 
-def _of_risk(risk: Mapping[str, Any]) -> Iterator[tuple[Figure, float | None]]:
+def _of_risk(risk: Mapping[str, Any], *, classed: bool) -> Iterator[tuple[Figure, float | None]]:
     for name in risk:
         if name not in WORSE and name != GIVEN and not isinstance(risk[name], Mapping | list):
             raise _unknown(f"risk {name}")
-    for name, worse in WORSE.items():
+    for name, worse in WORSE.items() if classed or WORSE.keys() & risk.keys() else ():
         given = (f"{GIVEN}={risk[GIVEN]:g}",) if name == "records_at_risk" else ()
         yield Figure("risk", name, None, given, worse), risk[name]
     if isinstance(passing := risk.get("passing"), Mapping):

@@ -180,7 +180,7 @@ def _release(
             _summary(report, color, verbose)
             if "public" in report and report["privacy"]["state"] == State.UNKNOWN:
                 say(ALLOWED if request.allow_unsafe else REQUIRED)
-        if "classes" in report and engine == "local":
+        if engine == "local":
             _say_next(request, spec_path)
 
 

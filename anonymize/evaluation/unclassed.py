@@ -18,7 +18,7 @@ import polars as pl
 from anonymize.classes import Floats, Ints, same_rows
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.meaning import Detached, Manifest
-from anonymize.metrics import METRICS, View, distances, joint, query_error, uncertainty, utility
+from anonymize.metrics import DRAWN, METRICS, View, distances, joint, query_error, uncertainty, undefined, utility
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, counted, summed
@@ -43,8 +43,12 @@ class Unclassed(Protocol):
     def rows(self) -> int:
         """Rows of the release."""
 
+    @property
+    def meanings(self) -> frozenset[str]:
+        """What its columns mean."""
+
     def classes(self) -> dict[str, Any]:
-        """The block `classes`."""
+        """The block `classes`; nothing where there are no groups either."""
 
     def metrics(self) -> dict[str, Any]:
         """The metrics of a report, and the block of attributes."""
@@ -154,6 +158,11 @@ class BucketizedRelease:
         """Rows of the release."""
         return self.frame.height
 
+    @property
+    def meanings(self) -> frozenset[str]:
+        """Sensitive values are detached."""
+        return frozenset({"exact", "detached"})
+
     @cached_property
     def sizes(self) -> Ints:
         """(groups,) rows of each group."""
@@ -210,13 +219,18 @@ class RandomizedRelease:
         """Rows of the release."""
         return self.frame.height
 
+    @property
+    def meanings(self) -> frozenset[str]:
+        """Values are drawn."""
+        return DRAWN
+
     def classes(self) -> dict[str, Any]:
         """There are none."""
-        return dict.fromkeys(("count", "min_size", "mean_size", "max_size"))
+        return {}
 
     def metrics(self) -> dict[str, Any]:
-        """Metrics are about classes."""
-        return dict.fromkeys(METRICS) | {"attributes": {}}
+        """None is defined for values that are drawn."""
+        return {}
 
     def joints(self) -> dict[str, Estimated]:
         """With each sensitive attribute that the parameters cover."""
@@ -239,7 +253,7 @@ class RandomizedRelease:
 
 
 def blocks(released: Unclassed, table: Table, queries: Queries) -> dict[str, Any]:
-    """The blocks `output`, `classes`, `rows_correspond`, `utility` and `left_out` of an evaluation.
+    """The blocks `output`, `classes` (the groups, where there are any), `rows_correspond`, `utility` and `left_out`.
 
     Raises DataError for more rows than the original has, and for cells that are not values of it.
     """
@@ -253,14 +267,13 @@ def blocks(released: Unclassed, table: Table, queries: Queries) -> dict[str, Any
         distances.ID: distances.figures(joints),
         uncertainty.ID: uncertainty.figures(joints),
     }
-    left_out = {name: "the release has no equivalence classes" for name in MEASURES if name not in measured}
+    left_out = undefined(METRICS, released.meanings) | undefined(MEASURES, released.meanings)
     left_out |= {query_error.ID: answers} if isinstance(answers, str) else {}
-    block = released.metrics() | dict.fromkeys(MEASURES) | measured
     dropped = table.rows - released.rows
     return {
         "output": {**released.output, "rows": released.rows, "suppressed_rows": dropped, "dropped_rows": dropped},
-        "classes": released.classes(),
+        **({"classes": classes} if (classes := released.classes()) else {}),
         "rows_correspond": None,
-        "utility": block,
+        "utility": released.metrics() | measured,
         "left_out": left_out,
     }

@@ -16,7 +16,7 @@ from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import refuse_seed, with_passing
 from anonymize.held import PassingColumns
 from anonymize.meaning import Manifest
-from anonymize.metrics import METRICS
+from anonymize.metrics import DRAWN, METRICS, undefined
 from anonymize.names import parameters_beside
 from anonymize.order import RankedColumn, SortColumn
 from anonymize.privacy import Requirement, disclosure
@@ -100,7 +100,8 @@ class RandomizedDraft(Draft):
             output=output_block(files.table, measured.verdict)
             | dict.fromkeys(("suppressed_rows", "suppressed_cells"), 0),
             measured=self._measured_blocks(measured.verdict),
-            utility=dict.fromkeys(METRICS) | {"attributes": {}},
+            utility={},
+            left_out=undefined(METRICS, DRAWN),
             recoding=self.distorted.summary(),
             warnings=[
                 *_warnings(self.request, self.table, self.distorted, written=bool(files.texts)),
@@ -112,7 +113,8 @@ class RandomizedDraft(Draft):
     def _measured_blocks(self, verdict: Verdict) -> dict[str, Any]:
         """With the success of an ordinary attacker, which is measured by the original and is nobody else's to know."""
         blocks = verdict_blocks(verdict)
-        return blocks if self.request.public else blocks | {"risk": blocks["risk"] | {"attacker": self._attacker()}}
+        risk = blocks.get("risk", {})
+        return blocks if self.request.public else blocks | {"risk": risk | {"attacker": self._attacker()}}
 
     def _attacker(self) -> dict[str, guessing.Guesses | None]:
         """That of each sensitive attribute."""

@@ -64,6 +64,10 @@ class Manifest:
         """The columns whose meaning nothing reads, with what it is called."""
         return {name: each.kind for name, each in self.meanings.items() if not each.read}
 
+    def kinds(self, names: Iterable[str]) -> set[str]:
+        """What some columns are, as far as it is said of them."""
+        return {self.meanings[name].kind for name in names if name in self.meanings}
+
     @property
     def remarks(self) -> list[str]:
         """What there is to say of the columns that nothing reads."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from anonymize.metrics import formulas, research_value
-from anonymize.metrics.base import Metric, View, computed
+from anonymize.metrics.base import DRAWN, Metric, View, computed, undefined
 
-__all__ = ["METRICS", "Metric", "View", "computed", "utility"]
+__all__ = ["DRAWN", "METRICS", "Metric", "View", "computed", "undefined", "utility"]
 
 METRICS: dict[str, Metric] = {
     metric.ID: metric

@@ -5,9 +5,11 @@ Source: LeFevre, DeWitt and Ramakrishnan, Workload-aware anonymization, KDD 2006
 
 from __future__ import annotations
 
+from anonymize.metrics.base import OF_CLASSES
 from anonymize.metrics.evidence import Evidence
 
 ID = "average_class_size"
+DEFINED_FOR = OF_CLASSES
 
 
 def measure(evidence: Evidence) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
@@ -10,10 +10,19 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from anonymize.classes import Floats, Ints, Partition, distinct_values
+from anonymize.meaning.base import DEFINED
 from anonymize.table import Attribute
 
 Goal: TypeAlias = Literal["lower", "higher"]
 Bounds: TypeAlias = tuple[float, float | None]
+DRAWN = frozenset({"exact", "channel"})
+"""The meanings of the columns of a randomized release."""
+OF_CELLS = frozenset({"exact", "spans", "detached"})
+"""The meanings of columns whose cells lose a share of what was known, nothing where they are exact."""
+OF_CLASSES = frozenset({"exact", "spans"})
+"""The meanings of columns that put rows into classes."""
+OF_ESTIMATES = frozenset({"exact", "spans", "detached", "channel"})
+"""The meanings of columns of which a recipient can estimate how values are spread."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +105,32 @@ class Metric(Protocol):
     """What it says, in the few words that stand beside the figure."""
     SUM: bool
     """It is a sum over rows: it grows with the table, and compares releases of one table alone."""
+    DEFINED_FOR: frozenset[str]
+    """The meanings that columns may have."""
 
     def compute(self, view: View) -> float | None:
         """The figure; None where the metric is not defined for the release."""
+
+
+class Declaring(Protocol):
+    """What says for which meanings of columns it is defined."""
+
+    DEFINED_FOR: frozenset[str]
+
+
+def undefined(metrics: Mapping[str, Declaring], meanings: Collection[str]) -> dict[str, str]:
+    """By name, the metrics that are not defined for columns of these meanings, and why."""
+    others = {name: set(meanings) - metric.DEFINED_FOR for name, metric in metrics.items()}
+    return {
+        name: f"some columns are {_listed(others[name])}; it is defined for {_listed(metric.DEFINED_FOR)}"
+        for name, metric in metrics.items()
+        if others[name]
+    }
+
+
+def _listed(meanings: Collection[str]) -> str:
+    *most, last = (each for each in DEFINED if each in meanings)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def computed(metric: Metric) -> str:

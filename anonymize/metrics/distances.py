@@ -25,10 +25,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from anonymize.metrics import distributions
+from anonymize.metrics.base import OF_ESTIMATES
 from anonymize.metrics.evidence import Evidence
 from anonymize.metrics.joint import MOST_CELLS, Joint
 
 ID = "distances"
+DEFINED_FOR = OF_ESTIMATES
 
 
 def measure(evidence: Evidence) -> dict[str, Any] | None:

@@ -134,6 +134,8 @@ class OriginalMeasure(Protocol):
 
     ID: str
     """Key in the block `utility`."""
+    DEFINED_FOR: frozenset[str]
+    """The meanings that columns may have."""
 
     def measure(self, evidence: Evidence) -> Any:
         """What JSON holds; None where there is nothing to measure. No cell value is in it."""

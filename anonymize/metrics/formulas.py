@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.metrics.base import Bounds, Goal, View
+from anonymize.metrics.base import OF_CELLS, Bounds, Goal, View
 
 Compute = Callable[[View], float | None]
 
@@ -24,6 +24,7 @@ class Formula:
     MEANING: str
     SUM: bool
     compute: Compute
+    DEFINED_FOR: frozenset[str] = OF_CELLS
 
     def __post_init__(self) -> None:
         self.__doc__ = self.compute.__doc__

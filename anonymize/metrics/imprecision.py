@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from anonymize.metrics.base import OF_CLASSES
 from anonymize.metrics.evidence import Evidence
 from anonymize.table import Selection
 
 ID = "imprecision"
+DEFINED_FOR = OF_CLASSES
 
 
 def measure(evidence: Evidence) -> dict[str, int | list[dict[str, int]]] | None:

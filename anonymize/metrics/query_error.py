@@ -30,11 +30,13 @@ from typing import Any
 import numpy as np
 
 from anonymize.classes import Bools, Floats, Ints
+from anonymize.metrics.base import OF_ESTIMATES
 from anonymize.metrics.evidence import Evidence
 from anonymize.metrics.queries import Queries, counted, estimated
 from anonymize.table import Table
 
 ID = "query_error"
+DEFINED_FOR = OF_ESTIMATES
 QUANTILES = (0.05, 0.25, 0.75, 0.95)
 
 

@@ -48,7 +48,7 @@ from anonymize.domain.generalization import Generalization
 from anonymize.domain.rules import in_force
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.metrics.association import independence_weights
-from anonymize.metrics.base import Bounds, Goal, View
+from anonymize.metrics.base import OF_CELLS, Bounds, Goal, View
 from anonymize.spec import Rule
 from anonymize.table import Attribute, Table
 
@@ -58,6 +58,7 @@ BOUNDS: Bounds = (0.0, None)
 FORMULA = "The sum over the attributes of the research value of the released level; None for another recoding model."
 MEANING = "worth of the levels by weights and rules, 0 to 1"
 SUM = False
+DEFINED_FOR = OF_CELLS
 
 Weights = Literal["given", "correlation"]
 

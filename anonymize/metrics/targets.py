@@ -15,10 +15,12 @@ from __future__ import annotations
 import numpy as np
 
 from anonymize.classes import Floats, Integers, Ints, Runs
+from anonymize.metrics.base import OF_CLASSES
 from anonymize.metrics.evidence import Evidence
 from anonymize.table.columns import CodedColumn
 
 ID = "targets"
+DEFINED_FOR = OF_CLASSES
 
 
 def measure(evidence: Evidence) -> dict[str, dict[str, float]] | None:

@@ -31,10 +31,12 @@ from itertools import combinations
 from typing import Any
 
 from anonymize.metrics import distributions
+from anonymize.metrics.base import OF_ESTIMATES
 from anonymize.metrics.evidence import Evidence, OfClasses
 from anonymize.metrics.joint import MOST_CELLS, Joint
 
 ID = "uncertainty"
+DEFINED_FOR = OF_ESTIMATES
 
 
 def measure(evidence: Evidence) -> dict[str, Any] | None:

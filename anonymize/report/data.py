@@ -60,7 +60,8 @@ class ReleaseFacts:
 @dataclass(frozen=True)
 class Blocks:
     """The blocks of a report that depend on the family of the release. `measured`: as `verdict_blocks` makes them.
-    `distributions`: what is left of the distributions."""
+    `distributions`: what is left of the distributions. `left_out`: the metrics that are not defined for what the
+    columns mean, by name, and why."""
 
     output: dict[str, Any]
     measured: dict[str, Any]
@@ -70,6 +71,12 @@ class Blocks:
     distributions: Mapping[str, Any] = field(default_factory=dict)
     codebook: Mapping[str, Any] = field(default_factory=dict)
     sizes: Sizes | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+def defined(blocks: Mapping[str, Any]) -> dict[str, Any]:
+    """The blocks in which there is anything."""
+    return {name: block for name, block in blocks.items() if block}
 
 
 def classed_blocks(facts: ReleaseFacts) -> Blocks:
@@ -134,7 +141,8 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
         },
         "settings": settings(request.spec),
         **_with_before(blocks, table),
-        "utility": blocks.utility | ({"sampling_weight": dict(table.weights_shown)} if table.weights_shown else {}),
+        **defined({"utility": blocks.utility | defined({"sampling_weight": dict(table.weights_shown)})}),
+        **defined({"left_out": blocks.left_out}),
         **blocks.distributions,
         "recoding": recoding,
         "codebook": blocks.codebook,
@@ -158,7 +166,7 @@ def _memory(request: Request, warnings: Sequence[str]) -> dict[str, Any]:
 
 def _with_before(blocks: Blocks, table: Table) -> dict[str, Any]:
     """The measured blocks, the risk of the input beside that of the release."""
-    risk = blocks.measured["risk"]
+    risk = blocks.measured.get("risk", {})
     sizes = sizes_before(table) if blocks.sizes is None else blocks.sizes
     before = risk_before(sizes, risk.get("threshold") or THRESHOLD)
     return {**blocks.measured, "risk": {**risk, "before": before}}
@@ -170,7 +178,8 @@ def output_block(output: OutputFile, verdict: Verdict) -> dict[str, Any]:
 
 
 def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
-    """The blocks `privacy`, `classes` and `risk`: what was measured from the text of a table.
+    """The blocks `privacy`, `classes` and `risk`: what was measured from the text of a table. The latter two are absent
+    where nothing spans values, but for what the columns that pass through give away.
 
     Where missing is a wildcard, `privacy` and `risk` have the figures of that meaning too, as `wildcard`; they do not
     decide.
@@ -191,7 +200,7 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
     if verdict.order is not None:
         privacy["order"] = _order_block(verdict.order)
     if other is None:
-        return {"privacy": privacy, "classes": classes, "risk": risk}
+        return {"privacy": privacy, **({"classes": classes} if classes else {}), **({"risk": risk} if risk else {})}
     state = overall(result.state for result in other.results)
     again = {"satisfied": state.satisfied, "models": [result.as_dict() for result in other.results]}
     return {

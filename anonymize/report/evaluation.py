@@ -88,8 +88,10 @@ def _imprecision(utility: Mapping[str, Any]) -> Section:
 
 
 def _left_out(report: Mapping[str, Any]) -> Section:
-    rows = [(name, reason) for name, reason in report.get("left_out", {}).items()]
-    return Section("Not measured", ("figure", "reason"), rows)
+    names: dict[str, list[str]] = {}
+    for name, reason in report.get("left_out", {}).items():
+        names.setdefault(reason, []).append(name)
+    return Section("Not measured", ("figure", "reason"), [(", ".join(each), reason) for reason, each in names.items()])
 
 
 def _models(title: str, models: Mapping[str, Any]) -> Section:

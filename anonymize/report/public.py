@@ -19,11 +19,13 @@ from anonymize.claims import State, overall
 from anonymize.classes import Ints
 from anonymize.declared import declared
 from anonymize.meaning import Channel
+from anonymize.metrics import METRICS, undefined
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import disclosures, diversities, requirements_if_any
 from anonymize.randomization import kronecker
 from anonymize.report.data import (
     Blocks,
+    defined,
     order_warnings,
     required_size,
     settings,
@@ -55,7 +57,7 @@ def public_report(published: Published) -> dict[str, Any]:
         "algorithm": {"name": name, "family": published.family, "options": without_paths(options)},
         "settings": settings(spec),
         **blocks.measured,
-        "utility": blocks.utility,
+        **defined({"utility": blocks.utility, "left_out": blocks.left_out}),
         "recoding": blocks.recoding,
         "warnings": [*blocks.warnings, *order_warnings(spec), *unused_parts(spec, name, options)],
     }
@@ -72,13 +74,12 @@ def _maker(published: Published) -> Callable[[Published], Blocks]:
 
 def public_evaluation(published: Published) -> dict[str, Any]:
     """The public report of `evaluate`: what a release has lost as far as it shows that itself, whoever made it."""
-    detached = published.manifest.detached
+    detached, sizes = published.manifest.detached, None
     if detached is not None:
         sizes = _group_sizes(published, detached.by)
         output, lost = {"rows": int(sizes.sum())}, _nothing_lost(published.spec, sizes.to_numpy())
     elif not published.manifest.spans:
-        sizes = pl.Series(dtype=pl.Int64)
-        output, lost = {"rows": _rows(published)}, {"attributes": {}}
+        output, lost = {"rows": _rows(published)}, {}
     else:
         classes = ShownClasses.of(published)
         sizes, output = classes.sizes(), classes.output()
@@ -86,9 +87,15 @@ def public_evaluation(published: Published) -> dict[str, Any]:
     return {
         **public_head(published.spec),
         "output": {"sha256": published.table.sha256, **output},
-        "classes": classes_block(sizes),
-        "utility": lost,
+        **({} if sizes is None else {"classes": classes_block(sizes)}),
+        **defined({"utility": lost}),
+        "left_out": _undefined(published),
     }
+
+
+def _undefined(published: Published) -> dict[str, str]:
+    """The metrics that are not defined for what the columns mean, and why."""
+    return undefined(METRICS, published.manifest.kinds([*published.spec.quasi_identifiers, *published.spec.sensitive]))
 
 
 def public_head(spec: Spec) -> dict[str, Any]:
@@ -292,7 +299,8 @@ def _untrue(published: Published) -> Blocks:
     return Blocks(
         output={"rows": rows},
         measured={"privacy": block, "risk": {"passing": passing.block()}},
-        utility={"attributes": {}},
+        utility={},
+        left_out=_undefined(published),
         recoding={**kind, **({"distortion": distortion} if distortion else {})},
         warnings=passing.cautions,
     )

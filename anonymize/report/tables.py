@@ -155,7 +155,7 @@ def _utility(report: dict[str, Any]) -> Section:
 def _attributes(report: dict[str, Any]) -> Section:
     rows = [
         (name, figure(block["weight"]), figure(block["ncp"]), figure(block["loss"]))
-        for name, block in report["utility"]["attributes"].items()
+        for name, block in report["utility"].get("attributes", {}).items()
     ]
     return Section("Loss by attribute (mean per cell)", ("attribute", "weight", "ncp", "loss"), rows)
 

@@ -37,7 +37,8 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
     if "comparison" in report:
         return ReportVerdict("neutral", "compared, and nothing published")
     if "privacy" not in report:
-        return ReportVerdict("neutral", "evaluated, not judged" if "utility" in report else "recoded, not measured")
+        evaluated = "utility" in report or "left_out" in report
+        return ReportVerdict("neutral", "evaluated, not judged" if evaluated else "recoded, not measured")
     state = State(report["privacy"]["state"])
     if state is State.MET:
         return _met(report.get("risk", {}).get("passing", {}))

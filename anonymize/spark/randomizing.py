@@ -12,7 +12,7 @@ from anonymize.algorithms.randomize import Options
 from anonymize.errors import UnsafeError
 from anonymize.families.randomized import bounds_of, warnings_of_spec
 from anonymize.families.steps import check_needs
-from anonymize.metrics import METRICS
+from anonymize.metrics import DRAWN, METRICS, undefined
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import disclosures
 from anonymize.randomized import Randomized
@@ -138,8 +138,8 @@ def _report(
         "algorithm": algorithm_block(NAME, asdict(request.options)),
         "settings": settings(spec),
         **blocks,
-        "risk": {**blocks["risk"], "attacker": dict.fromkeys(sensitive)},
-        "utility": dict.fromkeys(METRICS) | {"attributes": {}},
+        "risk": {**blocks.get("risk", {}), "attacker": dict.fromkeys(sensitive)},
+        "left_out": undefined(METRICS, DRAWN),
         "recoding": result.summary(),
         "codebook": codebook(spec, [layout.names[place] for place in layout.released], result.meanings()),
         **foot(df, clock),

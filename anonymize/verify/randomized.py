@@ -21,7 +21,6 @@ import polars as pl
 
 from anonymize.claims import Basis, Result, State
 from anonymize.errors import DataError
-from anonymize.verify.risk import GIVEN, WORSE
 from anonymize.verify.sums import summed
 from anonymize.verify.table import by_position
 from anonymize.verify.verdict import Verdict
@@ -30,7 +29,6 @@ SURPRISE = math.log(1e8)
 _TOLERANCE = 1e-6
 ROWS = "rows"
 """How many rows each row of a counted frame stands for."""
-_CLASSES = ("count", "min_size", "mean_size", "max_size")
 
 
 @dataclass(frozen=True)
@@ -117,8 +115,7 @@ def _verdict(
         else _result(bound, attributes, original)
         for bound in bounds
     )
-    nothing = dict.fromkeys(_CLASSES), dict.fromkeys((*WORSE, GIVEN))
-    return Verdict(int(original[ROWS].sum()), 0, results, *nothing)
+    return Verdict(int(original[ROWS].sum()), 0, results, classes={}, risk={})
 
 
 def _codes(attribute: Mapping[str, Any], column: pl.Expr) -> pl.Expr:

@@ -151,11 +151,11 @@ class Verdict:
     """A table, measured.
 
     `classes` is about the classes that are not suppressed: count, min_size, mean_size, max_size (None of no classes);
-    `suppressed_rows` are counted apart. `results` and `risk` are about all rows: to be suppressed is not to be safe.
-    There a missing or suppressed cell is a value of its own; `wildcard` has the figures where it matches anything, if
-    they were asked for. `order`: what the order of rows tells, where that was asked for. `blank`:
-    every row reads as a suppressed one does; then none of them counts as suppressed. `sizes`: the classes by ranges of
-    sizes, as `risk.size_ranges` counts them.
+    `suppressed_rows` are counted apart. It is empty, as `risk` is, of a table in which nothing spans values. `results`
+    and `risk` are about all rows: to be suppressed is not to be safe. There a missing or suppressed cell is a value of
+    its own; `wildcard` has the figures where it matches anything, if they were asked for. `order`: what the order of
+    rows tells, where that was asked for. `blank`: every row reads as a suppressed one does; then none of them counts as
+    suppressed. `sizes`: the classes by ranges of sizes, as `risk.size_ranges` counts them.
     """
 
     rows: int

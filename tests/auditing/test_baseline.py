@@ -120,6 +120,15 @@ def test_a_report_without_a_risk_is_not_a_report() -> None:
         figures({"privacy": {"models": []}})
 
 
+def test_a_report_without_classes_has_no_risk_by_them() -> None:
+    """That of a randomized release, where other figures of the risk are still compared."""
+    own = {name: report(**{"passing": dict.fromkeys(PASSING, 0.5)})["risk"][name] for name in ("passing",)}
+    found = figures({"privacy": {"models": []}, "risk": own})
+    assert {figure.source for figure in found} == {"passing"}
+    with pytest.raises(LookupError):
+        figures({"privacy": {"models": []}, "risk": own, "classes": {"count": 1}})
+
+
 def test_the_registries_name_what_is_compared() -> None:
     assert all(model.limits for model in ALL.values())
     assert TOY.id not in MODELS
