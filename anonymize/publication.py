@@ -108,8 +108,8 @@ class Files:
 
     @property
     def table(self) -> OutputFile:
-        """The released table."""
-        return self.release[0]
+        """The released table; of a run that writes none, its text."""
+        return (*self.release, *self.texts)[0]
 
     @property
     def all(self) -> list[OutputFile]:
