@@ -1,31 +1,63 @@
-"""When a search has to end. Searches are budgeted in counted work; seconds only stop them earlier, where asked for."""
+"""When a search has to end. Searches are budgeted in counted work; seconds only stop them earlier, where asked for, and
+so does somebody at a terminal who does not want to wait any longer."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from threading import Event
+from typing import Any
 
 import numpy as np
 
-TIME = "time"
-"""How a report says, under `stopped`, that a search ended because its time was up."""
+TIME, INTERRUPTED = "time", "interrupted"
+"""How a report says, under `stopped`, that a search ended because its time was up, or because it was told to."""
+
+_told = Event()
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], None]]:
+    """A function that, while this lasts, tells all searches of the process that obey a deadline to end with the best
+    that they have. It may be called by a handler of signals."""
+    try:
+        yield _told.set
+    finally:
+        _told.clear()
+
+
+def ends_early(options: Any) -> bool:
+    """Whether a search with these options ends with the best that it has, when its time is up or it is told to."""
+    limits = [each for each in fields(options) if each.name == "time_limit"]
+    return any(
+        all(getattr(options, name) in values for name, values in each.metadata["only_with"].items()) for each in limits
+    )
+
+
+def ended_by() -> str:
+    """What ends searches whose deadline has passed."""
+    return INTERRUPTED if _told.is_set() else TIME
 
 
 def stopped(late: bool) -> dict[str, str]:
-    """What the report's `recoding` block says where the time ended a search, and else nothing."""
-    return {"stopped": TIME} if late else {}
+    """What the report's `recoding` block says where a search ended early, and else nothing."""
+    return {"stopped": ended_by()} if late else {}
 
 
 class Deadline:
-    """When a search has to end; never where no seconds are `given`."""
+    """When a search has to end: after some seconds, never for 0, and where it is told to; without `seconds`, never at
+    all. `given`: whether there is a limit of time."""
 
-    def __init__(self, seconds: float = 0.0) -> None:
-        self.given = bool(seconds)
+    def __init__(self, seconds: float | None = None) -> None:
+        self.given, self._obeys = bool(seconds), seconds is not None
         self._end = time.monotonic() + seconds if seconds else np.inf
 
     @property
     def passed(self) -> bool:
         """Whether it is time."""
-        return time.monotonic() >= self._end
+        return (self._obeys and _told.is_set()) or time.monotonic() >= self._end
 
     @property
     def left(self) -> float:

@@ -93,7 +93,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.deadline import TIME
+from anonymize.algorithms.deadline import TIME, Deadline, ended_by
 from anonymize.algorithms.feasibility import no_generalization
 from anonymize.algorithms.optimize.cells import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
@@ -281,13 +281,14 @@ class Budget:
 
     def __init__(self, options: Options, context: Context, rows: int) -> None:
         self._work, self._seconds, self._start = options.work * 1_000_000, options.time_limit, monotonic()
+        self._deadline = Deadline(options.time_limit)
         self._nodes = options.nodes or (0 if options.work or options.time_limit else NODES)
         self._context, self._rows, self._reported = context, rows, 0
         self.spent: str | None = None
 
     def timely(self) -> bool:
         """Whether there is time left."""
-        return not self._seconds or monotonic() - self._start < self._seconds
+        return not self._deadline.passed
 
     def left(self, stage: Stage) -> bool:
         """Whether the search may go on; tells the progress how much of the budget is spent."""
@@ -295,8 +296,9 @@ class Budget:
         used = {"nodes": stage.tree.nodes, "work": stage.best.work, TIME: monotonic() - self._start}
         share, name = max((used[name] / limit, name) for name, limit in most.items() if limit)
         self.tell(int(min(share, 1.0) * self._rows))
-        self.spent = name if share >= 1 else None
-        return share < 1
+        late = self._deadline.passed
+        self.spent = ended_by() if late else name if share >= 1 else None
+        return self.spent is None
 
     def tell(self, rows: int) -> None:
         """Tells the progress that so many rows are as good as done."""

@@ -58,7 +58,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.deadline import INTERRUPTED, Deadline, ended_by
 from anonymize.algorithms.lattice.frequency import FrequencySet
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.outliers import allowed_rows, outliers_option
@@ -115,6 +115,8 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     chosen = {"allowed_rows": allowed, "tested_subsets": len(subsets), **counted, **_left_unsafe(cells)}
     if options.time_limit:
         chosen["stopped_early"] = climb.late
+    if climb.late and ended_by() == INTERRUPTED:
+        chosen["stopped"] = INTERRUPTED
     return _recoding(table, rows, cells, into[merged[row_of]], chosen)
 
 

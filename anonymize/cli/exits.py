@@ -56,7 +56,9 @@ ADVICE = {
     NO_MEMORY: "The message says how much the table takes and how much there is: a limit of the shell or the "
     "container, or what the machine has free.",
     CANNOT_WRITE: "The disk is full, or permission is missing.",
-    INTERRUPTED: "Ctrl-C, a SIGTERM, or a SIGHUP, as when the terminal is closed.",
+    INTERRUPTED: "Ctrl-C, a SIGTERM, or a SIGHUP, as when the terminal is closed. In the search of a release on a "
+    "terminal, with neither `-i -` nor `-o -`, the first Ctrl-C ends the search alone, where a `--time-limit` could: "
+    "the best release so far is verified and written, with exit code 0 and `stopped: interrupted` in its report.",
     BROKEN_PIPE: "The reader of standard output went away.",
 }
 """What to do, as the pages say it. Links are those of docs/."""
@@ -64,7 +66,12 @@ ADVICE = {
 OUT_OF_MEMORY = re.compile(r"(?i)out of memory|memory allocation|cannot allocate memory|bad_alloc|CapacityOverflow")
 """How libraries say that memory was refused, in errors of other types."""
 
+EARLY = b"ending the search: the best so far is verified and written; once more, and nothing is\n"
+"""What is said where an interruption does not end the command."""
+
 _interrupted = False
+_sooner: Callable[[], object] | None = None
+"""What an interruption does in place of ending the command, once."""
 
 
 def run(command: Callable[[], object]) -> NoReturn:
@@ -155,9 +162,25 @@ def _described(error: BaseException) -> tuple[int, list[str]]:
     return BUG, [f"error: {first}", *map(str, where)]
 
 
-def _interrupt(signum: int, frame: FrameType | None) -> NoReturn:
+def on_interrupt(sooner: Callable[[], object] | None) -> None:
+    """What the next interrupt (SIGINT alone) does in place of ending the command; None: it ends the command."""
+    global _sooner
+    _sooner = sooner
+
+
+def _end_sooner(sooner: Callable[[], object]) -> None:
+    on_interrupt(None)
+    sooner()
+    with suppress(OSError):
+        os.write(2, EARLY)
+
+
+def _interrupt(signum: int, frame: FrameType | None) -> None:
     """Once: what is cleaned up after the first signal is not left half-way by a second one. Where there is nothing to
-    clean up, that is the end."""
+    clean up, that is the end. An interrupt of a search that has something already only ends the search."""
+    if signum == signal.SIGINT and _sooner is not None:
+        _end_sooner(_sooner)
+        return
     if not temporary.used():
         early.end(signum, frame)
     global _interrupted

@@ -6,16 +6,20 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from anonymize.cli.exits import raise_interruption
+from anonymize.cli.exits import on_interrupt, raise_interruption
 
 UNITS = {"refine": "passes", "bound": "bound, cost"}
 """What is counted by the stages that do not count rows."""
+SEARCH = "search"
+WITHIN = frozenset({SEARCH, *UNITS})
+"""Stages of a search."""
+Show = Callable[[str, int, int], None]
 BESIDE = frozenset({"bound"})
 """Stages that go on beside the one before them."""
 
 
 @contextmanager
-def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
+def progress(quiet: bool) -> Iterator[Show]:
     """A function to call with (stage, rows done, rows in all), or with other UNITS; it shows nothing off a terminal or
     when quiet.
 
@@ -56,6 +60,27 @@ def progress(quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
             for bound, cost in reached:
                 bar.console.print(_best_so_far(bound, cost), highlight=False)
             raise
+
+
+@contextmanager
+def ending_searches(show: Show) -> Iterator[Show]:
+    """The same function; from when it tells of the search until it tells of what follows, the first interrupt ends the
+    search with the best so far, and not the command."""
+    from anonymize.algorithms.deadline import interruptible
+
+    with interruptible() as tell:
+
+        def ending(stage: str, count: int, total: int) -> None:
+            if (stage, count, total) == (SEARCH, 0, 0):
+                on_interrupt(tell)
+            elif stage not in WITHIN:
+                on_interrupt(None)
+            show(stage, count, total)
+
+        try:
+            yield ending
+        finally:
+            on_interrupt(None)
 
 
 def _best_so_far(bound: int, cost: int) -> str:

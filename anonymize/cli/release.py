@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -167,13 +167,15 @@ def _release(
     check_engine(engine, threads=threads, master=master, checkpoint=checkpoint)
     count = use_threads(threads)
     from anonymize import privacy, spec
-    from anonymize.cli.progress import progress
+    from anonymize.cli.progress import ending_searches, progress
     from anonymize.release import release
     from anonymize.request import Request
 
     loaded = spec.override(spec.load(spec_path, privacy.PARAMETERS), k=k, l=l, t=t, suppression=suppression)
-    with progress(quiet) as report_progress:
-        request = Request(loaded, algorithm, options, input=input_path, threads=count, progress=report_progress, **rest)
+    with progress(quiet) as show, ending_searches(show) as ending:
+        request = Request(loaded, algorithm, options, input=input_path, threads=count, progress=show, **rest)
+        if engine == "local" and _may_end_early(request):
+            request = replace(request, progress=ending)
         report = release(request) if engine == "local" else release_there(request, master, checkpoint)
     if not quiet and sys.stderr is not None:
         with reporting():
@@ -182,6 +184,15 @@ def _release(
                 say(ALLOWED if request.allow_unsafe else REQUIRED)
         if engine == "local":
             _say_next(request, spec_path)
+
+
+def _may_end_early(request: Request) -> bool:
+    """Whether an interrupt of the search ends with the best so far: on a terminal, and where neither the input nor the
+    release goes through a pipe, whose other end may be gone."""
+    from anonymize.algorithms.deadline import ends_early
+
+    piped = "-" in (request.output, request.input or request.spec.input.path)
+    return sys.stderr is not None and sys.stderr.isatty() and not piped and ends_early(request.options)
 
 
 def _say_next(request: Request, spec_path: str) -> None:

@@ -16,6 +16,7 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_values
 from anonymize.algorithms.base import Found
+from anonymize.algorithms.deadline import INTERRUPTED, ended_by, ends_early
 from anonymize.domain.numeric import included
 from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError
 from anonymize.families.base import Measured
@@ -23,6 +24,7 @@ from anonymize.judging.protected import check_protected
 from anonymize.meaning import Manifest
 from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import Files
+from anonymize.recoding import Regions
 from anonymize.report import Clock
 from anonymize.report.passing import PassingText, derived
 from anonymize.report.published import Published, ReleasedFile
@@ -92,7 +94,9 @@ def search(
         by_parts=by_parts,
     )
     try:
-        return ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+        found = ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+        late = ends_early(request.options) and ended_by() == INTERRUPTED
+        return replace(found, stopped=INTERRUPTED) if late and isinstance(found, Regions) else found
     except InfeasibleError as error:
         raise InfeasibleError([*error.problems, *_looking_alike(table, requirements)]) from None
     except KeyboardInterrupt as interruption:

@@ -34,7 +34,8 @@ class Regions(Recoding):
     `refinement`: what refining them gained. `minimality`: what it cost that refused cuts give nobody away; then there
     is no other release of the rows. `recommended`: which algorithm was chosen, and why, where that was asked for.
     `merged_within`: what rows were merged within, `whole` or the parts of `mondrian`, where there was a choice.
-    `parts`: how many parts the highest levels that are declared make of the rows; no class has rows of two of them.
+    `stopped`: what ended the search before it was done. `parts`: how many parts the highest levels that are declared
+    make of the rows; no class has rows of two of them.
     """
 
     KIND: ClassVar[str] = "regions"
@@ -48,6 +49,7 @@ class Regions(Recoding):
     recommended: dict[str, Any] | None = None
     merged_within: str | None = None
     parts: int | None = None
+    stopped: str | None = None
 
     @property
     def regions(self) -> Partition:
@@ -67,7 +69,12 @@ class Regions(Recoding):
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""
         optional: dict[str, Any] = {"cut": self.cut, "refinement": self.refinement, "minimality": self.minimality}
-        optional |= {"recommended": self.recommended, "merged_within": self.merged_within, "parts": self.parts}
+        optional |= {
+            "recommended": self.recommended,
+            "merged_within": self.merged_within,
+            "parts": self.parts,
+            "stopped": self.stopped,
+        }
         return {
             "kind": self.KIND,
             **{name: value for name, value in optional.items() if value is not None},

@@ -337,11 +337,12 @@ def _warnings(facts: ReleaseFacts) -> list[str]:
 
 
 def _late(recoding: Mapping[str, Any]) -> Iterator[str]:
-    """A warning where the time ended the search, with the gap where one is known."""
-    if recoding.get("stopped") == "time":
+    """A warning where the time or somebody ended the search, with the gap where one is known."""
+    why = {"time": "the time of the search was up", "interrupted": "the search was interrupted"}
+    if recoding.get("stopped") in why:
         gap = recoding.get("gap")
         away = "" if gap is None else f" (gap {gap:.6g}: another may be better by as much, at most)"
-        yield f"the time of the search was up: this is the best release that it found{away}"
+        yield f"{why[recoding['stopped']]}: this is the best release that it found{away}"
 
 
 def order_warnings(spec: Spec) -> list[str]:

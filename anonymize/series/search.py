@@ -183,7 +183,7 @@ class NightSearch:
             return levelled(self.table, partition, of_row)
         if not isinstance(new, Regions):
             return SeriesRegions(partition, NOBODY, edges=edges)
-        return SeriesRegions(partition, NOBODY, new.cut, refinement=new.refinement, edges=edges)
+        return SeriesRegions(partition, NOBODY, new.cut, refinement=new.refinement, edges=edges, stopped=new.stopped)
 
     def _levels(self, levels: tuple[int, ...] | None) -> NDArray[np.int16] | None:
         """(rows, attributes) the levels that people were first shown at, newcomers at `levels`; None for regions."""

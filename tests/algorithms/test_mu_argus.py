@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import mu_argus, tested
 from anonymize.algorithms.base import Context
+from anonymize.algorithms.deadline import interruptible
 from anonymize.errors import InfeasibleError, UnsafeError
 from anonymize.privacy import PARAMETERS, Requirement
 from anonymize.recoding import Levels
@@ -258,3 +259,7 @@ def test_late_attributes_go_to_their_roots_at_once() -> None:
     assert late["generalizations"] <= whole["generalizations"]
     assert all(late["levels"][name] >= level for name, level in whole["levels"].items())
     assert (context.standing.describe() or "").startswith("best so far: levels race ")
+    with interruptible() as tell:
+        tell()
+        interrupted = mu_argus.run(sweeney(), wanted, mu_argus.Options(), Context()).chosen or {}
+    assert interrupted["stopped"] == "interrupted" and interrupted["levels"] == late["levels"]

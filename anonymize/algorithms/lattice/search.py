@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.algorithms.base import option
-from anonymize.algorithms.deadline import TIME, Deadline
+from anonymize.algorithms.deadline import Deadline, ended_by
 from anonymize.algorithms.lattice.aggregates import below, larger, least
 from anonymize.algorithms.lattice.lattice import Lattice, Vector
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
@@ -188,7 +188,7 @@ class Walk:
         while (numbers := self._candidates()).size:
             if self.deadline.passed and self.best is not None:
                 bound = self.bounds[numbers[least(self.bounds[numbers])]]
-                return BestNode(self.best.vector, self.best.score, self.best.score[0] - float(bound[0]), TIME)
+                return BestNode(self.best.vector, self.best.score, self.best.score[0] - float(bound[0]), ended_by())
             start = int(numbers[least(self.bounds[numbers])])
             path = self.grid.path(start, self.open, self.bounds) if self.checker.monotone else [start]
             bisect(path, lambda number: self._check(number).safe)
@@ -256,7 +256,7 @@ class BestFirst:
             if self.best is None and self._left <= 0:
                 raise _unmet(self.checker)
             if self.best is not None and (self._left <= 0 or self.deadline.passed):
-                stopped = TIME if self.deadline.passed else "work"
+                stopped = ended_by() if self.deadline.passed else "work"
                 return BestNode(self.best.vector, self.best.score, self.best.score[0] - bound[0], stopped)
             self._take(vector)
             inherited = max(bound, self.scorer.bounds_above(self.checker.check(vector)) or bound)

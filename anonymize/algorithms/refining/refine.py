@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import codes_of, shown_ncp
 from anonymize.algorithms.clustering.run import met_by
-from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.deadline import TIME, Deadline, ended_by
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining import blocks as blocks_of
 from anonymize.algorithms.refining.block import Block, Met
@@ -189,7 +189,7 @@ class Refinement:
             if begin - best < LITTLE * best or deadline.passed:
                 break
         account = {"passes": number, "ncp_weighted_before": before, "ncp_weighted_after": best}
-        return partition, account | {"stopped_by_time": deadline.passed}
+        return partition, account | _late(deadline)
 
     def run_while_it_pays(
         self, partition: Partition, units: float, deadline: Deadline, executor: Executor
@@ -216,7 +216,7 @@ class Refinement:
             self.context.refining(int(done), int(units))
         account = {kind: len(each) for kind, each in saved.items()} | {"work": round(done, 2)}
         account |= {"ncp_weighted_before": before, "ncp_weighted_after": best}
-        return partition, account | {"stopped_by_time": deadline.passed}
+        return partition, account | _late(deadline)
 
     def _works(self, rows: int) -> dict[str, float]:
         """Units of work of a step of each kind that there is, for so many rows."""
@@ -309,6 +309,11 @@ class Refinement:
         if len(rows) == self.codes.shape[1]:
             self._whole = block
         return block
+
+
+def _late(deadline: Deadline) -> dict[str, bool]:
+    """What the account of a refinement says of the time."""
+    return {"stopped_by_time": deadline.passed and ended_by() == TIME}
 
 
 def _lately(saved: Sequence[float], work: float) -> float:
