@@ -202,9 +202,9 @@ class Recommendation:
         account: dict[str, Any] = {"algorithm": mondrian.ID, "options": {"refine": True}, "reason": reason}
         saved = 1 - self._loss(classes) / max(self._loss(began), np.finfo(float).tiny)
         if saved < PAYS and self.options.effort == NORMAL and not self.deadline.passed:
-            other, told = self._of_sample()
+            other, reasons = self._of_sample()
             if self._loss(other) < self._loss(classes):
-                classes, account = other, told
+                classes, account = other, reasons
         return self._never_worse(classes, account)
 
     def _of_sample(self) -> tuple[Regions, dict[str, Any]]:

@@ -48,8 +48,8 @@ def likelihoods(scene: Scene, counts: Any) -> list[Floats]:
     classes, values = cells.coords
     ratios = []
     for column, size in enumerate(scene.sizes):
-        shown = scene.release.cells(column).of_cells(classes)
-        beside = shown.spread(cells.data, size, values, counts.shape[1])
+        cells_of_classes = scene.release.cells(column).of_cells(classes)
+        beside = cells_of_classes.spread(cells.data, size, values, counts.shape[1])
         overall = np.maximum(beside.sum(axis=1, keepdims=True), 1e-9)
         overall /= overall.sum()
         ratios.append(np.asarray((beside + overall) / (beside.sum(axis=0) + 1) / overall))

@@ -51,8 +51,8 @@ def attack(scene: Scene) -> list[Success]:
             people = _attacked(scene, spans, column)
             rows, truth = row_of[people], scene.everybody.codes[people, column]
             shares = code_shares(release, column, scene.sizes[column])
-            shown = release.cells(column).of_cells(release.class_of[rows])
-            hits, before = (_frequent(shares, low[rows], high[rows], shown) == truth for low, high in (narrow, spans))
+            leaves = release.cells(column).of_cells(release.class_of[rows])
+            hits, before = (_frequent(shares, low[rows], high[rows], leaves) == truth for low, high in (narrow, spans))
             successes.append(Success(hits.astype(float), before.astype(float), about=name, figures=figures))
     return successes
 

@@ -96,18 +96,18 @@ class CellFormat:
     @classmethod
     def of(cls, output: Output, missing: Iterable[str]) -> CellFormat:
         """That of a release under a spec; `missing`: the texts that mean it."""
-        shown = output.interval, output.suppressed, frozenset(missing), output.open_high, output.open_low
-        return cls(*shown, rounded=output.edges == "rounded")
+        texts = output.interval, output.suppressed, frozenset(missing), output.open_high, output.open_low
+        return cls(*texts, rounded=output.edges == "rounded")
 
     def decimal(self, low: pl.Series, high: pl.Series) -> bool:
         """Whether two columns of bounds are of decimals: any of their numbers is not whole, or has a decimal point that
         does not keep it from reading as one that means missing."""
         texts = pl.concat([low, high]).unique().str.strip_chars()
-        shown = texts.to_frame("text").filter(pl.col("text").str.contains(f"^{NUMBER}$"))
+        numeric = texts.to_frame("text").filter(pl.col("text").str.contains(f"^{NUMBER}$"))
         plain = pl.col("text").str.replace(r"\.0*$", "")
         apart = (plain != pl.col("text")) & plain.is_in(list(self.missing)).not_()
         broken = pl.col("text").cast(pl.Float64) % 1 != 0
-        return bool(shown.select((apart | broken).any()).item())
+        return bool(numeric.select((apart | broken).any()).item())
 
 
 @dataclass(frozen=True)

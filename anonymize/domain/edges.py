@@ -102,10 +102,10 @@ class RoundedEnds:
         plain = self._points(self.stop) - self.whole
         return self._texts(self.stop, self.high, plain, self.ends, int(self.whole))
 
-    def _texts(self, index: Ints, shown: Floats, plain: Floats, values: Numbers, less: int) -> list[str]:
+    def _texts(self, index: Ints, ends: Floats, plain: Floats, values: Numbers, less: int) -> list[str]:
         """Whole numbers of any size are read off their grid, unless a limit cuts them off."""
-        read = texts(shown)
-        exact = (shown == plain) & (values.dtype.kind == "i")
+        read = texts(ends)
+        exact = (ends == plain) & (values.dtype.kind == "i")
         for number, grid in enumerate(self.grids):
             own = np.flatnonzero((self.grid_of == number) & exact & grid.whole)
             for place, text in zip(own.tolist(), grid.texts(index[own], exact=True, less=less), strict=True):

@@ -143,11 +143,11 @@ def _sides(
     is_chosen = np.isin(np.arange(len(attributes)), chosen)
     first, last = (np.where(is_chosen, ends, 0)[evidence.class_of] for ends in (evidence.first, evidence.last))
     labelled_before, labelled = before >= 0, after >= 0
-    asked = {index: gapped for index, gapped in evidence.gapped.items() if index in chosen}
+    gaps = {index: gapped for index, gapped in evidence.gapped.items() if index in chosen}
     return (
         LabelledRegions.of_rows(codes[labelled_before], codes[labelled_before], before[labelled_before], labels),
         LabelledRegions.of_rows(
-            first[labelled], last[labelled], after[labelled], labels, of_cells(asked, evidence.class_of[labelled])
+            first[labelled], last[labelled], after[labelled], labels, of_cells(gaps, evidence.class_of[labelled])
         ),
     )
 

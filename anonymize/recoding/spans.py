@@ -96,7 +96,7 @@ class Spans:
         """NCP of each class: of the interval as far as it goes, and a leaf's share more where values may be missing; 1
         where nothing is shown, and at most."""
         width = (
-            self.domain.share_of(*self.shown())
+            self.domain.share_of(*self.ends_shown())
             if rounded and self.rounded is not None
             else self.domain.cost(self.low, self.high)
         )
@@ -112,7 +112,7 @@ class Spans:
         first, final = (0, last) if self.window.empty else (self.window.low, self.window.high)
         return self.domain.rounded(np.clip(self.low, first, final), np.clip(self.high, first, final))
 
-    def shown(self) -> tuple[Floats, Floats]:
+    def ends_shown(self) -> tuple[Floats, Floats]:
         """The numbers that rounded ends show, those of the column where one is open."""
         assert self.rounded is not None
         least, most = self.domain.values[0], self.domain.values[-1]

@@ -79,8 +79,8 @@ class FileCells:
     def leaves_out_high(self, low: str, high: str) -> bool:
         """Whether the upper of two columns of bounds is no part of the interval."""
         written = CellFormat.of(self.spec.output, self.spec.input.missing)
-        shown = [self.texts[column].cast(pl.String) for column in (low, high) if column in self.texts]
-        return written.rounded and len(shown) == 2 and written.decimal(*shown)
+        bounds = [self.texts[column].cast(pl.String) for column in (low, high) if column in self.texts]
+        return written.rounded and len(bounds) == 2 and written.decimal(*bounds)
 
     def shows(self, name: str) -> list[str]:
         """What is shown of a quasi-identifier, in a few words for each kind of cells."""

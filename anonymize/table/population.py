@@ -52,7 +52,7 @@ class PopulationAxis:
     codes: Ints
     place: Ints
     last: Ints
-    rounded: RoundedAxis | None = None
+    rounded: RoundedPopulation | None = None
 
     @cached_property
     def leaves(self) -> Ints:
@@ -110,7 +110,7 @@ class PopulationAxis:
 
 
 @dataclass(frozen=True)
-class RoundedAxis:
+class RoundedPopulation:
     """Numbers that are shown between rounded ends. `wide`: those of both tables, ascending. `least`, `most`: the lowest
     and the highest code of the table that is shown as the end of an interval whatever rows are suppressed; around what
     lies beyond no more is counted than it spans, which is less than an open end shows."""
@@ -120,7 +120,7 @@ class RoundedAxis:
     most: int
 
     @classmethod
-    def of(cls, wide: Numbers, domain: Numeric, codes: Codes, spec: Spec) -> RoundedAxis:
+    def of(cls, wide: Numbers, domain: Numeric, codes: Codes, spec: Spec) -> RoundedPopulation:
         """That of a column of a table. Where several rows may be about one individual, no end is sure to be shown."""
         enough = spec.fewest + int(spec.privacy.suppression * len(codes))
         counts = np.bincount(codes, minlength=domain.size)[: len(domain.values)]
@@ -131,10 +131,10 @@ class RoundedAxis:
 
     def widened(self, domain: Numeric, low: Ints, high: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints]:
         """The wide codes (C,) `first` and `last` of what lies between two codes, moved to the rounded ends."""
-        shown = (low >= self.least) & (high <= self.most)
-        begins, ends = domain.rounded(low[shown], high[shown]).closed()
-        first[shown] = np.searchsorted(self.wide, begins, "left")
-        last[shown] = np.searchsorted(self.wide, ends, "right") - 1
+        within = (low >= self.least) & (high <= self.most)
+        begins, ends = domain.rounded(low[within], high[within]).closed()
+        first[within] = np.searchsorted(self.wide, begins, "left")
+        last[within] = np.searchsorted(self.wide, ends, "right") - 1
         return first, last
 
 
@@ -267,7 +267,7 @@ def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, colu
             definition, wide, output.interval, output.suppressed, normalize=spec.input.normalize
         )
     rounds = output.edges == "rounded" and domain.bands is None
-    axis = RoundedAxis.of(both, domain, attribute.codes, spec) if rounds else None
+    axis = RoundedPopulation.of(both, domain, attribute.codes, spec) if rounds else None
     return PopulationAxis(attribute, hierarchy, others.astype(np.int64)[codes], place, until, axis)
 
 

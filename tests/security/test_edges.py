@@ -152,7 +152,7 @@ def test_a_rounded_end_follows_from_the_width_and_the_grid_alone(tmp_path: Path)
     for (text, *_), ages in classes.items():
         low, high = min(ages), max(ages)
         inner = max(low, least), min(high, most)
-        step = max(widest_step(Fraction(inner[1] - inner[0], 4)), 2) if inner[0] < inner[1] else 1
+        step: int = max(int(widest_step(Fraction(inner[1] - inner[0], 4))), 2) if inner[0] < inner[1] else 1
         first, last = inner[0] // step * step, (inner[1] // step + 1) * step - 1
         opened = f"{last}-" if low < least else f"{first}+" if high > most else f"[{first}-{last}]"
         assert text == (opened if step > 1 or low < least or high > most else str(low))
