@@ -276,12 +276,7 @@ def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_level
     written: dict[str, str] = {}
     domain: Domain
     if isinstance(encoder, NumberColumn):
-        coding = coding_of(spec, definition)
-        values, codes, missing = rounded(coding, *encoder.encode(), arrays)
-        absent = spec.missing("arrow")
-        rounds = spec.output.edges == "rounded" and spec.output.numeric in ("interval", "bounds")
-        written_missing = None if missing is None else absent.text
-        domain = Numeric(name, values, written_missing, absent.texts, coding, rounds=rounds)
+        domain, codes = _numbers(spec, name, definition, encoder, arrays)
         with by_rows(partial(rows_of_codes, codes)):
             generalize = _generalize(spec, definition, domain)
     else:
@@ -301,6 +296,17 @@ def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_level
     over, place = coded
     codes = recoded(codes, place, over.domain.size, arrays)
     return replace(attribute, codes=codes, domain=over.domain, generalize=lambda: over, declared=attribute)
+
+
+def _numbers(
+    spec: Spec, name: str, definition: Definition, encoder: NumberColumn, arrays: Arrays
+) -> tuple[Numeric, Codes]:
+    """The domain of a numeric column, and its codes."""
+    coding, absent = coding_of(spec, definition), spec.missing("arrow")
+    values, codes, missing = rounded(coding, *encoder.encode(), arrays)
+    rounds = spec.output.edges == "rounded" and spec.output.numeric in ("interval", "bounds")
+    written_missing = None if missing is None else absent.text
+    return Numeric(name, values, written_missing, absent.texts, coding, rounds=rounds), codes
 
 
 def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:
