@@ -299,7 +299,7 @@ def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_level
 
 
 def _numbers(
-    spec: Spec, name: str, definition: Definition, encoder: NumberColumn, arrays: Arrays
+    spec: Spec, name: str, definition: QuasiIdentifier, encoder: NumberColumn, arrays: Arrays
 ) -> tuple[Numeric, Codes]:
     """The domain of a numeric column, and its codes."""
     coding, absent = coding_of(spec, definition), spec.missing("arrow")
