@@ -15,7 +15,7 @@ import numpy as np
 TIME, INTERRUPTED = "time", "interrupted"
 """How a report says, under `stopped`, that a search ended because its time was up, or because it was told to."""
 
-_told = Event()
+_interrupted = Event()
 
 
 @contextmanager
@@ -23,9 +23,9 @@ def interruptible() -> Iterator[Callable[[], None]]:
     """A function that, while this lasts, tells all searches of the process that obey a deadline to end with the best
     that they have. It may be called by a handler of signals."""
     try:
-        yield _told.set
+        yield _interrupted.set
     finally:
-        _told.clear()
+        _interrupted.clear()
 
 
 def ends_early(options: Any) -> bool:
@@ -38,7 +38,7 @@ def ends_early(options: Any) -> bool:
 
 def ended_by() -> str:
     """What ends searches whose deadline has passed."""
-    return INTERRUPTED if _told.is_set() else TIME
+    return INTERRUPTED if _interrupted.is_set() else TIME
 
 
 def stopped(late: bool) -> dict[str, str]:
@@ -57,7 +57,7 @@ class Deadline:
     @property
     def passed(self) -> bool:
         """Whether it is time."""
-        return (self._obeys and _told.is_set()) or time.monotonic() >= self._end
+        return (self._obeys and _interrupted.is_set()) or time.monotonic() >= self._end
 
     @property
     def left(self) -> float:

@@ -94,9 +94,9 @@ def search(
         by_parts=by_parts,
     )
     try:
-        found = ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+        result = ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
         late = ends_early(request.options) and ended_by() == INTERRUPTED
-        return replace(found, stopped=INTERRUPTED) if late and isinstance(found, Regions) else found
+        return replace(result, stopped=INTERRUPTED) if late and isinstance(result, Regions) else result
     except InfeasibleError as error:
         raise InfeasibleError([*error.problems, *_looking_alike(table, requirements)]) from None
     except KeyboardInterrupt as interruption:
