@@ -55,8 +55,8 @@ def parameters_beside(path: str) -> str:
 
 
 def manifest_beside(path: str) -> str:
-    """The manifest of any other release: `released.csv` has `released.manifest.json`."""
-    return split(path)[0] + ".manifest.json"
+    """The manifest of any other release: `released.csv` has `released.manifest.json`, and so has its QIT."""
+    return split(path)[0].removesuffix(QIT) + ".manifest.json"
 
 
 def manifest_of(path: str) -> str | None:

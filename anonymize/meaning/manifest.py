@@ -136,12 +136,12 @@ class Manifest:
         """
         if manifest is not None and (st is not None or group is not None):
             raise UsageError(TWO_KINDS)
-        if manifest is None and path is not None:
-            st = st or sensitive_table_of(path)
-        if st is not None or group is not None:
-            return cls.of_buckets(spec, group or "group", st)
-        manifest = manifest or (None if path is None else manifest_of(path))
-        return cls.of_spec(spec) if manifest is None else cls.read(manifest)
+        if manifest is None and st is None and group is None and path is not None:
+            manifest = manifest_of(path)
+        if manifest is not None:
+            return cls.read(manifest)
+        st = st or (None if path is None else sensitive_table_of(path))
+        return cls.of_spec(spec) if st is None and group is None else cls.of_buckets(spec, group or "group", st)
 
     # --- the file ---
 

@@ -79,6 +79,12 @@ def test_parameters_and_a_manifest_are_found_beside_a_release(tmp_path: Path) ->
     said = Manifest.of(spec_of(), at("b.csv"))
     assert list(said.channels) == ["age"] and said.rows == 4 and said.path == at("b.params.json")
     assert Manifest.of(spec_of(), at("c.csv"), manifest=at("b.params.json")) == said
+    Path(at("a.st.csv")).touch()
+    assert Manifest.of(spec_of(), at("a.qit.csv")).detached == Detached("group", at("a.st.csv"))
+    detached = {"name": "ill", "meaning": "detached", "by": "bucket", "table": "a.st.csv"}
+    Path(at("a.manifest.json")).write_text(json.dumps(manifest(detached)))
+    assert Manifest.of(spec_of(), at("a.qit.csv")).detached == Detached("bucket", at("a.st.csv"))
+    assert Manifest.of(spec_of(), at("a.qit.csv"), group="g").detached == Detached("g", at("a.st.csv"))
     Path(at("b.manifest.json")).write_text(json.dumps(manifest({"name": "age", "meaning": "exact"})))
     assert Manifest.of(spec_of(), at("b.csv")).meanings == {"age": Exact()}
     with pytest.raises(UsageError, match="--st and --group are about a bucketized release"):
