@@ -29,6 +29,7 @@ from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.released import ReleasedTable, columns_of, read_released
 from anonymize.evaluation.unclassed import blocks, opened_release
+from anonymize.fidelity import fidelity
 from anonymize.link import load as load_link
 from anonymize.meaning import Manifest
 from anonymize.meaning.manifest import TWO_KINDS
@@ -40,7 +41,7 @@ from anonymize.privacy.asked import requirements_if_any
 from anonymize.publication import Paths, named_by, opened, report_files
 from anonymize.randomization.estimate import Method
 from anonymize.report import Clock
-from anonymize.report.data import required_size
+from anonymize.report.data import SMALLEST, required_size
 from anonymize.report.head import head, spec_path, table_block
 from anonymize.report.public import public_evaluation
 from anonymize.report.published import Published, ReleasedFile
@@ -305,6 +306,8 @@ def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any])
         block |= {name: each.result() for name, each in measured.items()}
     left_out |= _unmeasured(released)
     report["utility"] = block
+    smallest = max(required_size(requirements_if_any(request.spec)), SMALLEST)
+    report |= fidelity(released.sides(), smallest, values=False)
     report["left_out"] = left_out
     report["warnings"] += _warnings(released)
 

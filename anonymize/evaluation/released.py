@@ -20,6 +20,7 @@ from anonymize.domain.leafsets import Gapped
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
 from anonymize.evaluation.regions import DistinctTexts, TextRegions
+from anonymize.fidelity import BothSides, ColumnCells, ShownValues
 from anonymize.link import released_row_of
 from anonymize.metrics import View
 from anonymize.metrics.evidence import Evidence, Shared
@@ -195,6 +196,25 @@ class ReleasedTable:
             gapped=gapped,
         )
 
+    def sides(self) -> BothSides:
+        """What is compared of distributions, before and after."""
+        shown = self.frame[self.partition.order[self.partition.starts[:-1]]]  # a row of each class
+        columns = columns_of(self.spec, self.frame.columns, "")
+
+        def cells(attribute: Attribute) -> ColumnCells:
+            low, high, _, of_class = _distinct(shown, attribute.name, *columns[attribute.name])
+            first, second = (pl.Series(texts, dtype=pl.String) for texts in (low, high))
+            return ColumnCells.of_texts(attribute, first, second if high is not low else first, of_class, self.spec)
+
+        numeric = {column.name: column.numeric for column in self.table.sensitive}
+        shared = {name: each for name, each in self.shared().items() if name in numeric}
+        passing = [
+            ShownValues(name, _missing_last(s.original, s), _missing_last(s.released, s), s.size, numeric[name])
+            for name, s in shared.items()
+        ]
+        class_of = self.partition.class_of(self.frame.height).astype(np.int32)
+        return BothSides(self.table.as_read, self.spec, class_of, self.partition.count, cells, passing=passing)
+
     def shared(self) -> dict[str, Shared]:
         """What passes through and is sensitive or a target, coded alike in both tables, numbers by what they are.
 
@@ -209,7 +229,8 @@ class ReleasedTable:
             values = unnamed(self._values(pl.concat([*here, self.frame[name]])))
             codes = _ranks(values).fill_null(0).to_numpy().astype(np.int64)
             codes -= codes.min()
-            columns[name] = Shared(codes[: self.table.rows], codes[self.table.rows :], int(codes.max()) + 1)
+            sides = codes[: self.table.rows], codes[self.table.rows :]
+            columns[name] = Shared(*sides, int(codes.max()) + 1, missing=values.null_count() > 0)
         return columns
 
     def _values(self, texts: pl.Series) -> pl.Series:
@@ -238,6 +259,11 @@ def gapped_columns(regions: Sequence[TextRegions], texts: Ints) -> dict[int, Gap
     """Where some cells are sets that leave values out; `texts` (attributes, n): which text each of n rows shows."""
     pairs = enumerate(zip(regions, texts, strict=True))
     return {index: each.gapped.of_cells(which) for index, (each, which) in pairs if each.gapped is not None}
+
+
+def _missing_last(codes: Ints, column: Shared) -> Ints:
+    """Codes of a column, that of missing values behind all others."""
+    return (codes - 1) % column.size if column.missing else codes
 
 
 def _ranks(values: pl.Series) -> pl.Series:

@@ -17,12 +17,15 @@ import polars as pl
 
 from anonymize.classes import Floats, Ints, same_rows
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.fidelity import DISTRIBUTIONS, BothSides, fidelity
 from anonymize.meaning import Detached, Manifest
 from anonymize.metrics import DRAWN, METRICS, View, distances, joint, query_error, uncertainty, undefined, utility
+from anonymize.metrics.base import Declaring
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, counted, summed
 from anonymize.randomization.estimate import Method
+from anonymize.report.data import SMALLEST
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
 from anonymize.table.named import column
@@ -52,6 +55,9 @@ class Unclassed(Protocol):
 
     def metrics(self) -> dict[str, Any]:
         """The metrics of a report, and the block of attributes."""
+
+    def distributions(self) -> dict[str, Any]:
+        """The blocks of marginals and associations; nothing where these are not defined."""
 
     def joints(self) -> dict[str, Estimated]:
         """The joint table with each sensitive attribute, by its name. Raises DataError for cells of another table."""
@@ -181,6 +187,16 @@ class BucketizedRelease:
         view = View(self.table.attributes, nothing, nothing, self.sizes, left_out, fewest, None, self.table.weights)
         return utility(view)
 
+    def distributions(self) -> dict[str, Any]:
+        """Quasi-identifiers as they are, sensitive values of a group in any order: rows are put group by group."""
+        owners, (owner, values, counts) = self.buckets.groups
+        order = np.argsort(owners, kind="stable")
+        codes = {name: column[order] for name, column in self.buckets.codes.items()}
+        times = counts.astype(np.int64)
+        listed = np.repeat(values, times)[np.argsort(np.repeat(owner, times), kind="stable")]
+        sides = BothSides.of_groups(self.table, self.spec, owners[order], codes, listed)
+        return fidelity(sides, SMALLEST, values=False)
+
     def joints(self) -> dict[str, Estimated]:
         """With the one sensitive attribute."""
         buckets = self.buckets
@@ -232,6 +248,10 @@ class RandomizedRelease:
         """None is defined for values that are drawn."""
         return {}
 
+    def distributions(self) -> dict[str, Any]:
+        """Not defined for values that are drawn."""
+        return {}
+
     def joints(self) -> dict[str, Estimated]:
         """With each sensitive attribute that the parameters cover."""
         estimate = partial(joint.randomized, rows=self.frame, manifest=self.manifest, method=self.method)
@@ -267,7 +287,8 @@ def blocks(released: Unclassed, table: Table, queries: Queries) -> dict[str, Any
         distances.ID: distances.figures(joints),
         uncertainty.ID: uncertainty.figures(joints),
     }
-    left_out = undefined(METRICS, released.meanings) | undefined(MEASURES, released.meanings)
+    defining: dict[str, Declaring] = {**METRICS, **MEASURES, **DISTRIBUTIONS}
+    left_out = undefined(defining, released.meanings)
     left_out |= {query_error.ID: answers} if isinstance(answers, str) else {}
     dropped = table.rows - released.rows
     return {
@@ -275,5 +296,6 @@ def blocks(released: Unclassed, table: Table, queries: Queries) -> dict[str, Any
         **({"classes": classes} if (classes := released.classes()) else {}),
         "rows_correspond": None,
         "utility": released.metrics() | measured,
+        **released.distributions(),
         "left_out": left_out,
     }

@@ -16,6 +16,7 @@ from anonymize.classes import mixed_radix
 from anonymize.errors import UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import by_weights, refuse_seed, with_passing
+from anonymize.fidelity import BothSides, fidelity
 from anonymize.held import PassingColumns, hold_column
 from anonymize.meaning import Manifest
 from anonymize.metrics import View, utility
@@ -25,7 +26,7 @@ from anonymize.privacy import Requirement
 from anonymize.privacy.asked import diversities
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.codebook import codebook, columns_of
-from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
+from anonymize.report.data import SMALLEST, Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing, merged
 from anonymize.rows import Written, comparing, null_text, passing_column, pieces
@@ -128,7 +129,17 @@ class BucketizedDraft(Draft):
                 {sensitive: {sensitive: DEALT_OUT} if self.buckets.joined else {}},
                 group=self.buckets.name,
             ),
+            distributions=self._distributions(),
         )
+
+    def _distributions(self) -> dict[str, Any]:
+        """What is left of the distributions, where a private report says it."""
+        if self.request.public or not self.request.reports:
+            return {}
+        table, groups = self.table.as_read, self.buckets.group
+        codes = {each.name: each.codes for each in table.attributes}
+        sides = BothSides.of_groups(table, self.request.spec, groups, codes, table.sensitive[0].codes)
+        return fidelity(sides, SMALLEST, values=self.request.show_values)
 
 
 def _frames(request: Request, table: Table, buckets: Bucketized, form: str, written: Written) -> Iterator[pl.DataFrame]:

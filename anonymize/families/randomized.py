@@ -14,6 +14,7 @@ from anonymize.algorithms.base import Found
 from anonymize.errors import UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import refuse_seed, with_passing
+from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.held import PassingColumns
 from anonymize.meaning import Manifest
 from anonymize.metrics import DRAWN, METRICS, undefined
@@ -101,7 +102,7 @@ class RandomizedDraft(Draft):
             | dict.fromkeys(("suppressed_rows", "suppressed_cells"), 0),
             measured=self._measured_blocks(measured.verdict),
             utility={},
-            left_out=undefined(METRICS, DRAWN),
+            left_out=undefined({**METRICS, **DISTRIBUTIONS}, DRAWN),
             recoding=self.distorted.summary(),
             warnings=[
                 *_warnings(self.request, self.table, self.distorted, written=bool(files.texts)),

@@ -6,6 +6,11 @@ Before and after are counted over the same bins. `bins.py` says which, `spread.p
 
 from __future__ import annotations
 
-from anonymize.fidelity.comparison import fidelity
+from anonymize.fidelity import comparison
+from anonymize.fidelity.comparison import BothSides, ShownValues, fidelity
+from anonymize.fidelity.spread import ColumnCells
 
-__all__ = ["fidelity"]
+DISTRIBUTIONS = {"marginals": comparison, "associations": comparison}
+"""The blocks of a report by what says for which meanings of columns they are defined."""
+
+__all__ = ["DISTRIBUTIONS", "BothSides", "ColumnCells", "ShownValues", "fidelity"]

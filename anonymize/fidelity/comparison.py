@@ -9,9 +9,9 @@ distributed as the shown ones are, which is all that a reader knows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,9 @@ from anonymize.fidelity.bins import named_bins, unnamed_bins
 from anonymize.fidelity.spread import ColumnCells
 from anonymize.recoding import Released
 from anonymize.spec import Spec
-from anonymize.table import Attribute, SensitiveColumn, Table
+from anonymize.table import Attribute, Table
 
+DEFINED_FOR = frozenset({"exact", "spans", "detached"})
 COLUMNS = 10
 """Columns between which associations are measured, at most: the quasi-identifiers, then the sensitive attributes."""
 TOGETHER = 1 << 16
@@ -35,50 +36,118 @@ ROWS = 200_000
 """Associations are measured over about so many rows at most: every second, third ... row of a larger table."""
 
 
-def fidelity(table: Table, released: Released, spec: Spec, smallest: int, *, values: bool) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ShownValues:
+    """A column whose values are shown as they are, or `detached` from their rows: those of a class, in any order.
+    `original` (rows,), `released` (released rows,): codes below `size` that mean the same. `ordered`: of numbers."""
+
+    name: str
+    original: Integers
+    released: Integers
+    size: int
+    ordered: bool
+    detached: bool = False
+
+
+@dataclass(frozen=True)
+class BothSides:
+    """A table and its release. `class_of` (released rows,): the class, or group, of each, below `classes`; -1 for a row
+    that is not released. `cells`: how a quasi-identifier is shown that is not in `exact`, by name; `passing`: the
+    sensitive attributes, as far as they are released."""
+
+    table: Table
+    spec: Spec
+    class_of: Integers
+    classes: int
+    cells: Callable[[Attribute], ColumnCells] | None = None
+    exact: Mapping[str, ShownValues] = field(default_factory=dict)
+    passing: Sequence[ShownValues] = ()
+
+    @classmethod
+    def of(cls, table: Table, released: Released, spec: Spec) -> BothSides:
+        """Those of a release that is being made. The class of suppressed rows comes last."""
+        passing = [ShownValues(each.name, each.codes, each.codes, each.size, each.numeric) for each in table.sensitive]
+        cells = partial(ColumnCells.of, released=released, spec=spec)
+        return cls(table, spec, released.class_of, len(released.sizes) + 1, cells, passing=passing)
+
+    @classmethod
+    def of_groups(
+        cls, table: Table, spec: Spec, groups: Integers, codes: Mapping[str, Integers], detached: Integers
+    ) -> BothSides:
+        """Those of a bucketized release. `groups` (released rows,): from 0, -1 for a row that is left out; `codes`: of
+        quasi-identifiers, by name; `detached`: of the sensitive attribute, in any order within a group."""
+        exact = {
+            each.name: ShownValues(
+                each.name, each.codes, codes[each.name], each.domain.size, isinstance(each.domain, Numeric)
+            )
+            for each in table.attributes
+        }
+        (each,) = table.sensitive
+        passing = ShownValues(each.name, each.codes, detached, each.size, each.numeric, detached=True)
+        return cls(table, spec, groups, int(groups.max(initial=-1)) + 1, exact=exact, passing=[passing])
+
+    def column(self, attribute: Attribute) -> ShownValues | ColumnCells:
+        """How a quasi-identifier is shown."""
+        if self.cells is None or attribute.name in self.exact:
+            return self.exact[attribute.name]
+        return self.cells(attribute)
+
+
+def fidelity(sides: BothSides, smallest: int, *, values: bool) -> dict[str, Any]:
     """The blocks `marginals`, `unbinned` (the columns without one, and why) and `associations` of a private report.
 
     `smallest`: rows that a bin with a label has at least. `values`: values of the input may be named.
     """
-    rows, looked = _rows(released), _RowsLookedAt.of(table, released)
+    rows = np.bincount(sides.class_of[sides.class_of >= 0], minlength=sides.classes).astype(np.int64)
+    looked = _RowsLookedAt.of(sides)
     blocks: dict[str, dict[str, Any] | str] = {}
-    columns: dict[str, ColumnCells] = {}
-    for attribute in table.attributes:  # of one after the other all cells are held, which may be as many as classes
-        column = ColumnCells.of(attribute, released, spec)
-        blocks[attribute.name] = _marginal(column, rows, smallest, values=values)
-        columns[attribute.name] = column.of_classes(looked.classes)
+    columns: dict[str, _Column] = {}
+    for attribute in sides.table.attributes:  # of one after the other all cells are held, as many as classes may be
+        column = sides.column(attribute)
+        blocks[attribute.name] = _marginal(sides, attribute, column, rows, smallest, values=values)
+        if isinstance(column, ShownValues):
+            columns[attribute.name] = looked.shown(column)
+        else:
+            columns[attribute.name] = _quasi_identifier(column.of_classes(looked.classes), looked.before)
     return {
         "marginals": {name: block for name, block in blocks.items() if not isinstance(block, str)},
         "unbinned": {name: block for name, block in blocks.items() if isinstance(block, str)},
-        "associations": _associations(table, looked, columns),
+        "associations": _associations(looked, [*columns.values(), *map(looked.shown, sides.passing)]),
     }
 
 
 # --- marginals -------------------------------------------------------------------------------------------------------
 
 
-def _marginal(column: ColumnCells, rows_of: Ints, smallest: int, *, values: bool) -> dict[str, Any] | str:
+def _marginal(
+    sides: BothSides,
+    attribute: Attribute,
+    column: ShownValues | ColumnCells,
+    rows_of: Ints,
+    smallest: int,
+    *,
+    values: bool,
+) -> dict[str, Any] | str:
     """Labels, rows before and rows after in each bin, and rows that show nothing; or why no bins can be named.
-    `rows_of` (classes + 1,): rows of each class."""
-    attribute = column.attribute
-    from_file = isinstance(column.spec.quasi_identifiers[attribute.name].hierarchy, Path)
-    bins = named_bins(attribute, column.leaves, smallest, from_file=from_file, values=values)
+    `rows_of` (classes,): rows of each class."""
+    from_file = isinstance(sides.spec.quasi_identifiers[attribute.name].hierarchy, Path)
+    leaves = np.bincount(attribute.codes, minlength=attribute.domain.size)
+    bins = named_bins(attribute, leaves, smallest, from_file=from_file, values=values)
     if isinstance(bins, str):
         return bins
-    cells = column.over(bins)
-    rows = np.bincount(column.of_class, rows_of, minlength=len(cells.shares))
+    if isinstance(column, ShownValues):
+        published = column.released[sides.class_of >= 0]
+        after, hidden = bins.counted(np.bincount(published, minlength=column.size)).astype(np.float64), 0
+    else:
+        cells = column.over(bins)
+        rows = np.bincount(column.of_class, rows_of, minlength=len(cells.shares))
+        after, hidden = rows @ cells.shares, int(rows[cells.hidden].sum())
     return {
         "bins": list(bins.labels or ()),
-        "before": bins.counted(column.leaves).tolist(),
-        "after": [round(each, 3) for each in (rows @ cells.shares).tolist()],
-        "hidden": int(rows[cells.hidden].sum()),
+        "before": bins.counted(leaves).tolist(),
+        "after": [round(each, 3) for each in after.tolist()],
+        "hidden": hidden,
     }
-
-
-def _rows(released: Released) -> Ints:
-    """(classes + 1,) rows of each class, that of published suppressed rows last."""
-    published = released.class_of[released.class_of >= 0]
-    return np.bincount(published, minlength=len(released.sizes) + 1).astype(np.int64)
 
 
 # --- associations ----------------------------------------------------------------------------------------------------
@@ -87,12 +156,14 @@ def _rows(released: Released) -> Ints:
 @dataclass(frozen=True)
 class _Column:
     """A column over its bins: `before` (rows,) the bin of each row looked at; `after`, how its cells lie over them and
-    which cell each class shows; None for a column that is released as it is."""
+    which cell each class shows; None for a column that is released as it is, with `released` (released rows,), the bin
+    of each row looked at."""
 
     name: str
     before: Ints
     bins: int
     after: _ShownShares | None
+    released: Ints | None = None
 
 
 @dataclass(frozen=True)
@@ -115,35 +186,44 @@ class _ShownShares:
 
 @dataclass(frozen=True)
 class _RowsLookedAt:
-    """The rows between whose columns associations are measured: `places`, the `classes` that they are in, ascending,
-    and the place among these of the class of each row, `class_of` (rows,), -1 for one of none. In a large table these
-    classes are a part of all."""
+    """The rows between whose columns associations are measured: their places `before` and `after`, the `classes` that
+    they are in, ascending, and the place among these of the class of each released row, `class_of` (rows,), -1 for one
+    of none. In a large table these classes are a part of all."""
 
-    places: slice
+    before: slice
+    after: slice
     classes: Ints
     class_of: NDArray[np.int32]
 
     @classmethod
-    def of(cls, table: Table, released: Released) -> _RowsLookedAt:
-        """About `ROWS` of a table, at equal distances."""
-        places = slice(None, None, max(-(-table.rows // ROWS), 1))
-        class_of = released.class_of[places]
-        occurs = np.zeros(len(released.sizes) + 2, np.bool_)
+    def of(cls, sides: BothSides) -> _RowsLookedAt:
+        """About `ROWS` of a table, and of its release, at equal distances."""
+        before, after = (
+            slice(None, None, max(-(-rows // ROWS), 1)) for rows in (sides.table.rows, len(sides.class_of))
+        )
+        class_of = sides.class_of[after]
+        occurs = np.zeros(sides.classes + 1, np.bool_)
         occurs[class_of] = True
         numbers = np.cumsum(occurs[:-1], dtype=np.int32) - np.int32(1)
-        return cls(places, np.flatnonzero(occurs[:-1]), np.append(numbers, np.int32(-1))[class_of])
+        return cls(before, after, np.flatnonzero(occurs[:-1]), np.append(numbers, np.int32(-1))[class_of])
+
+    def shown(self, column: ShownValues) -> _Column:
+        """Values that are shown as they are, or class by class."""
+        bins = unnamed_bins(column.size, np.bincount(column.original, minlength=column.size), column.ordered)
+        before, released = bins.of_leaf[column.original[self.before]], bins.of_leaf[column.released[self.after]]
+        if not column.detached:
+            return _Column(column.name, before, bins.count, None, released)
+        classes = len(self.classes)
+        own = self.class_of >= 0
+        keys = self.class_of[own].astype(np.int64) * bins.count + released[own]
+        counts = np.bincount(keys, minlength=classes * bins.count).reshape(classes, bins.count)
+        shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        return _Column(column.name, before, bins.count, _ShownShares(shares, np.arange(classes)))
 
 
-def _associations(table: Table, looked: _RowsLookedAt, cells: Mapping[str, ColumnCells]) -> dict[str, Any]:
-    """Cramér's V of every pair of columns, before and after. `rows`: how many were looked at. `cells`: of each
-    quasi-identifier, by name, those of the classes of these rows."""
-    numerous: tuple[Attribute | SensitiveColumn, ...] = (*table.attributes, *table.sensitive)
-    columns: list[_Column] = [
-        _quasi_identifier(cells[each.name], looked.places)
-        if isinstance(each, Attribute)
-        else _sensitive(each, looked.places)
-        for each in numerous[:COLUMNS]
-    ]
+def _associations(looked: _RowsLookedAt, numerous: Sequence[_Column]) -> dict[str, Any]:
+    """Cramér's V of every pair of columns, before and after. `rows`: how many were looked at."""
+    columns = numerous[:COLUMNS]
     after = _JointCounts(looked.class_of, len(looked.classes)).joint(columns)
     pairs = [
         {
@@ -153,7 +233,8 @@ def _associations(table: Table, looked: _RowsLookedAt, cells: Mapping[str, Colum
         }
         for (a, b), counts in after.items()
     ]
-    return {"rows": len(looked.class_of), "left_out": [each.name for each in numerous[COLUMNS:]], "pairs": pairs}
+    rows = len(columns[0].before) if columns else len(looked.class_of)
+    return {"rows": rows, "left_out": [each.name for each in numerous[COLUMNS:]], "pairs": pairs}
 
 
 def _quasi_identifier(column: ColumnCells, looked: slice) -> _Column:
@@ -161,11 +242,6 @@ def _quasi_identifier(column: ColumnCells, looked: slice) -> _Column:
     bins = unnamed_bins(attribute.domain.size, column.leaves, isinstance(attribute.domain, Numeric))
     after = _ShownShares(column.over(bins).shares, column.of_class)
     return _Column(attribute.name, bins.of_leaf[attribute.codes[looked]], bins.count, after)
-
-
-def _sensitive(column: SensitiveColumn, looked: slice) -> _Column:
-    bins = unnamed_bins(column.size, np.bincount(column.codes, minlength=column.size), column.numeric)
-    return _Column(column.name, bins.of_leaf[column.codes[looked]], bins.count, None)
 
 
 def _crosstab(a: _Column, b: _Column) -> Floats:
@@ -186,10 +262,11 @@ class _JointCounts:
         return np.bincount(self.class_of[self.class_of >= 0], minlength=self.classes).astype(np.float64)
 
     def joint(self, columns: Sequence[_Column]) -> dict[tuple[int, int], Floats]:
-        """For each pair of columns of which the first is generalized, (bins of the one, bins of the other) the rows
+        """For each pair of columns of which one is not released as it is, (bins of the one, bins of the other) the rows
         that are expected in each pair of bins: the sum over classes of what both show, as a product of matrices, for
         some classes after the other, as what all of them show would take more memory than anything else."""
-        pairs = [(a, b) for a, b in combinations(range(len(columns)), 2) if columns[a].after is not None]
+        as_it_is = [each.after is None for each in columns]
+        pairs = [(a, b) for a, b in combinations(range(len(columns)), 2) if not (as_it_is[a] and as_it_is[b])]
         joint = {(a, b): np.zeros((columns[a].bins, columns[b].bins)) for a, b in pairs}
         filled = [None if each.after is None else each.after.filled(self._weights) for each in columns]
         for start in range(0, self.classes, TOGETHER):
@@ -200,13 +277,15 @@ class _JointCounts:
                 self._counted(columns[i], some) if share is None else weights * share for i, share in enumerate(after)
             ]
             for a, b in pairs:
-                joint[a, b] += np.asarray(after[a]).T @ shares[b]
+                one, other = (shares[a], after[b]) if as_it_is[a] else (after[a], shares[b])
+                joint[a, b] += np.asarray(one).T @ np.asarray(other)
         return joint
 
     def _counted(self, column: _Column, some: slice) -> Floats:
         """(classes, bins) rows of some classes in each bin of a column that is released as it is."""
         inside = (self.class_of >= some.start) & (self.class_of < some.stop)
-        keys = (self.class_of[inside].astype(np.int64) - some.start) * column.bins + column.before[inside]
+        assert column.released is not None
+        keys = (self.class_of[inside].astype(np.int64) - some.start) * column.bins + column.released[inside]
         size = some.stop - some.start
         return np.bincount(keys, minlength=size * column.bins).reshape(size, column.bins).astype(np.float64)
 

@@ -57,16 +57,23 @@ class ColumnCells:
     def of(cls, attribute: Attribute, released: Released, spec: Spec) -> ColumnCells:
         """Those that a release shows."""
         columns = released.columns_of(attribute.name)[:2]
-        leaves = np.bincount(attribute.codes, minlength=attribute.domain.size)
         low = high = columns[0].texts
         of_class = columns[0].of_class
         if len(columns) > 1:
             pairs = np.column_stack([each.of_class for each in columns])
             distinct, of_class = np.unique(pairs, axis=0, return_inverse=True)
             low, high = (each.texts.gather(distinct[:, side]) for side, each in enumerate(columns))
+        return cls.of_texts(attribute, low, high, of_class.reshape(-1), spec)
+
+    @classmethod
+    def of_texts(
+        cls, attribute: Attribute, low: pl.Series, high: pl.Series, of_class: Integers, spec: Spec
+    ) -> ColumnCells:
+        """Those of distinct texts, and (classes,) which of them each class shows."""
+        leaves = np.bincount(attribute.codes, minlength=attribute.domain.size)
         written = CellFormat.of(spec.output, spec.input.missing)
         read = read_cells(low, high, written, numeric=isinstance(attribute.domain, Numeric))
-        return cls(attribute, low, high, of_class.reshape(-1), spec, leaves, read)
+        return cls(attribute, low, high, of_class, spec, leaves, read)
 
     def of_classes(self, classes: Ints) -> ColumnCells:
         """The cells that some classes (m,) show, with which of them each of these does."""

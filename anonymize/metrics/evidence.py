@@ -22,11 +22,12 @@ from anonymize.table.columns import CodedColumn
 @dataclass(frozen=True)
 class Shared:
     """A column that passes through, in codes below `size` that mean the same in both tables: `original` (rows,) and
-    `released` (released rows,)."""
+    `released` (released rows,). `missing`: whether the first code means missing."""
 
     original: Ints
     released: Ints
     size: int
+    missing: bool = False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anonymize.fidelity import fidelity
+from anonymize.fidelity import BothSides, fidelity
 from anonymize.privacy import Requirement
 from anonymize.recoding import Released
 from anonymize.report.data import SMALLEST, required_size
@@ -31,5 +31,6 @@ class Beside:
         """Those of a release that nobody else may read the report of."""
         smallest = max(required_size(requirements), SMALLEST)
         table, values = table.as_read, request.show_values
-        distributions = fidelity(table, released, request.spec, smallest, values=values) if request.reports else {}
+        sides = BothSides.of(table, released, request.spec)
+        distributions = fidelity(sides, smallest, values=values) if request.reports else {}
         return cls(distributions, sizes_before(table))

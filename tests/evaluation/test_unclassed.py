@@ -15,6 +15,7 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import DataError, UsageError
 from anonymize.evaluate import Evaluate, evaluate
 from anonymize.evaluation.patterns import TreePlan
+from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.metrics import METRICS, joint
 from anonymize.modelling.protocol import Protocol
 from anonymize.privacy import PARAMETERS
@@ -120,8 +121,8 @@ def test_a_randomized_release_is_reconstructed(spec: Any, method: Any) -> None:
     assert block["cells"] == 6 * 3 * 5
     assert 0 < block["total_variation"] < 0.5
     assert 0 < found["utility"]["query_error"]["mean"] < 0.5
-    assert set(found["left_out"]) == {*METRICS, "average_class_size", "targets", "imprecision"}
-    assert report["left_out"] == {name: found["left_out"][name] for name in METRICS}
+    assert set(found["left_out"]) == {*METRICS, *DISTRIBUTIONS, "average_class_size", "targets", "imprecision"}
+    assert report["left_out"] == {name: found["left_out"][name] for name in (*METRICS, *DISTRIBUTIONS)}
     assert found["left_out"]["gcp"] == "some columns are channel; it is defined for exact, spans and detached"
 
 

@@ -118,6 +118,75 @@ def test_what_is_shown_as_it_is_keeps_its_associations_and_one_class_keeps_none(
         assert each["after"] is None or math.isclose(each["after"], 0.0, abs_tol=1e-6)
 
 
+def evaluated(folder: Path, released: str, *options: str) -> dict[str, Any]:
+    arguments = ["evaluate", str(folder / "spec.yaml"), str(folder / released), "-r", str(folder / "evaluated.json")]
+    assert outcome(lambda: run([*arguments, "--force", "-q", "--queries", "10", *options])) == 0
+    found: dict[str, Any] = json.loads((folder / "evaluated.json").read_text())
+    return found
+
+
+BLOCKS = ("marginals", "unbinned", "associations")
+
+
+@pytest.mark.parametrize(
+    ("output", "options"),
+    [
+        ("{edges: tight}", ("-k", "12")),
+        ("{edges: tight}", ("-k", "150")),
+        ("{categorical: set, numeric: bounds}", ("-k", "40")),
+        ("{row_order: shuffle}", ()),
+    ],
+)
+def test_an_evaluation_reads_the_same_from_the_release(folder: Path, output: str, options: tuple[str, ...]) -> None:
+    (folder / "spec.yaml").write_text(SPEC.replace("{edges: tight}", output))
+    try:
+        _, report = released(folder, *options)
+        found = evaluated(folder, "released.csv", *options)
+        assert {name: found[name] for name in BLOCKS} == {name: report[name] for name in BLOCKS}
+    finally:
+        (folder / "spec.yaml").write_text(SPEC)
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_groups_keep_columns_and_tell_a_value_by_its_share(folder: Path, joined: bool) -> None:
+    (folder / "spec.yaml").write_text(SPEC.replace("{k: 8}", "{l: 2}"))
+    try:
+        more = ("--joined",) if joined else ()
+        path, report_path = str(folder / "groups.csv"), str(folder / "groups.json")
+        arguments = ["anatomy", str(folder / "spec.yaml"), "-o", path, "-r", report_path, "--force", "-q", *more]
+        assert outcome(lambda: run(arguments)) == 0
+        report = json.loads((folder / "groups.json").read_text())
+        assert report["marginals"]["sex"]["after"] == report["marginals"]["sex"]["before"]
+        pairs = {tuple(each["columns"]): each["after"] for each in report["associations"]["pairs"]}
+        assert set(pairs) == {("age", "illness"), ("sex", "illness")}
+        if joined:
+            rows = list(csv.DictReader(io.StringIO((folder / "groups.csv").read_text())))
+            groups = {each: [row for row in rows if row["group"] == each] for each in {row["group"] for row in rows}}
+            expected = [
+                [
+                    sum(
+                        sum(row["sex"] == sex for row in group)
+                        * sum(row["illness"] == ill for row in group)
+                        / len(group)
+                        for group in groups.values()
+                    )
+                    for ill in ("flu", "gout", "hiv")
+                ]
+                for sex in ("F", "M")
+            ]
+            total, sums = sum(map(sum, expected)), [sum(row) for row in expected]
+            columns = [sum(each) for each in zip(*expected, strict=True)]
+            independent = [[row * column / total for column in columns] for row in sums]
+            squares = sum(
+                (expected[a][b] - independent[a][b]) ** 2 / independent[a][b] for a in (0, 1) for b in range(3)
+            )
+            assert pairs["sex", "illness"] == pytest.approx(math.sqrt(squares / total), abs=1e-6)
+        found = evaluated(folder, *(("groups.csv", "--group", "group") if joined else ("groups.qit.csv",)))
+        assert {name: found[name] for name in BLOCKS} == {name: report[name] for name in BLOCKS}
+    finally:
+        (folder / "spec.yaml").write_text(SPEC)
+
+
 def test_flat_values_are_counted_by_name_only_where_they_may_be(folder: Path) -> None:
     flat = SPEC.replace("sex: {hierarchy: sex.csv}", "sex: {}")
     (folder / "spec.yaml").write_text(flat)
