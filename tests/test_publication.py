@@ -92,7 +92,8 @@ def test_one_file_that_exists_refuses_all(spec: Spec, tmp_path: Path, last: str)
 
 def test_the_format_is_that_of_the_tables_alone(spec: Spec, tmp_path: Path) -> None:
     with opened(spec, paths(tmp_path, output_format="parquet")) as files:
-        assert [output.format for output in files.release] == ["parquet", "parquet", "csv"]
+        assert [output.format for output in files.release] == ["parquet", "parquet"]
+        assert [output.format for output in files.texts] == ["csv"]
         assert {output.format for output in files.reports} == {"csv"}
 
 

@@ -174,8 +174,9 @@ class Manifest:
             rows = int(content["rows"]) if randomized or "rows" in content else None
             return cls(meanings, rows, str(content["separator"]), path)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
-            kind = "file of parameters as randomize writes it" if randomized else "manifest of a release"
-            raise DataError(Problem(f"is not a {kind} (version {VERSION})", file=path)) from None
+            other = "" if randomized else ", nor a manifest of a release"
+            message = f"is not a file of parameters as randomize writes it{other} (version {VERSION})"
+            raise DataError(Problem(message, file=path)) from None
 
     def content(self, separator: str, table: str | None) -> dict[str, Any]:
         """What a file of it has in it. `separator`: of the release; `table`: the path of the other table of a release
