@@ -8,7 +8,8 @@ rows. And so it is where it loses nothing. Otherwise the same rows are released 
 With `normal`, the default, what `mondrian --refine` begins with is refined for as long as that pays: each further pass
 over the table has to save 0.3 % of what is lost by then. In tables with other models than k-anonymity, or with a unit,
 a pass counts twice; in small ones several count as one. Where not even the first pass pays, `top-down` and `bottom-up`
-are tried as well, on at most 3,000 rows. With `low` there is one pass.
+are tried as well, on at most 3,000 rows. With `low` there is one pass. Of one column of numbers, of which a class only
+has to have enough, both begin with the groups that lose least of all that follow each other.
 
 With `high`, or a number, no work is spared. Up to 100,000 rows, what `mondrian`, `top-down` and
 `bottom-up` begin with is tried on the table itself, and the best is refined to the end, in as many passes as the other
@@ -58,14 +59,16 @@ from numpy.typing import NDArray
 from anonymize.algorithms import mondrian, starts
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustering.ncp import weighted_ncp
+from anonymize.algorithms.clustering.ordered import grouped_by_width
 from anonymize.algorithms.clustering.run import Method, grouped
 from anonymize.algorithms.deadline import Deadline
-from anonymize.algorithms.feasibility import minimum_size
+from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.partly import refined_partly
 from anonymize.algorithms.refining.refine import A_PASS, PASSES, PAYS, passes_of, refined, sweeps_of
 from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_by_name, top_down_of
 from anonymize.algorithms.within import within_levels
+from anonymize.domain.numeric import Numeric
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, render
 from anonymize.table import Table
@@ -87,6 +90,7 @@ FEWER = {LOW: 0.2, NORMAL: 1.0, HIGH: 1.0}
 TRIAL_ROWS = 3_000
 TRIAL_PASSES = 2
 """Passes of refinement in a trial on a sample."""
+ORDERED = "its classes were cut anew where rows in the order of their numbers lose least"
 
 
 @dataclass(frozen=True)
@@ -195,17 +199,34 @@ class Recommendation:
 
     def _while_it_pays(self) -> Regions:
         """Mondrian's classes, refined for as long as that pays; where it does not pay from the first, they lie where
-        refinement does not lead out of, and other starts are tried."""
-        began = mondrian.classes_to_refine(self.table, self.requirements, self.context, self.first)
-        classes = self._refined(began, self.rows, passes_of(*self._shape(self.rows)), self.context)
+        refinement does not lead out of, and other starts are tried. Groups that are the best of one column of numbers
+        are not left for any of them."""
+        cut = mondrian.classes_to_refine(self.table, self.requirements, self.context, self.first)
+        began, ordered = cut, self._ordered()
         reason = "its classes were refined for as long as that paid"
+        if ordered is not None and self._loss(ordered) < self._loss(cut):
+            began, reason = ordered, ORDERED
+        classes = self._refined(began, self.rows, passes_of(*self._shape(self.rows)), self.context)
         account: dict[str, Any] = {"algorithm": mondrian.ID, "options": {"refine": True}, "reason": reason}
-        saved = 1 - self._loss(classes) / max(self._loss(began), np.finfo(float).tiny)
-        if saved < PAYS and self.options.effort == NORMAL and not self.deadline.passed:
+        stuck = began is cut and self._loss(classes) > (1 - PAYS) * self._loss(cut)
+        if stuck and self.options.effort == NORMAL and not self.deadline.passed:
             other, reasons = self._of_sample()
             if self._loss(other) < self._loss(classes):
                 classes, account = other, reasons
         return self._never_worse(classes, account)
+
+    def _ordered(self) -> Regions | None:
+        """Of one column of numbers, of which a class only has to have enough, the groups that follow each other and
+        lose least; None elsewhere."""
+        attribute, *others = self.table.attributes
+        if others or not isinstance(attribute.domain, Numeric) or beyond_size(self.table, self.requirements):
+            return None
+        codes = attribute.codes[self.rows].astype(np.int64)
+        if (codes == attribute.domain.missing).any():
+            return None
+        position = attribute.domain.cost(np.zeros(len(codes), np.int64), codes)
+        groups = grouped_by_width(position, minimum_size(self.requirements))
+        return replace(self.first, partition=groups.renumbered(self.rows), cut=None, tree=None)
 
     def _of_sample(self) -> tuple[Regions, dict[str, Any]]:
         """The classes of the start that does best on a sample, or on the table where that is no larger, and why."""
@@ -241,6 +262,9 @@ class Recommendation:
         most = len(self.rows) * sum(attribute.weight for attribute in self.table.attributes) or 1.0
         losses = {name: loss / most for name, loss in best.losses.items()}
         account["trial"] = {"rows": len(self.rows), "loss": losses}
+        ordered = self._ordered()
+        if ordered is not None and self._loss(ordered) < self._loss(best.regions):
+            return self._never_worse(ordered, account | {"reason": ORDERED})
         return self._never_worse(best.regions, account)
 
     @property
