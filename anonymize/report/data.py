@@ -333,7 +333,8 @@ def _warnings(facts: ReleaseFacts) -> list[str]:
         )
     if facts.recoding.labelled:
         warnings += _without_effect(spec, request.algorithm, sets=facts.recoding.SETS)
-    return [*warnings, *_late(facts.recoding.summary()), *_ambiguous(facts), *_signed(facts), *unused(request)]
+    warnings += [*_late(facts.recoding.summary()), *_ambiguous(facts), *_signed(facts), *_lone_values(facts)]
+    return [*warnings, *unused(request)]
 
 
 def _late(recoding: Mapping[str, Any]) -> Iterator[str]:
@@ -366,6 +367,26 @@ def _ambiguous(facts: ReleaseFacts) -> list[str]:
         *([named] if twofold else []),
         *(f"a value of {name} reads as a suppressed cell does: choose another output.suppressed" for name in hidden),
     ]
+
+
+def _lone_values(facts: ReleaseFacts) -> Iterator[str]:
+    """How many sets name a value that one row of the class has, where numbers are not shown so exactly."""
+    output, table, class_of = facts.request.spec.output, facts.table, facts.released.class_of
+    if output.categorical != "set" or output.edges == "tight":
+        return
+    rows = np.flatnonzero((class_of >= 0) & (class_of < len(facts.released.sizes)))
+    for attribute in [each for each in table.attributes if each.domain.kind == "categorical"]:
+        keys = class_of[rows].astype(np.int64) * attribute.domain.size + attribute.codes[rows]
+        named, key_of = np.unique(keys, return_inverse=True)
+        counts = np.bincount(key_of, None if table.counts is None else table.counts[rows])
+        of_set = named // attribute.domain.size
+        sets = np.flatnonzero(np.bincount(of_set) > 1)
+        lone = np.isin(sets, of_set[counts == 1])
+        if lone.any():
+            yield (
+                f"{attribute.name}: {lone.mean():.0%} of the sets of several values name one that a single row of the "
+                "class has, as a tight end does: output.categorical: node shows less"
+            )
 
 
 def _signed(facts: ReleaseFacts) -> list[str]:
@@ -409,7 +430,7 @@ def _without_effect(spec: Spec, algorithm: str, sets: bool) -> list[str]:
     numeric = any(attribute.type == "numeric" for attribute in spec.quasi_identifiers.values())
     idle = {
         f"output.numeric: {output.numeric}": numeric and output.numeric != "interval",
-        "output.edges: rounded": numeric and output.edges == "rounded",
+        "output.edges: rounded": numeric and output.edges == "rounded" and "edges" in output.model_fields_set,
         "output.categorical: set": output.categorical == "set" and not sets,
     }
     return [f"{name} has no effect on {algorithm}, which shows labels" for name, present in idle.items() if present]

@@ -138,6 +138,22 @@ def test_output_as_it_is_by_default_is_not_a_warning(tmp_path: Path) -> None:
     assert report_of(tmp_path, "privacy: {k: 2}\noutput: {row_order: shuffle}\n")["warnings"] == []
 
 
+@pytest.mark.parametrize(("edges", "warned"), [("rounded", True), ("open", True), ("tight", False)])
+def test_a_value_of_one_row_in_a_set_is_a_warning(tmp_path: Path, edges: str, warned: bool) -> None:
+    """Of two sets of jobs, one names a job that a single row has; the third class has one job."""
+    rows = ["1,a", "1,a", "1,b", "1,c", "1,c", "2,d", "2,d", "2,e", "2,e", "3,f", "3,f", "3,f"]
+    (tmp_path / "t.csv").write_text("age,job\n" + "\n".join(rows) + "\n")
+    output = f"output: {{categorical: set, edges: {edges}}}\n"
+    (tmp_path / "s.yaml").write_text(
+        "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric, weight: 9}, job: {}}\n"
+        "privacy: {k: 3}\n" + output
+    )
+    options = ALGORITHMS["mondrian"].Options()
+    report = release(Request(load(tmp_path / "s.yaml", PARAMETERS), "mondrian", options, output="/dev/null"))
+    told = "job: 50% of the sets of several values name one that a single row of the class has"
+    assert [warning.startswith(told) for warning in report["warnings"]] == [True] * warned
+
+
 def test_a_value_that_reads_as_a_suppressed_cell_is_a_warning(tmp_path: Path) -> None:
     report = report_of(tmp_path, "privacy: {k: 2}\noutput: {row_order: shuffle, suppressed: M}\n")
     assert report["warnings"] == ["a value of sex reads as a suppressed cell does: choose another output.suppressed"]
