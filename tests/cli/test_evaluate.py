@@ -288,3 +288,17 @@ def test_what_came_from_standard_input_cannot_be_attacked_next(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     ended = call("evaluate", desk.spec, *arguments)
     assert ended.code == 0 and "next: " not in ended.err
+
+
+@pytest.mark.parametrize("command", ["evaluate", "attack", "audit"])
+def test_a_column_of_numbers_may_have_no_number(desk: Desk, call: Call, command: str) -> None:
+    (desk.folder / "s.yaml").write_text(
+        "version: 1\ninput: {path: in.csv}\nquasi_identifiers: {age: {type: numeric}, pay: {type: numeric}, job: {}}\n"
+        "sensitive: [ill]\nprivacy: {k: 2}\n"
+    )
+    (desk.folder / "in.csv").write_text("age,pay,job,ill\n" + "".join(f"{each},,a,x\n" for each in (1, 1, 5, 5)))
+    assert call("release", "s.yaml", "-o", "o.csv", "-q").code == 0
+    arguments = ("s.yaml", "-i", "o.csv") if command == "audit" else ("s.yaml", "o.csv")
+    ended = call(command, *arguments, "--json")
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out).get("classes", {"min_size": 2})["min_size"] == 2

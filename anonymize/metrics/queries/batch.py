@@ -50,9 +50,12 @@ class Queries:
 
 
 def values(domains: Sequence[Domain], leaves: Ints) -> Floats:
-    """(boxes, attributes) what leaves stand for: numbers, or their own positions."""
+    """(boxes, attributes) what leaves stand for: numbers, or their own positions, which are those of a column of
+    numbers without any value as well."""
     columns = [
-        domain.values[np.minimum(codes, len(domain.values) - 1)] if isinstance(domain, Numeric) else codes
+        domain.values[np.minimum(codes, len(domain.values) - 1)]
+        if isinstance(domain, Numeric) and len(domain.values)
+        else codes
         for domain, codes in zip(domains, leaves.T, strict=True)
     ]
     return np.stack(columns, axis=1).astype(np.float64) if columns else np.zeros(leaves.shape)
