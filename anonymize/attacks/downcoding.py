@@ -22,7 +22,6 @@ from dataclasses import replace
 import numpy as np
 
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
-from anonymize.attacks.spread import code_shares
 from anonymize.attacks.success import Success
 from anonymize.attacks.weights import isolating, spanned
 from anonymize.classes import Bools, Floats, Ints
@@ -69,7 +68,7 @@ def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, ShownRows]:
     best, low, high = np.zeros(len(classes)), first.copy(), last.copy()
     narrowed = np.full(len(classes), -1)
     for column, size in enumerate(scene.sizes):
-        cells, shares = release.cells(column).of_cells(classes), code_shares(release, column, size)
+        cells, shares = release.cells(column).of_cells(classes), release.code_shares(column, size)
         sums = np.concatenate([[0.0], shares.cumsum()])
         whole = np.maximum(cells.sums(shares), 1e-300)
         tree = scene.trees[column] if scene.trees else None

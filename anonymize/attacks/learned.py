@@ -21,7 +21,6 @@ import numpy as np
 
 from anonymize.attacks.guessing import guesses
 from anonymize.attacks.scene import Scene
-from anonymize.attacks.spread import code_shares
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
 from anonymize.domain.leafsets import LeafSets
@@ -67,7 +66,7 @@ class PartedColumn:
     def of(cls, scene: Scene, column: int) -> PartedColumn:
         """Bins that are about as frequent; where there are few codes, each is one."""
         size = scene.sizes[column]
-        shares = code_shares(scene.release, column, size) + 1e-9
+        shares = scene.release.code_shares(column, size) + 1e-9
         middle = (shares.cumsum() - shares / 2) / shares.sum()
         bin_of = np.arange(size) if size <= BINS else np.minimum((middle * BINS).astype(np.int64), BINS - 1)
         bins = int(bin_of.max(initial=0)) + 1

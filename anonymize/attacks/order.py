@@ -19,7 +19,6 @@ from __future__ import annotations
 import numpy as np
 
 from anonymize.attacks.scene import Scene
-from anonymize.attacks.spread import code_shares
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
 from anonymize.domain.leafsets import LeafSets
@@ -50,7 +49,7 @@ def attack(scene: Scene) -> list[Success]:
         else:
             people = _attacked(scene, spans, column)
             rows, truth = row_of[people], scene.everybody.codes[people, column]
-            shares = code_shares(release, column, scene.sizes[column])
+            shares = release.code_shares(column, scene.sizes[column])
             leaves = release.cells(column).of_cells(release.class_of[rows])
             hits, before = (_frequent(shares, low[rows], high[rows], leaves) == truth for low, high in (narrow, spans))
             successes.append(Success(hits.astype(float), before.astype(float), about=name, figures=figures))

@@ -29,7 +29,6 @@ import numpy as np
 
 from anonymize.attacks.rounds import SpreadPoints, spread
 from anonymize.attacks.scene import Scene, ShownRows
-from anonymize.attacks.spread import code_shares
 from anonymize.attacks.success import Success
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.leafsets import LeafSets
@@ -114,7 +113,7 @@ class PossiblePoints:
     def of(cls, scene: Scene, classes: Ints, inside: Any) -> PossiblePoints:
         """Drawn by how frequent codes are."""
         release, generator = scene.release, scene.generator(ID)
-        shares = tuple(code_shares(release, column, size) for column, size in enumerate(scene.sizes))
+        shares = tuple(release.code_shares(column, size) for column, size in enumerate(scene.sizes))
         chances = generator.random((len(classes), POINTS, len(shares)))
         codes = np.empty(chances.shape, np.int64)
         for column, share in enumerate(shares):

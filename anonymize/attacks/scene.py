@@ -57,6 +57,10 @@ class ShownRows:
         """(classes,) the codes that each class shows of an attribute."""
         return LeafSets(self.first[:, column], self.last[:, column], self.gapped.get(column))
 
+    def code_shares(self, column: int, size: int) -> Floats:
+        """(size,) how many rows have each code of a quasi-identifier, every row being spread evenly over its cell."""
+        return self.cells(column).spread(self.sizes, size)[:, 0]
+
     def of_classes(self, classes: Ints, class_of: Ints | None = None) -> ShownRows:
         """Some of the classes, with no more than what they span. `class_of` (rows,): which of these each row is of; a
         row for each where it is not given."""

@@ -135,9 +135,9 @@ class Taxonomy(Domain):
     def extent(self, member: str) -> tuple[int, int] | None:
         """The first and the last leaf that a member of a set of values stands for: a leaf, or where the column is coded
         at a level, a node, the lowest of its label. None for neither."""
-        if member not in self._first_of:
+        if member not in self.by_label:
             return None
-        node = self._first_of[member]
+        node = self.by_label[member][0]
         return int(self.start[node]), int(self.stop[node]) - 1
 
     def leaves_of(self, names: Iterable[str], absent: Collection[str] = ()) -> list[int] | None:
@@ -150,9 +150,12 @@ class Taxonomy(Domain):
         return sorted(leaves) if len(known) == len(spans) else None
 
     @cached_property
-    def _first_of(self) -> dict[str, int]:
-        """The lowest node of each label: a parent's number is above its children's."""
-        return {label: node for node, label in reversed(list(enumerate(self.labels)))}
+    def by_label(self) -> dict[str | None, list[int]]:
+        """The nodes of each label, ascending: a parent's number is above its children's."""
+        nodes: dict[str | None, list[int]] = {}
+        for node, label in enumerate(self.labels):
+            nodes.setdefault(label, []).append(node)
+        return nodes
 
     def paths(self) -> dict[str, tuple[str, ...]]:
         """The labels from each leaf to the root, by the leaf's label, in the order of leaves; the missing leaf has

@@ -118,9 +118,7 @@ class _Nodes:
 
     def __init__(self, generalization: Generalization) -> None:
         self.generalization, self.hierarchy = generalization, generalization.hierarchy
-        self.by_label: dict[str, list[int]] = {}
-        for node, label in enumerate(self.hierarchy.labels):
-            self.by_label.setdefault(label, []).append(node)
+        self.by_label = self.hierarchy.by_label
         above = np.where(self.hierarchy.parent >= 0, self.hierarchy.level[self.hierarchy.parent], 0)
         self._until = np.where(self.hierarchy.parent >= 0, above - 1, self.hierarchy.height)
 

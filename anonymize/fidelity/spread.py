@@ -116,7 +116,7 @@ class ColumnCells:
             numbers, taxonomy = self.attribute.generalization.numbers, self.attribute.hierarchy
             assert numbers is not None
             for index in np.flatnonzero(labels).tolist():
-                node = self._nodes.get(self.low[index], taxonomy.root)
+                node = taxonomy.by_label.get(self.low[index], [taxonomy.root])[-1]
                 under = numbers[taxonomy.start[node] : taxonomy.stop[node]]
                 low[index], high[index] = np.fmin.reduce(under, initial=np.inf), np.fmax.reduce(under, initial=-np.inf)
         return low, high
@@ -177,7 +177,7 @@ class ColumnCells:
         if kind in (CellKind.SUPPRESSED, CellKind.SET):
             return 0, 0
         ends = [self._leaf_codes.get(unescaped(each or ""), -1) for each in (low, high)]
-        node = self._nodes.get(low, -1) if low == high else -1
+        node = taxonomy.by_label.get(low, [-1])[-1] if low == high else -1
         if node == taxonomy.root and node >= taxonomy.size:
             return 0, 0
         if node >= 0:
@@ -185,11 +185,6 @@ class ColumnCells:
         if self.spec.output.categorical == "bounds" and low and high and low.isdecimal() and high.isdecimal():
             ends = [int(low), int(high)]
         return (0, 0) if min(ends) < 0 else (min(ends), max(ends) + 1)
-
-    @cached_property
-    def _nodes(self) -> dict[str | None, int]:
-        """The widest node of each label: a parent's number is above its children's."""
-        return {label: node for node, label in enumerate(self.attribute.hierarchy.labels)}
 
     @cached_property
     def _leaf_codes(self) -> dict[str, int]:

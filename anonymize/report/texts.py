@@ -116,7 +116,7 @@ class ShownColumn:
             self.name, files.read(self.definition.hierarchy, self.name, normalize=self.spec.input.normalize), None
         )
         leaves = numbers(pl.Series(taxonomy.leaf_text(), dtype=pl.String)).fill_null(np.nan).to_numpy()
-        nodes = _nodes(taxonomy)
+        nodes = taxonomy.by_label
         for index in np.flatnonzero(labels).tolist():
             for node in nodes.get(self.low[index], []):
                 under = leaves[taxonomy.start[node] : taxonomy.stop[node]]
@@ -172,7 +172,7 @@ class _Labels:
     """The nodes of a hierarchy file by what a release shows of them."""
 
     def __init__(self, taxonomy: Taxonomy, spec: Spec) -> None:
-        self.taxonomy, self.spec, self.by_label = taxonomy, spec, _nodes(taxonomy)
+        self.taxonomy, self.spec, self.by_label = taxonomy, spec, taxonomy.by_label
         self.leaves = {text: code for code, text in reversed(list(enumerate(taxonomy.leaf_text())))}
 
     def node(self, kind: int, low: str, high: str) -> int:
@@ -185,7 +185,8 @@ class _Labels:
         if self.spec.output.categorical == "bounds" and low.isdecimal() and high.isdecimal():
             return self._above([int(low), int(high)])
         if kind == CellKind.SET:
-            return self._above([leaf for value in members(low) for leaf in self._leaves(value)])
+            missing = () if taxonomy.missing is None else self.spec.input.missing
+            return self._above(taxonomy.leaves_of(members(low), missing) or [-1])
         labelled = self.by_label.get(low, [])
         if labelled and low == high:
             return max(labelled, key=lambda node: float(taxonomy.node_cost[node]))
@@ -198,11 +199,6 @@ class _Labels:
         common = set.intersection(*levels) if levels else set()
         return common.pop() if len(common) == 1 else None
 
-    def _leaves(self, member: str) -> tuple[int, int]:
-        """The first and the last leaf that a member of a set stands for."""
-        leaf = self._leaf(member)
-        return (leaf, leaf) if leaf >= 0 else self.taxonomy.extent(member) or (-1, -1)
-
     def _leaf(self, value: str) -> int:
         if value in self.spec.input.missing and self.taxonomy.missing is not None:
             return self.taxonomy.missing
@@ -213,11 +209,3 @@ class _Labels:
         if -1 in leaves or max(leaves) >= self.taxonomy.size:
             return -1
         return int(self.taxonomy.lca(np.array([min(leaves)]), np.array([max(leaves)]))[0])
-
-
-def _nodes(taxonomy: Taxonomy) -> dict[str | None, list[int]]:
-    """The nodes of each label."""
-    nodes: dict[str | None, list[int]] = {}
-    for node, label in enumerate(taxonomy.labels):
-        nodes.setdefault(label, []).append(node)
-    return nodes
