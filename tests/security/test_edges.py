@@ -162,6 +162,15 @@ def test_a_rounded_end_follows_from_the_width_and_the_grid_alone(tmp_path: Path)
     assert wide > 50 and theirs < within
 
 
+def test_dates_read_as_nodes_whatever_the_edges(tmp_path: Path) -> None:
+    rows = [{"day": f"2024-{1 + n % 12:02}-{1 + n % 28:02}", "sex": "MF"[n % 2]} for n in range(200)]
+    write(tmp_path, rows)
+    quasi = "quasi_identifiers: {day: {hierarchy: {dates: [month, quarter, year]}}, sex: {}}"
+    text = f"version: 1\ninput: {{path: table.csv}}\n{quasi}\nprivacy: {{k: 5}}\n"
+    shown = [released(tmp_path, text + f"output: {{edges: {edges}}}\n") for edges in ("rounded", "tight")]
+    assert shown[0] == shown[1] and all(re.fullmatch(r"2024(-Q\d|-\d\d(-\d\d)?)?", row["day"]) for row in shown[0])
+
+
 def test_tight_edges_show_them(tmp_path: Path) -> None:
     """The attacker is one: without the default there is something to find."""
     rows = people()
