@@ -77,7 +77,7 @@ class PartedColumn:
     def spanned(self, cells: LeafSets) -> Floats:
         """(classes, bins) the share of each cell in each bin, beyond what it is of all rows: a cell that shows
         everything says nothing."""
-        inside = np.asfortranarray(cells.sums(self.mass))
+        inside = cells.sums(self.mass)
         return np.asarray(inside / inside.sum(axis=1, keepdims=True) - self.share)
 
     def of_codes(self, codes: Ints) -> Floats:
