@@ -144,21 +144,22 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 def classes_to_refine(
     table: Table, requirements: tuple[Requirement, ...], context: Context, first: Regions | None = None
 ) -> Regions:
-    """The classes that `--cut auto` finds with or without parting rows of equal value, whichever lose less. `first`:
-    those without, where they are known."""
+    """The classes that `--cut auto` finds with or without parting rows of equal value, or looking ahead, whichever lose
+    least. `first`: those without, where they are known and time matters: then none looks ahead, which takes as long as
+    some passes of refinement, and gains less."""
     silent = replace(context, progress=lambda rows: None, save=False)
     regions = run(table, requirements, Options(), silent) if first is None else first
     search = RuleSearch(table, requirements, False, silent, np.sort(regions.partition.order))
-    return _or_relaxed(search, regions, regions.cut) if regions.cut in CANDIDATES else regions
+    return _or_relaxed(search, regions, regions.cut, ahead=first is None) if regions.cut in CANDIDATES else regions
 
 
-def _or_relaxed(search: RuleSearch, regions: Regions, cut: str) -> Regions:
+def _or_relaxed(search: RuleSearch, regions: Regions, cut: str, *, ahead: bool = True) -> Regions:
     """The classes, or those of the same rule where rows of equal value may part, or, under k-anonymity alone, where the
-    last cuts look ahead, if these lose less."""
+    last cuts look `ahead`, if these lose less."""
     rows = np.sort(regions.partition.order)
     relaxed = replace(search, relaxed=True)
     tried = [regions.partition, relaxed.grow(rows, cut, lambda rows: None)]
-    if not search.beyond_size:
+    if ahead and not search.beyond_size:
         tried.append(_looking_ahead(replace(relaxed, several=AHEAD), rows, cut))
     return replace(regions, partition=min(tried, key=search.loss))
 

@@ -35,13 +35,12 @@ def _value(each: Any, text: str) -> Any:
         if text.lower() not in ("true", "false", "yes", "no"):
             raise ValueError("expected true or false")
         return text.lower() in ("true", "yes")
-    number = float if each.metadata["range"] else None
-    if choices and (text in choices or number is None):
-        if text not in choices:
-            raise ValueError(f"expected one of {', '.join(choices)}")
+    if choices and text in choices:
         return text
-    kind = number if choices and number else type(each.default)
+    if choices and not each.metadata["range"]:
+        raise ValueError(f"expected one of {', '.join(choices)}")
     try:
-        return kind(text)
+        return float(text) if choices else type(each.default)(text)
     except (TypeError, ValueError):
-        raise ValueError(f"expected a value such as {each.default}") from None
+        expected = f"one of {', '.join(choices)} or a number" if choices else f"a value such as {each.default}"
+        raise ValueError(f"expected {expected}") from None

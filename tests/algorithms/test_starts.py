@@ -130,6 +130,16 @@ def test_the_best_start_is_refined_to_the_end() -> None:
     assert best.losses[best.name] == pytest.approx(lost(table, best.regions))
 
 
+def test_a_start_that_cannot_catch_up_is_not_refined() -> None:
+    """One class of all rows, of which refinement would make many in a pass."""
+    table = plain(np.random.default_rng(3))
+    every = np.arange(table.rows, dtype=np.uint32)
+    whole = Regions(Partition.of_labels(np.zeros(table.rows, np.int64)), every[:0])
+    starts = starts_by_name(table, k_of(table), every, every[:0]) | {"top-down": lambda context: whole}
+    best = Trial(table, k_of(table), Refinable(passes=5, sweeps=4), Context()).best(starts)
+    assert best.losses["top-down"] == lost(table, whole) > best.losses["bottom-up"]
+
+
 def test_more_starts_never_end_above_the_best_of_them_as_they_are() -> None:
     table = gaps(np.random.default_rng(3))
     every = np.arange(table.rows, dtype=np.uint32)

@@ -203,12 +203,18 @@ def test_options_are_read_by_their_kind() -> None:
     found = parse_options(ALGORITHMS["mondrian"], ["cut=lsd", "relaxed=yes"])
     assert found == mondrian.Options(cut="lsd", relaxed=True)
     assert parse_options(ALGORITHMS["k-optimize"], ["time-limit=2.5"]).time_limit == 2.5
+    assert [parse_options(ALGORITHMS["release"], [f"effort={text}"]).effort for text in ("low", "0.5")] == ["low", 0.5]
 
 
 def test_options_without_effect_are_a_warning(spec: Spec) -> None:
     options = parse_options(ALGORITHMS["mondrian"], ["passes=2"])
     report = evaluate(Evaluate(spec, models=Protocol("mondrian", options, folds=2, models=("baseline",))))
     assert report["warnings"] == ["--passes has no effect without --refine"]
+
+
+def test_a_name_that_stands_beside_numbers_is_refused_where_there_is_no_such() -> None:
+    with pytest.raises(UsageError, match="expected one of low, normal, high or a number"):
+        parse_options(ALGORITHMS["release"], ["effort=most"])
 
 
 @pytest.mark.parametrize("pair", ["cut=none", "relaxed=perhaps", "cut", "nothing=1"])
