@@ -230,7 +230,8 @@ class ManyLeavesAxis(LeavesAxis):
 def axis_of(domain: Domain, codes: Integers, weight: float) -> BoxAxis:
     """The axis of an attribute whose codes (rows,) are given; of numbers all or none are missing."""
     if isinstance(domain, Numeric):
-        if domain.rounds and len(np.unique(codes)) <= TABLED_NUMBERS:
+        missing = domain.missing is not None and bool((codes == domain.missing).any())  # then all are
+        if domain.rounds and not missing and len(np.unique(codes)) <= TABLED_NUMBERS:
             return RoundedAxis.of(domain, codes, weight)
         return NumericAxis((weight * domain.cost(np.zeros(len(codes), np.int64), codes)).astype(np.float32))
     assert isinstance(domain, Taxonomy)

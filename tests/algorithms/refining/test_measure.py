@@ -139,6 +139,14 @@ def test_rounded_intervals_cost_what_they_do_on_average(values: list[int], whole
     assert (left <= low).all() and (low <= right).all()
 
 
+def test_missing_values_alone_have_no_ends() -> None:
+    """Of a column whose ends stay within nodes, which missing values have none of."""
+    ages = np.array([1, 2])
+    domain = Numeric("x", ages, "?", fences=(ages, ages + 1), rounds=True)
+    axis = axis_of(domain, np.array([2, 2]), 1.0)
+    assert axis.cost(axis.places, axis.places).tolist() == [0, 0]
+
+
 def test_no_table_is_made_of_many_numbers() -> None:
     domain = Numeric("x", np.arange(TABLED_NUMBERS + 1), rounds=True)
     assert isinstance(axis_of(domain, np.arange(domain.size), 1.0), NumericAxis)
