@@ -198,11 +198,11 @@ class ReleasedTable:
 
     def sides(self) -> BothSides:
         """What is compared of distributions, before and after."""
-        shown = self.frame[self.partition.order[self.partition.starts[:-1]]]  # a row of each class
+        one_of_each = self.frame[self.partition.order[self.partition.starts[:-1]]]  # a row of each class
         columns = columns_of(self.spec, self.frame.columns, "")
 
         def cells(attribute: Attribute) -> ColumnCells:
-            low, high, _, of_class = _distinct(shown, attribute.name, *columns[attribute.name])
+            low, high, _, of_class = _distinct(one_of_each, attribute.name, *columns[attribute.name])
             first, second = (pl.Series(texts, dtype=pl.String) for texts in (low, high))
             return ColumnCells.of_texts(attribute, first, second if high is not low else first, of_class, self.spec)
 

@@ -106,7 +106,7 @@ def fidelity(sides: BothSides, smallest: int, *, values: bool) -> dict[str, Any]
         column = sides.column(attribute)
         blocks[attribute.name] = _marginal(sides, attribute, column, rows, smallest, values=values)
         if isinstance(column, ShownValues):
-            columns[attribute.name] = looked.shown(column)
+            columns[attribute.name] = looked.column_of(column)
         else:
             columns[attribute.name] = _quasi_identifier(column.of_classes(looked.classes), looked.before)
     return {
@@ -207,7 +207,7 @@ class _RowsLookedAt:
         numbers = np.cumsum(occurs[:-1], dtype=np.int32) - np.int32(1)
         return cls(before, after, np.flatnonzero(occurs[:-1]), np.append(numbers, np.int32(-1))[class_of])
 
-    def shown(self, column: ShownValues) -> _Column:
+    def column_of(self, column: ShownValues) -> _Column:
         """Values that are shown as they are, or class by class."""
         bins = unnamed_bins(column.size, np.bincount(column.original, minlength=column.size), column.ordered)
         before, released = bins.of_leaf[column.original[self.before]], bins.of_leaf[column.released[self.after]]
