@@ -112,7 +112,7 @@ def fidelity(sides: BothSides, smallest: int, *, values: bool) -> dict[str, Any]
     return {
         "marginals": {name: block for name, block in blocks.items() if not isinstance(block, str)},
         "unbinned": {name: block for name, block in blocks.items() if isinstance(block, str)},
-        "associations": _associations(looked, [*columns.values(), *map(looked.shown, sides.passing)]),
+        "associations": _associations(looked, [*columns.values(), *map(looked.column_of, sides.passing)]),
     }
 
 
