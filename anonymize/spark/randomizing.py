@@ -129,16 +129,14 @@ def _report(
     verdict: Verdict,
     clock: Clock,
 ) -> dict[str, Any]:
-    """The blocks of a report of one machine. Null is what an ordinary attacker guesses, which is not measured here."""
+    """The blocks of a report of one machine, without what an ordinary attacker guesses, which is not measured here."""
     blocks = verdict_blocks(verdict)
-    sensitive = [column.name for column in result.columns if column.role == "sensitive"]
     return {
         **head(spec, df, clock, verdict.rows),
         "output": output_block(verdict.rows, {"suppressed_rows": 0, "suppressed_cells": 0}),
         "algorithm": algorithm_block(NAME, asdict(request.options)),
         "settings": settings(spec),
         **blocks,
-        "risk": {**blocks.get("risk", {}), "attacker": dict.fromkeys(sensitive)},
         "left_out": undefined(METRICS, DRAWN),
         "recoding": result.summary(),
         "codebook": codebook(spec, [layout.names[place] for place in layout.released], result.meanings()),
