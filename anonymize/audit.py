@@ -27,6 +27,7 @@ from anonymize.formats import Checked, Concluded
 from anonymize.judging.protected import refuse_absent
 from anonymize.link import load
 from anonymize.meaning import Detached, Manifest
+from anonymize.names import manifest_of, parameters_beside
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
 from anonymize.publication import named_by, reported
@@ -342,24 +343,27 @@ def _spec_of(request: Audit) -> Spec:
 def _detached(spec: Spec, request: Audit) -> Detached | None:
     """How the sensitive attributes of the table are detached from its rows, if they are. Raises UsageError for what
     cannot be measured of groups, and for a table whose cells may show anything: its risk depends on the original."""
-    path = None if request.path is None else str(request.path)
+    path, given = None if request.path is None else str(request.path), (request.manifest, request.st, request.group)
+    if path is not None and given == (None, None, None) and manifest_of(path) == parameters_beside(path):
+        if _requires(spec):
+            raise _randomized(path, parameters_beside(path))
+        return None
     manifest = Manifest.of(spec, path, manifest=request.manifest, st=request.st, group=request.group)
     if manifest.detached is not None:
         check_groups(manifest.detached, spec)
         if request.against.previous is not None:
             raise UsageError("--previous: is for releases with equivalence classes, and this one is bucketized")
+    if _requires(spec) and manifest.channels:
+        raise _randomized(path, manifest.path)
     if _requires(spec):
-        _refuse_untrue(manifest, spec, path)
+        manifest.check_read([*spec.quasi_identifiers, *spec.sensitive], "judged without its original")
     return manifest.detached
 
 
-def _refuse_untrue(manifest: Manifest, spec: Spec, path: str | None) -> None:
-    """Raises UsageError where cells of what the requirements are about need not be true."""
-    if manifest.channels:
-        message = f"{path}: is randomized, as {manifest.path} tells, and cannot be judged without its original"
-        hint = "randomize has checked it; evaluate and reconstruct measure what it tells"
-        raise UsageError(Problem(message, hint=hint))
-    manifest.check_read([*spec.quasi_identifiers, *spec.sensitive], "judged without its original")
+def _randomized(path: str | None, parameters: str | None) -> UsageError:
+    message = f"{path}: is randomized, as {parameters} tells, and cannot be judged without its original"
+    hint = "randomize has checked it; evaluate and reconstruct measure what it tells"
+    return UsageError(Problem(message, hint=hint))
 
 
 def checks_asked(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:

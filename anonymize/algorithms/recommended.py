@@ -7,9 +7,10 @@ rows. And so it is where it loses nothing. Otherwise the same rows are released 
 
 With `normal`, the default, what `mondrian --refine` begins with is refined for as long as that pays: each further pass
 over the table has to save 0.3 % of what is lost by then. In tables with other models than k-anonymity, or with a unit,
-a pass counts twice; in small ones several count as one. Where not even the first pass pays, `top-down` and `bottom-up`
-are tried as well, on at most 3,000 rows. With `low` there is one pass. Of one column of numbers, of which a class only
-has to have enough, both begin with the groups that lose least of all that follow each other.
+a pass counts twice, and more the larger the classes are; in small tables several count as one. Where not even the
+first pass pays, `top-down` and `bottom-up` are tried as well, on at most 3,000 rows. With `low` there is one pass. Of
+one column of numbers, of which a class only has to have enough, both begin with the groups that lose least of all that
+follow each other.
 
 With `high`, or a number, no work is spared. Up to 100,000 rows, what `mondrian`, `top-down` and
 `bottom-up` begin with is tried on the table itself, and the best is refined to the end, in as many passes as the other
@@ -295,7 +296,8 @@ class Recommendation:
 
     def _tried(self, candidate: Candidate, candidates: list[Candidate]) -> Regions:
         """The classes of the sample; all of them that there will be, where it is the table."""
-        passes = self.work / len(candidates) / self._cells(self.rows) - candidate.start if self._whole else TRIAL_PASSES
+        shared = self._whole and not self.paying
+        passes = self.work / len(candidates) / self._cells(self.rows) - candidate.start if shared else TRIAL_PASSES
         silent = replace(self.context, progress=lambda rows: None, refining=lambda count, total: None, save=False)
         return self._classes(candidate, self.sample, passes, silent)
 

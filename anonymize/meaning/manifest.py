@@ -113,9 +113,11 @@ class Manifest:
 
     @classmethod
     def of_buckets(cls, spec: Spec, by: str, table: str | None) -> Manifest:
-        """That of a bucketized release: quasi-identifiers pass through, the sensitive attributes are detached."""
+        """That of a bucketized release: quasi-identifiers pass through, the sensitive attributes are detached. Where
+        none is named, the column of groups stands for them."""
         detached = Detached(by, table)
         roles = {name: role for name, role in spec.roles().items() if role not in WITHHELD}
+        roles |= {} if spec.sensitive else {by: "sensitive"}
         return cls({name: detached if role == "sensitive" else Exact() for name, role in roles.items()})
 
     @classmethod

@@ -95,6 +95,8 @@ UNIT, OVERHEAD = 25_000, 8_000
 every pass takes besides, in cells."""
 BEYOND = 2
 """Times as much work as a pass takes where requirements look at more than sizes."""
+SMALL, LARGE = 10, 50
+"""Rows of a class up to which a pass takes what it takes, and by how many more of them it takes as much again."""
 A_ROUND = 24
 """Sweeps of a round of exchanges there."""
 
@@ -221,7 +223,7 @@ class Refinement:
     def _works(self, rows: int) -> dict[str, float]:
         """Units of work of a step of each kind that there is, for so many rows."""
         cells = rows * len(self.attributes) + OVERHEAD
-        a_pass = cells / max(cells, UNIT) * (1 if self.met is None else BEYOND)
+        a_pass = cells / max(cells, UNIT) * (1 if self.met is None else BEYOND) * (1 + max(self.k - SMALL, 0) / LARGE)
         works = {"passes": a_pass, "exchanges": a_pass * A_ROUND / (3 * A_PASS)}
         return {"passes": a_pass} if self.types is not None and self.types.alike else works
 
