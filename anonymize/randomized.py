@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from anonymize.classes import Codes
 from anonymize.domain.categories import Categories
+from anonymize.meaning import Channel
 from anonymize.meaning.manifest import RANDOMIZED, VERSION
 from anonymize.randomization import kronecker
 from anonymize.randomization.amplified import epsilon
@@ -40,14 +41,13 @@ class Distorted:
         own = "the label of the original value" if self.generalized else "the original value"
         return own if self.p == 1 else f"{own}, or another one at random"
 
-    def parameters(self) -> dict[str, Any]:
+    @property
+    def channel(self) -> Channel:
         """What the recipient needs: p, the values, and the numbers that each of them spans where they are intervals."""
         if self.released is None:
-            return {"name": self.name, "role": self.role, "p": 1.0}
-        block: dict[str, Any] = {"name": self.name, "role": self.role, "p": self.p, "values": self.categories.texts}
-        if self.categories.bounds is not None:
-            block |= {"bounds": self.categories.bounds, "half_open": self.categories.half_open}
-        return block
+            return Channel(self.name, self.role, 1.0)
+        categories = self.categories
+        return Channel(self.name, self.role, self.p, categories.texts, categories.bounds, categories.half_open)
 
 
 @dataclass(frozen=True)
@@ -101,5 +101,5 @@ class Randomized:
             "version": VERSION,
             "rows": rows,
             "separator": separator,
-            "attributes": [each.parameters() for each in self.columns],
+            "attributes": [{"name": each.name, **each.channel.entry()} for each in self.columns],
         }

@@ -73,7 +73,9 @@ class RandomizedDraft(Draft):
 
     def manifest(self, files: Files) -> Manifest:
         """That of the recipient's file, whether it is written or not."""
-        return Manifest.of_content(json.loads(self.parameters), files.texts[0].name if files.texts else None)
+        channels = {each.name: each.channel for each in self.distorted.columns}
+        path = files.texts[0].name if files.texts else None
+        return Manifest(channels, self.table.rows, self.table.source.separator, path)
 
     def write(self, files: Files) -> None:
         """The table, and the parameters where there is a file for them."""

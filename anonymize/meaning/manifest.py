@@ -108,16 +108,14 @@ class Manifest:
         """What a spec says of a release with classes, but for the columns that mean something else, which are `others`.
         `labels`: as of `Spanning`."""
         quasi = dict.fromkeys(spec.quasi_identifiers, Spanning(labels))
-        roles = {name: role for name, role in spec.roles().items() if role not in WITHHELD}
-        return cls({name: others.get(name) or quasi.get(name) or Exact() for name in roles})
+        return cls({name: others.get(name) or quasi.get(name) or Exact() for name in _released(spec)})
 
     @classmethod
     def of_buckets(cls, spec: Spec, by: str, table: str | None) -> Manifest:
         """That of a bucketized release: quasi-identifiers pass through, the sensitive attributes are detached. Where
         none is named, the column of groups stands for them."""
         detached = Detached(by, table)
-        roles = {name: role for name, role in spec.roles().items() if role not in WITHHELD}
-        roles |= {} if spec.sensitive else {by: "sensitive"}
+        roles = _released(spec) | ({} if spec.sensitive else {by: "sensitive"})
         return cls({name: detached if role == "sensitive" else Exact() for name, role in roles.items()})
 
     @classmethod
@@ -160,8 +158,8 @@ class Manifest:
         return cls.of_content(content, path)
 
     @classmethod
-    def of_content(cls, content: Any, path: str | None = None) -> Manifest:
-        """What the file at a path has in it, or would have; see `read`."""
+    def of_content(cls, content: Any, path: str) -> Manifest:
+        """What the file at a path has in it; see `read`."""
         randomized = isinstance(content, dict) and content.get("format") == RANDOMIZED
         try:
             if (content["format"], content["version"]) not in ((FORMAT, VERSION), (RANDOMIZED, VERSION)):
@@ -190,11 +188,16 @@ class Manifest:
         return {"format": FORMAT, "version": VERSION, "separator": separator, "columns": columns}
 
 
+def _released(spec: Spec) -> dict[str, str]:
+    """The columns that a release has, with their roles."""
+    return {name: role for name, role in spec.roles().items() if role not in WITHHELD}
+
+
 def _unknown(name: str, kind: str) -> str:
     return f"the meaning of {name} is {kind!r}, which is not known here ({', '.join(DEFINED)})"
 
 
-def _meaning(kind: str, entry: Mapping[str, Any], path: str | None) -> Meaning:
+def _meaning(kind: str, entry: Mapping[str, Any], path: str) -> Meaning:
     """The meaning of an entry of a file. Raises an error of these kinds for what is none: lookup, type, value,
     attribute, arithmetic."""
     name = str(entry["name"])
@@ -209,11 +212,11 @@ def _meaning(kind: str, entry: Mapping[str, Any], path: str | None) -> Meaning:
     return Named(kind, {key: value for key, value in entry.items() if key not in ("name", "meaning")})
 
 
-def _beside(path: str | None, name: Any) -> str | None:
+def _beside(path: str, name: Any) -> str | None:
     """The path of another file of the release, which is in the manifest's own folder. Raises ValueError for another
     place: a manifest names nothing else to read."""
     if name is None:
         return None
     if not isinstance(name, str) or Path(name).name != name:
         raise ValueError
-    return name if path is None else str(Path(path).with_name(name))
+    return str(Path(path).with_name(name))
