@@ -71,6 +71,7 @@ def _against(spec: str, input_path: str | None) -> tuple[str, list[str]]:
     from anonymize.domain import files
     from anonymize.domain.taxonomy import Taxonomy
     from anonymize.spec import load
+    from anonymize.spec.patterns import expand, left_over_warnings
     from anonymize.table import Source, read
 
     loaded = load(spec, privacy.PARAMETERS)
@@ -79,16 +80,16 @@ def _against(spec: str, input_path: str | None) -> tuple[str, list[str]]:
     files.check({name: column.hierarchy for name, column in columns.items()}, normalize=loaded.input.normalize)
     if input_path is None:
         quasi = {name: each.hierarchy for name, each in loaded.quasi_identifiers.items()}
-        return "", twofold(
-            {name: Taxonomy.of(name, files.read(each)) for name, each in quasi.items() if isinstance(each, Path)}
-        )
+        trees = {name: Taxonomy.of(name, files.read(each)) for name, each in quasi.items() if isinstance(each, Path)}
+        return "", [*left_over_warnings(expand(loaded, (), lenient=True)), *twofold(trees)]
     with Source.open(loaded, input_path) as source:
         table = read(loaded, source, at_levels=True)
         if any(attribute.bounded for attribute in table.attributes):
             _check_parts(loaded, table)
         _refuse_derived(loaded, source)
         statement = f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
-        return statement, twofold({each.name: each.hierarchy for each in table.as_read.attributes})
+        doubts = left_over_warnings(expand(loaded, source.columns))
+        return statement, [*doubts, *twofold({each.name: each.hierarchy for each in table.as_read.attributes})]
 
 
 def twofold(hierarchies: Mapping[str, Taxonomy]) -> list[str]:

@@ -32,6 +32,7 @@ from anonymize.spark.report import algorithm_block, foot, head, output_block
 from anonymize.spark.road import EngineTask, check_columns
 from anonymize.spark.settings import with_settings
 from anonymize.spec import Spec, resolve
+from anonymize.spec.patterns import left_over_warnings
 from anonymize.verify import Verdict
 from anonymize.verify.randomized import ROWS, measure_counted
 
@@ -145,6 +146,7 @@ def _report(
             *result.warnings,
             *unused_parts(spec, NAME, request.options),
             *warnings_of_spec(spec),
+            *left_over_warnings(spec),
             *verdict.cautions,
         ],
     }

@@ -35,6 +35,7 @@ from anonymize.spark.identity import COUNT
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 from anonymize.spark.searches import EngineSearch
 from anonymize.spec import Spec
+from anonymize.spec.patterns import left_over_warnings
 from anonymize.table import Attribute
 from anonymize.verify import Verdict
 from anonymize.verify.counted import TextReading
@@ -102,7 +103,7 @@ def release_report(facts: EngineFacts, counts: CountedRows, clock: Clock) -> dic
         "recoding": _recoding(facts),
         "codebook": _codebook(facts, marginals),
         **foot(facts.df, clock),
-        "warnings": [*unused, *verdict.remarks, *verdict.cautions],
+        "warnings": [*left_over_warnings(spec), *unused, *verdict.remarks, *verdict.cautions],
     }
 
 

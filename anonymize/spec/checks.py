@@ -19,6 +19,7 @@ _ROLES = {
     "quasi_identifiers": "a quasi-identifier",
     "sensitive": "sensitive",
     "insensitive": "insensitive",
+    "undecided": "undecided",
     "sampling_weight": "the sampling weight",
     "unit": "the unit",
     "targets": "a target",
@@ -37,6 +38,7 @@ _NOUNS = {
 def check(spec: Spec) -> Iterator[Fault]:
     """Everything that is wrong between the keys of a spec whose keys are right each by itself."""
     yield from _roles(spec)
+    yield from _undecided(spec)
     yield from _attributes(spec)
     yield from _rules(spec)
     expanded = expand(spec, _named_elsewhere(spec), lenient=True)
@@ -74,6 +76,13 @@ def _roles(spec: Spec) -> Iterator[Fault]:
         else:
             message = f"column `{name}` is {_ROLES[before]}{line} and cannot be {_ROLES[section]} as well"
             yield Fault(path, message, "a column has one role", at_key=True)
+
+
+def _undecided(spec: Spec) -> Iterator[Fault]:
+    """Columns that nobody has decided on, unless what is not listed is dropped, and they with it."""
+    for position, name in enumerate(() if spec.others == "drop" else spec.undecided):
+        hint = "list it under identifiers, quasi_identifiers, sensitive or insensitive; `others: drop` leaves it out"
+        yield Fault(("undecided", position), f"column `{name}` is undecided", hint)
 
 
 # --- attributes -----------------------------------------------------------------------------------------------------

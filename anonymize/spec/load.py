@@ -248,7 +248,7 @@ def _mend(values: dict[str, Any], fault: Fault) -> bool:
         return "quasi_identifiers" in values
     if path in (("quasi_identifiers",), ("sensitive",)):
         return False
-    if section in ("identifiers", "insensitive"):
+    if section in ("identifiers", "insensitive", "undecided"):
         names = values[str(section)] if len(path) == 2 else []
         values[str(section)] = list(takewhile(lambda name: isinstance(name, str), names))
         return _without_selections(values)

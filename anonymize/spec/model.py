@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, SerializeAsAny, WithJsonSchema
@@ -217,6 +218,9 @@ def _no_boolean(value: object) -> object:
     return value
 
 
+SECTIONS = ("identifiers", "quasi_identifiers", "sensitive", "insensitive", "undecided")
+"""Where columns are named, and may be by patterns."""
+LeftOver = Literal["undecided", "unnamed"]
 FEWEST = 5
 """Individuals of a group that is not small, where no k is required."""
 
@@ -239,6 +243,9 @@ class Spec(Entry):
     """Columns that nobody may learn about an individual, by name; released as they are."""
     insensitive: tuple[Text, ...] = ()
     """Columns that pass through untouched."""
+    undecided: tuple[Text, ...] = ()
+    """Columns of which nobody has said yet what they are. Refused, column by column, unless there is `others: drop`:
+    then they are left out of the release, and a warning names them."""
     others: Literal["insensitive", "drop", "error"] = "error"
     """What a column is that no section names: insensitive (it passes through untouched, and a warning says so), drop
     (left out of the release), or error."""
@@ -263,7 +270,7 @@ class Spec(Entry):
     _sha256: str | None = PrivateAttr(None)
     _places: Mapping[KeyPath, Place] = PrivateAttr(default_factory=dict)
     _overridden: frozenset[str] = PrivateAttr(frozenset())
-    _left_over: tuple[str, ...] = PrivateAttr(())
+    _left_over: Mapping[str, LeftOver] = PrivateAttr(default_factory=dict)
 
     @property
     def path(self) -> Path | None:
@@ -281,8 +288,9 @@ class Spec(Entry):
         return self._overridden
 
     @property
-    def left_over(self) -> tuple[str, ...]:
-        """The columns of a table that got their role from `others`; none before the spec is resolved."""
+    def left_over(self) -> Mapping[str, LeftOver]:
+        """The columns of a table that got their role from `others`, and whether they are named as undecided or nowhere;
+        none before the spec is resolved."""
         return self._left_over
 
     def place(self, *keys: str | int) -> Place | None:
@@ -354,10 +362,10 @@ class Spec(Entry):
         """The role of every column of the spec, in the spec's order.
 
         A target that is a quasi-identifier or insensitive as well has that role; any other target is a `target`, which
-        passes through.
+        passes through. What is undecided is left out, as identifiers are.
         """
         named: tuple[tuple[Role, Mapping[str, Any] | tuple[str, ...]], ...] = (
-            ("identifier", self.identifiers),
+            ("identifier", (*self.identifiers, *self.undecided)),
             ("quasi-identifier", self.quasi_identifiers),
             ("sensitive", self.sensitive),
             ("insensitive", self.insensitive),
@@ -371,7 +379,7 @@ class Spec(Entry):
 
     def mentions(self) -> Iterator[tuple[str, str, KeyPath]]:
         """Every place that gives a column a role: section, column, path. A target may be mentioned before."""
-        for section in ("identifiers", "quasi_identifiers", "sensitive", "insensitive"):
+        for section in SECTIONS:
             names = getattr(self, section)
             for position, name in enumerate(names):
                 yield section, name, (section, name if isinstance(names, dict) else position)
@@ -399,7 +407,7 @@ class Spec(Entry):
         path: Path | None,
         places: Mapping[KeyPath, Place],
         overridden: frozenset[str] = frozenset(),
-        left_over: tuple[str, ...] = (),
+        left_over: Mapping[str, LeftOver] = MappingProxyType({}),
     ) -> Spec:
         """The same spec, knowing its file, where each key stands in it, what the command line replaced, and which
         columns are `left_over`."""

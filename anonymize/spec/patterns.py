@@ -3,7 +3,8 @@
 In a list of columns a `*` stands for any characters, and for nothing else there is a sign: brackets and question marks
 are common in names. An entry that is the name of a column is that column, whatever is in it. A column that is listed by
 name is matched by no pattern; of several patterns in one section the first counts; patterns of two sections that match
-the same column are a mistake, since a column has one role.
+the same column are a mistake, since a column has one role. Undecided columns that `others: drop` leaves out are
+identifiers once a table's columns are known.
 """
 
 from __future__ import annotations
@@ -14,12 +15,9 @@ from typing import Any
 
 from anonymize.errors import DataError, Problem
 from anonymize.spec.base import KeyPath, Place
-from anonymize.spec.model import Spec
+from anonymize.spec.model import SECTIONS, LeftOver, Spec
 
 WILDCARD = "*"
-SECTIONS = ("identifiers", "quasi_identifiers", "sensitive", "insensitive")
-"""Where columns may be named by patterns."""
-
 SECTION_PATHS = frozenset((section,) for section in SECTIONS)
 
 
@@ -70,6 +68,10 @@ def expand(spec: Spec, columns: Sequence[str], *, lenient: bool = False) -> Spec
         update[section] = _section(getattr(spec, section), origin)
         places |= _places(spec, section, origin)
     named = explicit.union(*(update[section] for section in SECTIONS))
+    left_over: dict[str, LeftOver] = dict(spec.left_over)
+    if spec.others == "drop":
+        left_over |= dict.fromkeys(update["undecided"], "undecided")
+        _leave_out(update, places)
     rest = tuple(column for column in columns if column not in named)
     if rest and spec.others != "error":
         if not lenient:
@@ -77,7 +79,43 @@ def expand(spec: Spec, columns: Sequence[str], *, lenient: bool = False) -> Spec
         section = "insensitive" if spec.others == "insensitive" else "identifiers"
         update[section] = (*update[section], *rest)
         update["others"] = "error"
-    return spec.model_copy(update=update).located(spec.path, places, spec.overridden, (*spec.left_over, *rest))
+    left_over |= dict.fromkeys(rest, "unnamed")
+    return spec.model_copy(update=update).located(spec.path, places, spec.overridden, left_over)
+
+
+def _leave_out(update: dict[str, Any], places: dict[KeyPath, Place]) -> None:
+    """Makes identifiers of the undecided columns, with the places where they are written."""
+    first = len(update["identifiers"])
+    for index in range(len(update["undecided"])):
+        if ("undecided", index) in places:
+            places["identifiers", first + index] = places.pop(("undecided", index))
+    update["identifiers"] = (*update["identifiers"], *update["undecided"])
+    update["undecided"] = ()
+
+
+def left_over_warnings(spec: Spec) -> Iterator[str]:
+    """What there is to say of columns that pass through, or are left out, as nobody has decided what they are."""
+    passing = [name for name in spec.left_over if name in spec.insensitive]
+    undecided = [name for name, how in spec.left_over.items() if how == "undecided"]
+    if passing:
+        alone = len(passing) == 1
+        columns = (
+            "1 column is named nowhere in the spec, and passes"
+            if alone
+            else f"{len(passing)} columns are named nowhere in the spec, and pass"
+        )
+        yield f"{columns} through untouched (others: insensitive): {_first(passing)}"
+    if undecided:
+        columns = (
+            "1 column is undecided, and is"
+            if len(undecided) == 1
+            else f"{len(undecided)} columns are undecided, and are"
+        )
+        yield f"{columns} left out of the release (others: drop): {', '.join(undecided)}"
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def _origins(names: Collection[str], free: Sequence[str], present: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,7 @@ from anonymize.errors import DataError, Problem, RowsError, ValuesError
 from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange, QuasiIdentifier
 from anonymize.spec.hierarchy import Rare
 from anonymize.spec.model import Spec
+from anonymize.spec.patterns import left_over_warnings
 from anonymize.spec.resolve import resolve
 from anonymize.table import rules, selections, weights
 from anonymize.table.coding import coding_of, recoded, rounded
@@ -125,7 +126,7 @@ class _Encoders:
 
     def warnings(self, spec: Spec) -> Iterator[str]:
         """What there is to say of single columns, once they have been read."""
-        yield from _left_over_warnings(spec)
+        yield from left_over_warnings(spec)
         yield from _unique_warnings(self.passing)
         yield from _text_warnings(spec, self.coded)
         yield from (warning for column in self.units for warning in column.warnings)
@@ -395,18 +396,6 @@ def _of_numbers(
     values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
     names = (*grid_texts(numbers), *([] if missing is None else [spec.input.missing_text]))
     return codes, len(values), missing, values, names
-
-
-def _left_over_warnings(spec: Spec) -> Iterator[str]:
-    passing = [name for name in spec.left_over if name in spec.insensitive]
-    if passing:
-        named = ", ".join(passing[:10]) + (f" and {len(passing) - 10} more" if len(passing) > 10 else "")
-        verb = (
-            "1 column is named nowhere in the spec, and passes"
-            if len(passing) == 1
-            else (f"{len(passing)} columns are named nowhere in the spec, and pass")
-        )
-        yield f"{verb} through untouched (others: insensitive): {named}"
 
 
 def _unique_warnings(passing: Iterable[UniquenessSample | KeptTexts]) -> Iterator[str]:

@@ -202,3 +202,28 @@ def test_a_value_that_reads_as_a_node_over_several_is_warned_of(
     assert outcome(lambda: run(["hierarchy", "check", "codes.csv"])) == 0
     assert "codes.csv: 1 of its values" in capsys.readouterr().err
     assert "warnings" not in json.loads(printed(capsys, "right.yaml", "--format", "json")[1])
+
+
+UNDECIDED = DESK_SPEC.replace("insensitive: [ward]", "undecided: [ward]")
+
+
+def test_what_is_undecided_is_refused_by_every_command(call: Call, desk: Desk) -> None:
+    (desk.folder / "spec.yaml").write_text(UNDECIDED)
+    for command in (["validate"], ["mondrian", "-o", "out.csv"], ["audit", "-i", "table.csv"]):
+        ended = call(*command, "spec.yaml")
+        assert ended.code == 2 and "spec.yaml:10:13: column `ward` is undecided" in ended.err, command
+    assert not (desk.folder / "out.csv").exists()
+
+
+def test_what_is_undecided_is_left_out_with_the_others_and_named(call: Call, desk: Desk) -> None:
+    (desk.folder / "spec.yaml").write_text(UNDECIDED + "others: drop\n")
+    warning = "1 column is undecided, and is left out of the release (others: drop): ward"
+    assert warning in call("validate", "spec.yaml").err
+    ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json", "--save-recoding", "s.json")
+    assert ended.code == 0 and warning in " ".join(ended.err.split())
+    assert warning in json.loads((desk.folder / "r.json").read_text())["warnings"]
+    assert (desk.folder / "out.csv").read_text().startswith("age,zip,job,diagnosis\n")
+    assert call("audit", "spec.yaml", "-i", "out.csv").code == 0
+    assert call("evaluate", "spec.yaml", "out.csv").code == 0
+    assert call("recode", "s.json", "-i", "table.csv", "-o", "again.csv").code == 0
+    assert (desk.folder / "again.csv").read_text().startswith("age,zip,job,diagnosis\n")

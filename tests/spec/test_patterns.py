@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anonymize.errors import DataError, SpecError
 from anonymize.spec import Spec, make, resolve
-from anonymize.spec.patterns import matches
+from anonymize.spec.patterns import left_over_warnings, matches
 from tests.spec.conftest import MODELS, Read
 
 
@@ -71,12 +71,12 @@ def test_others() -> None:
     }
     assert roles(spec(others="drop"), "x", "age")["x"] == "identifier"
     assert "x" not in roles(spec(), "x", "age")
-    assert resolve(spec(others="insensitive"), ["x", "age"]).left_over == ("x",)
+    assert resolve(spec(others="insensitive"), ["x", "age"]).left_over == {"x": "unnamed"}
 
 
 def test_a_resolved_spec_is_resolved() -> None:
     made = resolve(spec(quasi_identifiers=["*"], others="insensitive"), ["a", "b"])
-    assert resolve(made, ["a", "b"]) == made and made.left_over == ()
+    assert resolve(made, ["a", "b"]) == made and made.left_over == {}
 
 
 def test_a_pattern_without_a_column_stays_for_the_check_of_columns() -> None:
@@ -129,3 +129,33 @@ def test_every_column_has_one_role_or_is_left_over(columns: list[str], listed: l
             "*" in name and name not in columns and matches(name, column) for name in listed
         )
         assert (column in got) == wanted
+
+
+# --- undecided columns ------------------------------------------------------------------------------------------------
+
+
+def test_undecided_columns_are_refused_one_by_one(read: Read) -> None:
+    with pytest.raises(SpecError) as error:
+        read("version: 1\nquasi_identifiers: [age]\nundecided:\n  - flag\n  - code\nothers: insensitive\n")
+    assert [problem.line for problem in error.value.problems] == [4, 5]
+    assert all("is undecided" in each.message and "others: drop" in str(each.hint) for each in error.value.problems)
+
+
+def test_undecided_columns_are_left_out_with_the_others_and_named() -> None:
+    made = spec(undecided=["flag", "lab_*"], insensitive=["lab_a"], identifiers=["name"], others="drop")
+    resolved = resolve(made, ["age", "lab_a", "lab_b", "flag", "more", "name"])
+    assert resolved.identifiers == ("name", "flag", "lab_b", "more") and resolved.insensitive == ("lab_a",)
+    assert list(left_over_warnings(resolved)) == [
+        "2 columns are undecided, and are left out of the release (others: drop): flag, lab_b"
+    ]
+    assert resolve(resolved, ["age"]) is resolved
+
+
+def test_an_undecided_column_has_no_other_role(read: Read) -> None:
+    with pytest.raises(SpecError, match=r"column `age` is a quasi-identifier .line 2. and cannot be undecided as well"):
+        read("version: 1\nquasi_identifiers: [age]\nundecided: [age]\nothers: drop\n")
+
+
+def test_an_undecided_column_that_is_not_there_has_its_line(read: Read) -> None:
+    made = read("version: 1\nquasi_identifiers: [age]\nidentifiers: [a]\nundecided:\n  - gone\nothers: drop\n")
+    assert resolve(made, ["a", "age"]).place("identifiers", 1) == (5, 5)

@@ -72,6 +72,7 @@ def test_null_only_where_a_file_may_be_empty(models: Models) -> None:
         "identifiers",
         "sensitive",
         "insensitive",
+        "undecided",
         "privacy",
         "risk",
         "series",
