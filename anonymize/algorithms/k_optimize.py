@@ -97,13 +97,11 @@ from anonymize.algorithms.deadline import TIME, Deadline, ended_by
 from anonymize.algorithms.feasibility import no_generalization
 from anonymize.algorithms.optimize.cells import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
-from anonymize.algorithms.optimize.explore import Explored, SubtreeTask, explore
-from anonymize.algorithms.optimize.judge import SplitJudge
+from anonymize.algorithms.optimize.halves import SplitJudge
 from anonymize.algorithms.optimize.moves import SplitProblem
-from anonymize.algorithms.optimize.orders import LISTED, orders
-from anonymize.algorithms.optimize.outlook import Outlook, mondrian_splits
 from anonymize.algorithms.optimize.stages import Stage
-from anonymize.algorithms.optimize.starts import begin
+from anonymize.algorithms.optimize.starts import LISTED, Outlook, begin, mondrian_splits, orders
+from anonymize.algorithms.optimize.tree import Explored, SubtreeTask, explore
 from anonymize.algorithms.single.distinct import DistinctRows
 from anonymize.algorithms.single.gains import class_labels
 from anonymize.classes import Ints

@@ -19,14 +19,12 @@ from anonymize.algorithms import k_optimize
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.k_optimize import check_splits
 from anonymize.algorithms.optimize import halves
-from anonymize.algorithms.optimize.best import BestSplits
 from anonymize.algorithms.optimize.cells import Splits
-from anonymize.algorithms.optimize.explore import explore
+from anonymize.algorithms.optimize.costs import BestSplits
 from anonymize.algorithms.optimize.moves import cells_of
-from anonymize.algorithms.optimize.outlook import Outlook, mondrian_splits
 from anonymize.algorithms.optimize.sized_view import SizedView
-from anonymize.algorithms.optimize.starts import begin
-from anonymize.algorithms.optimize.tree import SplitTree
+from anonymize.algorithms.optimize.starts import Outlook, begin, mondrian_splits
+from anonymize.algorithms.optimize.tree import SplitTree, explore
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import Requirement
 from anonymize.processes import workers

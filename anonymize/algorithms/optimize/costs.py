@@ -1,11 +1,13 @@
-"""The cost of a set of classes, and a lower bound on what any regrouping of its cells can cost.
+"""What sets of splits cost: the cost of a set of classes, a lower bound on what any regrouping of its cells can cost,
+what one more split does to them, and the best set that any part of the search has seen.
 
 Source: Bayardo and Agrawal, Data privacy through optimal k-anonymization, ICDE 2005, sections 3.2 and 5.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -153,3 +155,72 @@ class Classification:
     def no_gain(self, remaining: Ints, lost: Ints) -> Bools:
         """See `Cost`: rows that join a class cost at most 1 each for a target."""
         return np.ones(np.shape(remaining), np.bool_)
+
+
+# --- one more split ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Additions:
+    """One more split in the head, (splits,) each: how much the cost, the rows that are suppressed, those that are
+    hopeless and the bound grow. `useful`: classes whose parting can pay, here or below. `apart`: pairs of rows that are
+    in one class and would not be. `within`: no set below with the split costs less."""
+
+    cost: Ints
+    suppressed: Ints
+    hopeless: Ints
+    bound: Ints
+    useful: Ints
+    apart: Ints
+    within: Ints
+
+
+# --- the best set of splits -------------------------------------------------------------------------------------------
+
+REMEMBERED = 1 << 16
+"""Sets whose release is remembered, at most."""
+
+
+@dataclass(frozen=True)
+class SetRelease:
+    """What a set releases. `cost`: None where it is not to be released. `least`: what it costs at least, whichever of
+    its classes are suppressed; None where no choice of them is possible."""
+
+    cost: int | None
+    least: int | None
+
+
+@dataclass
+class BestSplits:
+    """No set at first. `work`: numbers read so far. `judge`: the release of a set; None where its classes, each by
+    itself, have told all there is to know."""
+
+    cost: int | None = None
+    mask: Bools | None = None
+    work: int = 0
+    judge: Callable[[Bools], SetRelease] | None = None
+    _judged: dict[bytes, SetRelease] = field(default_factory=dict)
+
+    def offer(self, cost: int, mask: Bools) -> bool:
+        """Takes a set that is feasible, where it is better. `cost`: what its classes cost by themselves."""
+        if self.reached(cost):
+            return False
+        released = SetRelease(cost, cost) if self.judge is None else self.released(mask)
+        if released.cost is None or self.reached(released.cost):
+            return False
+        self.cost, self.mask = released.cost, mask.copy()
+        return True
+
+    def released(self, mask: Bools) -> SetRelease:
+        """The release of a set, judged once."""
+        assert self.judge is not None
+        key = np.packbits(mask).tobytes()
+        if key not in self._judged:
+            if len(self._judged) >= REMEMBERED:
+                self._judged.clear()
+            self._judged[key] = self.judge(mask)
+        return self._judged[key]
+
+    def reached(self, bound: int) -> bool:
+        """Whether nothing below a bound can be better."""
+        return self.cost is not None and bound >= self.cost

@@ -1,16 +1,65 @@
-"""Every way to part classes between the intervals of an attribute: which of the halves fail, and which are hopeless."""
+"""Every way to part classes between the intervals of an attribute: which halves fail the requirements, and which are
+hopeless, as any of their rows alone would fail as well.
+
+A group is judged by itself, which is all there is to know where nothing is asked of the table as a whole and no group
+is compared with the rest of a release in which some rows are suppressed. Otherwise groups that fail here are suppressed
+in every release whose suppressed rows are published, and maybe others beside them: `Suppression` says which, once all
+classes of a set are known.
+
+Where several rows may be about one individual, an individual in several intervals counts once in each half.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
-from anonymize.algorithms.optimize.judge import SplitJudge
+from anonymize.algorithms.feasibility import necessary_size
 from anonymize.classes import Bools, Floats, Ints, KeyGroups, concatenated_ranges, run_starts, starts_of
-from anonymize.privacy import Groups, Histogram
+from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, of_classes
+from anonymize.privacy.members import Members
+
+
+@dataclass(frozen=True)
+class SplitJudge:
+    """What the requirements say of groups of rows."""
+
+    requirements: tuple[Requirement, ...]
+
+    @cached_property
+    def growing(self) -> tuple[Requirement, ...]:
+        """The requirements that a group which meets them still meets with any further rows."""
+        return tuple(requirement for requirement in self.requirements if MODELS[requirement.model].grows)
+
+    @property
+    def all_growing(self) -> bool:
+        """Whether every requirement is such: then a group fails if and only if it is hopeless."""
+        return len(self.growing) == len(self.requirements)
+
+    @cached_property
+    def minimum(self) -> int:
+        """The fewest rows that a class may have."""
+        return necessary_size(self.requirements)
+
+    @property
+    def by_size(self) -> bool:
+        """Whether the size of a group alone decides."""
+        return all(MODELS[requirement.model].by_size for requirement in self.requirements)
+
+    def verdict(self, groups: Groups) -> tuple[Bools, Bools]:
+        """(n,) which groups fail, and (n,) which are hopeless: they fail, and so does any part of them."""
+        if self.by_size:
+            small = np.asarray(groups.sizes < self.minimum)
+            return small, small
+        failing = ~of_classes(groups, self.requirements)
+        return failing, failing if self.all_growing else ~of_classes(groups, self.growing)
+
+
+# --- halves -----------------------------------------------------------------------------------------------------------
 
 BATCH = 1 << 22
 """How many numbers a table of sums holds at a time."""
@@ -205,3 +254,46 @@ class Sums:
             values=None if values.numbers is None else values.numbers[value],
             given=values.source.given,
         )
+
+
+# --- several rows of an individual ------------------------------------------------------------------------------------
+
+
+def halves_of_units(
+    judge: SplitJudge, rows: Ints, head: Ints, runs: Members, codes: Mapping[str, int]
+) -> Iterator[Halves]:
+    """Every way to part a head between its runs: the runs up to each, and those after it.
+
+    `rows`, `head` (r,): rows and head of each run, all heads, ascending; `runs`: the individuals that each is about.
+    `codes`: of each sensitive attribute, how many. In batches; halves at the last run of a head mean nothing.
+    """
+    leading, trailing = (Groups.of_members(members) for members in runs.ends(head))
+    for _, picked, head_runs in batches(head, max([codes[name] for name in leading.histograms], default=1)):
+        before, after = sides(rows[picked], head_runs)
+        left = judge.verdict(_summed(leading, picked, head_runs, codes, 0))
+        right = judge.verdict(_summed(trailing, picked, head_runs, codes, 1))
+        yield picked, head_runs, ((before, *left), (after, *right))
+
+
+def _summed(groups: Groups, picked: slice, head_runs: HeadRuns, codes: Mapping[str, int], side: int) -> Groups:
+    """The halves on one side of each run, summed."""
+    histograms = {name: _half(each, picked, head_runs, codes[name], side) for name, each in groups.histograms.items()}
+    return Groups(sides(groups.sizes[picked], head_runs)[side], histograms)
+
+
+def _half(histogram: Histogram, picked: slice, head_runs: HeadRuns, size: int, side: int) -> Histogram:
+    entries = slice(int(histogram.starts[picked.start]), int(histogram.starts[picked.stop]))
+    dense = np.zeros((picked.stop - picked.start, size), np.int64)
+    dense[histogram.classes[entries] - picked.start, histogram.codes[entries]] = histogram.counts[entries]
+    values = None
+    if histogram.values is not None:
+        values = np.full(size, np.nan)
+        values[histogram.codes[entries]] = histogram.values[entries]
+    return _sparse(sides(dense, head_runs)[side], values, histogram.given)
+
+
+def _sparse(dense: Ints, values: Floats | None, whole: Whole | None) -> Histogram:
+    classes, codes = np.nonzero(dense)
+    starts = np.searchsorted(classes, np.arange(len(dense) + 1))
+    numbers = None if values is None else values[codes]
+    return Histogram(classes, codes, dense[classes, codes], starts, numbers, whole)

@@ -15,15 +15,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from anonymize.algorithms.optimize.additions import Additions
-from anonymize.algorithms.optimize.best import SetRelease
-from anonymize.algorithms.optimize.cells import SplitCells, Splits
-from anonymize.algorithms.optimize.costs import Cost, SizeRules
-from anonymize.algorithms.optimize.halves import Halves, Side, Values, halves_of, sides
-from anonymize.algorithms.optimize.judge import SplitJudge
-from anonymize.algorithms.optimize.sized import SizedCells
+from anonymize.algorithms.optimize.cells import SizedCells, SplitCells, Splits
+from anonymize.algorithms.optimize.costs import Additions, Cost, SetRelease, SizeRules
+from anonymize.algorithms.optimize.halves import Halves, Side, SplitJudge, Values, halves_of, halves_of_units, sides
 from anonymize.algorithms.optimize.sized_view import SizedView
-from anonymize.algorithms.optimize.units import halves_of_units
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Suppression
 

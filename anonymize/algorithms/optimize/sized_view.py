@@ -15,9 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.algorithms.optimize.additions import Additions
-from anonymize.algorithms.optimize.costs import SizeRules
-from anonymize.algorithms.optimize.sized import SizedCells
+from anonymize.algorithms.optimize.cells import SizedCells
+from anonymize.algorithms.optimize.costs import Additions, SizeRules
 from anonymize.classes import Bools, Ints
 
 OVERHEAD = 5_000

@@ -11,13 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from anonymize.algorithms.optimize.annealed import Annealed
-from anonymize.algorithms.optimize.best import BestSplits
-from anonymize.algorithms.optimize.blocks import LineBlocks
-from anonymize.algorithms.optimize.explore import Explored, SubtreeTask, explore
-from anonymize.algorithms.optimize.local import Local
+from anonymize.algorithms.optimize.costs import BestSplits
+from anonymize.algorithms.optimize.local import Annealed, LineBlocks, Local
 from anonymize.algorithms.optimize.moves import SplitProblem
-from anonymize.algorithms.optimize.tree import SplitTree
+from anonymize.algorithms.optimize.tree import Explored, SplitTree, SubtreeTask, explore
 from anonymize.classes import Bools
 
 STEPS = 24

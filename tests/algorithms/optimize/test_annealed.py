@@ -9,13 +9,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.optimize.annealed import Annealed
-from anonymize.algorithms.optimize.aside import SetAside
-from anonymize.algorithms.optimize.best import BestSplits
-from anonymize.algorithms.optimize.explore import explore
-from anonymize.algorithms.optimize.lines import Line
-from anonymize.algorithms.optimize.local import Local
-from anonymize.algorithms.optimize.tree import SplitTree
+from anonymize.algorithms.optimize.costs import BestSplits
+from anonymize.algorithms.optimize.lines import Line, SetAside
+from anonymize.algorithms.optimize.local import Annealed, Local
+from anonymize.algorithms.optimize.tree import SplitTree, explore
 from anonymize.table import Table
 from tests.algorithms.splits import KINDS, SMALL, problem_of, target
 from tests.algorithms.tables import k_anonymity, numeric, seeds, table_of
