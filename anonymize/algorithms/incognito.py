@@ -66,13 +66,11 @@ from typing import Any
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.aggregates import AGGREGATES
-from anonymize.algorithms.lattice.iterated import iterated, searches_of
 from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
-from anonymize.algorithms.lattice.picture import picture
+from anonymize.algorithms.lattice.rounds import iterated, searches_of
 from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
-from anonymize.algorithms.lattice.search import MOST, BestNode, Walk, count_of, find, time_limit_option
-from anonymize.algorithms.lattice.subsets import safe_nodes
+from anonymize.algorithms.lattice.search import MOST, BestNode, Walk, count_of, find, safe_nodes, time_limit_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.errors import Problem, UsageError
@@ -194,3 +192,29 @@ def _check_options(options: Options, checker: Checker) -> None:
         problems = [Problem(f"--{name}: {text}") for name, chosen in whole.items() if chosen]
         if problems:
             raise UsageError(problems)
+
+
+def picture(scorer: Scorer) -> dict[str, Any]:
+    """What `--output-lattice` writes: the attributes with their heights, and all nodes from the bottom up."""
+    checker = scorer.checker
+    nodes = []
+    for vector in checker.lattice:
+        checked = checker.check(vector)
+        nodes.append(
+            {
+                "levels": list(vector),
+                "height": sum(vector),
+                "safe": checked.safe,
+                "suppressed_rows": checked.suppressed,
+                "classes": checked.classes,
+                "score": as_json(scorer.score(vector)),
+            }
+        )
+    names = [attribute.name for attribute in checker.table.attributes]
+    return {
+        "attributes": [
+            {"name": name, "height": height} for name, height in zip(names, checker.lattice.heights, strict=True)
+        ],
+        "metric": scorer.metric,
+        "nodes": nodes,
+    }

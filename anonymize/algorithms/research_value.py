@@ -68,9 +68,8 @@ from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.deadline import Deadline, stopped
 from anonymize.algorithms.lattice.distributed import Distributed, Limits
 from anonymize.algorithms.lattice.lattice import Vector
-from anonymize.algorithms.lattice.local import CHECKS, LocalSearch
 from anonymize.algorithms.lattice.nodes import Checker
-from anonymize.algorithms.lattice.strings import StringSearch, every_string
+from anonymize.algorithms.lattice.strings import CHECKS, LocalSearch, StringSearch, every_string
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.algorithms.standing import of_levels

@@ -21,9 +21,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from anonymize.algorithms.lattice.dolls import EQUAL, Diver, DollBranch, Gains, Outcome, Partial
-from anonymize.algorithms.lattice.faces import Faces
-from anonymize.algorithms.lattice.frontier import Frontier, frontier
 from anonymize.algorithms.lattice.nodes import Checker
+from anonymize.algorithms.lattice.partial import Faces, Frontier, frontier
 from anonymize.algorithms.lattice.strings import StringSearch
 from anonymize.processes import Workers, workers
 

@@ -1,4 +1,4 @@
-"""DollBranch and bound over strings, attribute by attribute, the best of fewer attributes bounding that of more.
+"""Branch and bound over strings, attribute by attribute, the best of fewer attributes bounding that of more.
 
 An attribute's gain at a level is what its research value is above that at the root. The best string of the last
 attributes alone (the others at their roots) bounds what these can add to any string, so the problem is solved for the
@@ -16,9 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from anonymize.algorithms.lattice.faces import Face, Faces
-from anonymize.algorithms.lattice.frontier import Frontier
 from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice.partial import Face, Faces, Frontier
 
 EQUAL = 1e-12
 """Gains that differ by no more are equal."""

@@ -55,8 +55,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.lattice.aggregates import aggregate
-from anonymize.algorithms.lattice.ladders import Ladder, Ordinals
-from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice.lattice import Ladder, Ordinals, Vector
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.metrics.research_value import research_values

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.algorithms.lattice.frequency import FrequencySet
+from anonymize.algorithms.lattice.frequency import FrequencySet, Store
 from anonymize.algorithms.lattice.lattice import Vector
-from anonymize.algorithms.lattice.store import Store
 from tests.algorithms.full_domain import shown
 from tests.algorithms.lattice.cases import Case, below, small_cases
 

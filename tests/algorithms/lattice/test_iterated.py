@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.deadline import Deadline
-from anonymize.algorithms.lattice.iterated import iterated, loss, searches_of
 from anonymize.algorithms.lattice.nodes import Checker
-from anonymize.algorithms.lattice.rounds import Rounds
+from anonymize.algorithms.lattice.rounds import Rounds, iterated, loss, searches_of
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels

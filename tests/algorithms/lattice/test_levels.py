@@ -13,8 +13,7 @@ from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.lattice import Lattice
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import BestFirst, Walk, find
-from anonymize.algorithms.lattice.subsets import safe_nodes
+from anonymize.algorithms.lattice.search import BestFirst, Walk, find, safe_nodes
 from anonymize.errors import InfeasibleError
 from anonymize.recoding import Levels
 from tests.algorithms.full_domain import heights, patients

@@ -12,8 +12,7 @@ from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.lattice.aggregates import AGGREGATES
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
-from anonymize.algorithms.lattice.search import BestFirst, BestNode, Walk, check_enumerable, find
-from anonymize.algorithms.lattice.subsets import safe_nodes
+from anonymize.algorithms.lattice.search import BestFirst, BestNode, Walk, check_enumerable, find, safe_nodes
 from anonymize.errors import InfeasibleError, UsageError
 from tests.algorithms.lattice.cases import Case, small_cases
 from tests.algorithms.tables import categorical, k_anonymity, table_of, taxonomy
