@@ -7,11 +7,16 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
+
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.spec import Spec
 from anonymize.table import Source
+from anonymize.table.encode import is_text
 from anonymize.table.population import population_trees
 from anonymize.verify import CellTemplates, Check, People, Shown
+from anonymize.verify.cells import with_point
+from anonymize.verify.table import by_position
 
 
 def with_people(
@@ -49,4 +54,7 @@ def people(spec: Spec, path: str | Path, columns: Mapping[str, Sequence[str]], o
     missing = spec.missing(source.format)
     empty = None if missing.null else ""
     templates = replace(CellTemplates.of(spec), missing=missing.texts)
-    return People(source.scan(), quasi_identifiers, templates, empty, spec.input.normalize)
+    frame, texts = source.scan(), [name for name in spec.quasi_identifiers if is_text(source.schema[name])]
+    places = by_position(frame)
+    numbers = {name: with_point(places[name].cast(pl.String), spec.notation(name)) for name in texts}
+    return People(frame.with_columns(**numbers), quasi_identifiers, templates, empty, spec.input.normalize)

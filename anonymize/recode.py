@@ -116,7 +116,8 @@ def spec_of(saved: Saved, columns: Sequence[str], name: str) -> Spec:
     """The roles of a table's columns. Raises DataError for quasi-identifiers that it lacks, and columns that it has
     and the recoding does not know; other columns may be absent. Raises UsageError for a template by which intervals
     leave an end out."""
-    quasi = {attribute.name: {"type": attribute.type} for attribute in saved.attributes}
+    numbers = saved.table.numbers
+    quasi = {each.name: {"type": each.type, **numbers.get(each.name, {})} for each in saved.attributes}
     columns_of_recoding = {*quasi, *saved.table.identifiers, *saved.table.others}
     problems = [
         Problem(f"has no column {column!r}, which the recoding needs", name)

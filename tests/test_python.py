@@ -196,3 +196,83 @@ def test_type_checkers_see_what_there_is() -> None:
     assert all(getattr(anonymize, name) for name in names)
     with pytest.raises(AttributeError):
         getattr(anonymize, "nothing")  # noqa: B009
+
+
+# --- numbers as people write them -------------------------------------------------------------------------------------
+
+WRITTEN = [
+    (20 + row % 9 * 3, 1000 + row * 37.25, 160 + row % 7, 500 + row % 10 * 10.5, 1 + row % 3) for row in range(60)
+]
+PLAIN = pl.DataFrame(WRITTEN, schema=["age", "pay", "height", "charge", "w"], orient="row").cast(pl.String)
+GERMAN = pl.DataFrame(
+    {
+        "age": PLAIN["age"],
+        "pay": [f"{pay:,.2f} €".translate(str.maketrans(",.", ".,")) for _, pay, *_ in WRITTEN],
+        "height": PLAIN["height"] + " cm",
+        "charge": PLAIN["charge"].str.replace(".", ",", literal=True),
+        "w": PLAIN["w"] + ",50",
+    }
+)
+PLAIN = PLAIN.with_columns(w=PLAIN["w"] + ".50")
+MODELS = [
+    {"model": "t-closeness", "attribute": "charge", "t": 0.6},
+    {"model": "k-e-anonymity", "attribute": "height", "k": 2, "e": 1},
+]
+
+
+def written_as(*, german: bool) -> dict[str, Any]:
+    """A spec of `PLAIN`, or of `GERMAN`."""
+    unit = {"pay": {"unit_text": "€"}, "height": {"unit_text": "cm"}} if german else {}
+    return {
+        "input": {"decimal": ",", "thousands": "."} if german else {},
+        "quasi_identifiers": {"age": {"type": "numeric"}, "pay": {"type": "numeric", **unit.get("pay", {})}},
+        "sensitive": {"height": {"type": "numeric", **unit.get("height", {})}, "charge": {"type": "numeric"}},
+        "sampling_weight": {"column": "w"},
+        "privacy": {"k": 4, "models": MODELS},
+    }
+
+
+def figures(report: dict[str, Any]) -> dict[str, Any]:
+    """What a report says of a table, whatever the table is called."""
+    apart = ("spec", "input", "output", "started_at", "timing", "memory", "release", "original")
+    return {name: block for name, block in report.items() if name not in apart}
+
+
+def test_two_spellings_of_a_table_make_the_same_release_and_reports() -> None:
+    spellings = [(written_as(german=True), GERMAN), (written_as(german=False), PLAIN)]
+    there, here = (anonymize.release(table, spec, algorithm="mondrian") for spec, table in spellings)
+    assert there.frame.select("age", "pay").equals(here.frame.select("age", "pay"))
+    assert set(there.frame["height"]) == set(GERMAN["height"])
+    assert set(there.frame["w"]) == set(GERMAN["w"])
+    assert figures(there.report) == figures(here.report)
+    (there_spec, german), (here_spec, plain) = spellings
+    for measured in (
+        lambda spec, table, release: anonymize.audit(release.frame, spec),
+        lambda spec, table, release: anonymize.audit(release.frame, spec, original=table),
+        lambda spec, table, release: anonymize.evaluate(release.frame, spec, table, queries=20),
+        lambda spec, table, release: anonymize.attack(release.frame, spec, table, attackers=["inference-bayes"]),
+    ):
+        one, other = measured(there_spec, german, there), measured(here_spec, plain, here)
+        assert figures(one.report) == figures(other.report)
+
+
+def test_a_saved_recoding_knows_how_numbers_are_written() -> None:
+    released = anonymize.release(GERMAN, written_as(german=True), algorithm="mondrian")
+    assert released.recoding is not None
+    recoded = anonymize.recode(GERMAN.head(20), released.recoding)
+    assert set(recoded.frame["pay"]) <= set(released.frame["pay"])
+    with pytest.raises(DataError, match="not numbers"):
+        anonymize.recode(PLAIN, released.recoding)
+
+
+def test_numbers_of_a_typed_column_are_taken_as_they_are() -> None:
+    typed = PLAIN.cast(dict.fromkeys(("pay", "height", "charge", "w"), pl.Float64))
+    released = anonymize.release(typed, written_as(german=True), algorithm="mondrian")
+    assert released.report["privacy"]["satisfied"]
+
+
+def test_weights_that_are_rounded_keep_their_decimal_sign() -> None:
+    spec = {**written_as(german=True), "sampling_weight": {"column": "w", "round": 0.25}}
+    released = anonymize.release(GERMAN, spec, effort="low")
+    assert set(released.frame["w"]) == {"1,5", "2,5", "3,5"}
+    assert anonymize.audit(released.frame, spec).report["privacy"]["satisfied"]

@@ -167,6 +167,7 @@ def opened(
         present = source.columns if buckets is None else (*source.columns, *buckets.apart)
         besides = [*filter(None, [spec.output.pseudonym, None if buckets is None else buckets.name])]
         spec = resolve(spec, undivided(spec, [name for name in present if name not in besides]))
+        spec = spec.of_types(source.numeric)
         columns_of = released_as(spec, present, source.name)
         if classified:
             _refuse_unclassified(spec, columns_of, source, besides)

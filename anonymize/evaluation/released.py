@@ -31,7 +31,7 @@ from anonymize.spec import Missing, Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
 from anonymize.table.columns import CodedColumn
-from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn
+from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn, is_text
 from anonymize.table.named import unnamed
 from anonymize.table.roles import columns_in
 from anonymize.table.texts import compared
@@ -296,9 +296,16 @@ def coded(column: pl.Series, *, numeric: bool) -> TargetColumn:
 
 
 def as_text(column: pl.Series, spec: Spec, form: str) -> pl.Series:
-    """A column as text, null where it is missing; `form` of the file, which says whether a null is."""
-    missing = spec.missing(form)
-    text = column.cast(pl.String).to_frame("text").select(missing.filled(pl.col("text")))
+    """A column as text, numbers with a point, null where it is missing; `form` of the file, which says whether a null
+    is."""
+    missing, present = spec.missing(form), pl.col("text")
+    if is_text(column.dtype):
+        present = (
+            pl.when(present.is_in(missing.texts))
+            .then(present)
+            .otherwise(spec.notation(column.name).with_point(present))
+        )
+    text = column.cast(pl.String).to_frame("text").select(missing.filled(present))
     return compared(text.to_series(), missing).alias(column.name)
 
 

@@ -208,7 +208,8 @@ class ClassedDraft(Draft):
             return None
         some = self.released.dropped_rows or self.released.left_out
         is_released = pl.Series(self.released.class_of >= 0) if some else None
-        original = verify.OriginalRows(files.source.scan(), is_released, spec.input.missing)
+        notations = {name: spec.notation(name) for name in spec.quasi_identifiers}
+        original = verify.OriginalRows(files.source.scan(), is_released, spec.input.missing, notations)
         return verify.Ordering(columns, verify.CellTemplates.of(spec), judged=True, original=original)
 
     def checks(self) -> list[verify.Check]:

@@ -61,7 +61,9 @@ class Recoder:
     def recode(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
         """Rows as they are released, as text with null for missing; and how many are outside."""
         recoded, counts = recode_frame(self.saved, frame)
-        return recoded.select(as_text(column, self.spec, "parquet") for column in recoded.iter_columns()), counts
+        return recoded.select(
+            as_text(column, self.spec.of_release(), "parquet") for column in recoded.iter_columns()
+        ), counts
 
     def boxes(self, frame: pl.DataFrame) -> tuple[RegionEnds, Counts]:
         """The same as regions."""

@@ -64,7 +64,8 @@ class PassingText:
         if coding is None or coding.column not in present:
             return None
         (column,) = numbered(self._text, [coding.column])
-        return weights_as_declared(column, coding.column, coding.round, coding.bands)
+        notation = self.spec.notation(coding.column)
+        return weights_as_declared(column, coding.column, coding.round, coding.bands, notation)
 
     @property
     def _text(self) -> TextTable:
@@ -95,7 +96,9 @@ def derived(frame: pl.LazyFrame, spec: Spec, missing: Missing, released: Contain
     table = replace(_table(as_released(spec, frame), spec, missing), units=units, exact=spec.exact)
     passing = spec.privacy.passing
     accepted = () if passing is None else passing.accept_derived
-    measured = derivations(table, [name for name in spec.quasi_identifiers if name in present], kept, spec.largest_k)
+    quasi_identifiers = [name for name in spec.quasi_identifiers if name in present]
+    notations = {name: spec.notation(name) for name in (*quasi_identifiers, *kept)}
+    measured = derivations(table, quasi_identifiers, kept, spec.largest_k, notations)
     return tuple(replace(each, accepted=each.column in accepted) for each in measured)
 
 

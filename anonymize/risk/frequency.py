@@ -47,7 +47,7 @@ class TextFrequencySet:
         *,
         fill: str | None = None,
         wild: Sequence[str] = (),
-        weight: str | None = None,
+        weight: pl.Expr | None = None,
         units: pl.Series | None = None,
         normalize: bool = False,
     ) -> TextFrequencySet:
@@ -55,7 +55,7 @@ class TextFrequencySet:
 
         `attributes`: the columns of each quasi-identifier, which is more than one where a number is shown as bounds.
         `fill`: the text that a null is the same as; None: a null is a value of its own. `wild`: texts that are the same
-        as a null, whose code is 0. `weight`: the column of sampling weights, all of which are numbers. `units` (rows,):
+        as a null, whose code is 0. `weight`: the sampling weights, all of which are texts of numbers. `units` (rows,):
         the individual that each row is about; among the rows of one individual with the same combination only the first
         counts. `normalize`: texts are compared normalized.
         """
@@ -67,7 +67,7 @@ class TextFrequencySet:
             for number, (name, column_categories) in pairs
         ]
         if weight is not None:
-            query.append(column(weight).cast(pl.String).str.strip_chars().cast(pl.Float64).alias("weight"))
+            query.append(weight.str.strip_chars().cast(pl.Float64).alias("weight"))
         rows = frame.lazy().select(query).collect(engine="streaming")
         codes = [rows[f"c{number}"].to_numpy() for number in range(len(names))]
         if normalize:

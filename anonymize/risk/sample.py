@@ -12,6 +12,7 @@ from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.individual import estimate
 from anonymize.spec import Missing, Spec
 from anonymize.table import named
+from anonymize.table.encode import is_text
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,22 @@ class Text:
         wild = [*self.missing.texts, self.spec.output.suppressed]
         return self._of(columns, wild)
 
+    @property
+    def _weight(self) -> pl.Expr | None:
+        """The sampling weights as texts of numbers."""
+        name = self.spec.weight_column
+        if name is None:
+            return None
+        text, kind = named.column(name).cast(pl.String), self.frame.collect_schema()[name]
+        return self.spec.notation(name).with_point(text) if is_text(kind) else text
+
     def _of(self, columns: Sequence[Sequence[str]], wild: Sequence[str]) -> TextFrequencySet:
         return TextFrequencySet.of(
             self.frame,
             columns,
             fill=self._fill,
             wild=wild,
-            weight=self.spec.weight_column,
+            weight=self._weight,
             units=self.units,
             normalize=self.spec.input.normalize,
         )

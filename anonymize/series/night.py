@@ -126,7 +126,7 @@ class Night:
 
     def _with_departed(self, source: Source) -> Source:
         """The input with those behind it who were in the last release and are not in it."""
-        spec = resolve(self.request.spec, source.columns)
+        spec = resolve(self.request.spec, source.columns).of_types(source.numeric)
         check_columns(spec, source)
         source.check()
         self._settle_what_is_asked(replace(self.request, spec=spec), source)

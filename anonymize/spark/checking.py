@@ -18,7 +18,16 @@ from anonymize.judging.protected import refuse_absent
 from anonymize.recoding.typed import NumberColumns
 from anonymize.report.passing import PASSING, bounds_of, derived
 from anonymize.spark.counts import CountedRows
-from anonymize.spark.engine import DataFrame, check_types, collected, hash_of, named_by_place, places_of, polars_schema
+from anonymize.spark.engine import (
+    DataFrame,
+    check_types,
+    collected,
+    hash_of,
+    named_by_place,
+    places_of,
+    polars_schema,
+    typed_columns,
+)
 from anonymize.spark.measured import compared_texts, measured, passing
 from anonymize.spark.settings import with_settings
 from anonymize.spec import Spec, resolve
@@ -145,7 +154,7 @@ class _CheckedFrame:
 
     @classmethod
     def of(cls, df: DataFrame, spec: Spec, name: str) -> _CheckedFrame:
-        spec = resolve(spec, undivided(spec, df.columns))
+        spec = resolve(spec, undivided(spec, df.columns)).of_types(typed_columns(df))
         columns_of = released_as(spec, df.columns, name)
         known = spec.roles().keys() | {name for names in columns_of.values() for name in names}
         strange = [column for column in df.columns if column not in known]

@@ -117,6 +117,11 @@ def polars_schema(df: DataFrame) -> pl.Schema:
     return frame.schema
 
 
+def typed_columns(df: DataFrame) -> list[str]:
+    """The columns that hold something else than texts."""
+    return [name for name, kind in df.dtypes if kind != "string"]
+
+
 def check_types(df: DataFrame, names: Iterable[str]) -> None:
     """Raises DataError for columns whose cells are not single values."""
     from anonymize.table.source import not_values

@@ -35,6 +35,7 @@ from anonymize.spark.engine import (
     named_by_place,
     places_of,
     read_otherwise,
+    typed_columns,
 )
 from anonymize.spark.identity import check_rows
 from anonymize.spark.labels import coded, targets_of
@@ -72,7 +73,7 @@ class EngineRequest(EngineTask):
 def release_on_engine(df: DataFrame, request: EngineRequest) -> tuple[DataFrame, dict[str, Any]]:
     """The release, and its report. Raises what is wrong; then nothing is returned."""
     clock = Clock()
-    spec = resolve(request.spec, df.columns)
+    spec = resolve(request.spec, df.columns).of_types(typed_columns(df))
     requirements = privacy.requirements(spec)
     check_columns(spec, df)
     targets = targets_of(spec, request.search.algorithm, request.search.options)

@@ -6,6 +6,7 @@ from anonymize.spec.hierarchy import Flat, HierarchySource, Intervals, Mask, Par
 from anonymize.spec.load import load, make
 from anonymize.spec.missing import UNKNOWN, Missing, remarks
 from anonymize.spec.model import FEWEST, Input, ModelEntry, Output, Privacy, Spec
+from anonymize.spec.notation import POINT, Notation
 from anonymize.spec.override import override
 from anonymize.spec.require import require
 from anonymize.spec.resolve import resolve
@@ -14,6 +15,7 @@ from anonymize.spec.workload import Condition, Workload
 
 __all__ = [
     "FEWEST",
+    "POINT",
     "UNKNOWN",
     "Condition",
     "Flat",
@@ -24,6 +26,7 @@ __all__ = [
     "Mask",
     "Missing",
     "ModelEntry",
+    "Notation",
     "Output",
     "Parts",
     "Place",

@@ -10,6 +10,7 @@ from anonymize.spec.columns import WITHHELD, Definition, SamplingWeight
 from anonymize.spec.hierarchy import Intervals, Rare
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
 from anonymize.spec.model import Spec
+from anonymize.spec.notation import NumberFormat
 from anonymize.spec.patterns import expand
 from anonymize.spec.rules import KINDS, Rule, RuleRange
 from anonymize.spec.workload import Condition
@@ -114,6 +115,7 @@ def _attributes(spec: Spec) -> Iterator[Fault]:
     yield from _bins(spec)
     yield from _coded(spec)
     yield from _domains(spec)
+    yield from _notations(spec)
 
 
 def _pools(spec: Spec) -> Iterator[Fault]:
@@ -123,6 +125,22 @@ def _pools(spec: Spec) -> Iterator[Fault]:
             label, path = attribute.hierarchy.rare.label, ("quasi_identifiers", name, "hierarchy", "rare", "label")
             if label == spec.output.suppressed or label in spec.missing("csv"):
                 yield Fault(path, f"`{dotted(path)}`: means suppressed or missing already", "choose another label")
+
+
+def _notations(spec: Spec) -> Iterator[Fault]:
+    """How numbers are written, of attributes that are not numbers, and with one sign for two things."""
+    places: list[tuple[KeyPath, str | None, str | None]] = [(("input",), spec.input.decimal, spec.input.thousands)]
+    for path, attribute in _all_attributes(spec):
+        given = [key for key in NumberFormat.model_fields if getattr(attribute, key) is not None]
+        if given and attribute.type != "numeric":
+            message = f"`{dotted((*path, given[0]))}`: how numbers are written is said of numeric attributes"
+            yield Fault((*path, given[0]), message, "add `type: numeric`", at_key=True)
+        if attribute.thousands is not None:
+            places.append((path, spec.notation(str(path[1])).decimal, attribute.thousands))
+    for path, decimal, thousands in places:
+        if decimal == thousands:
+            hint = "`decimal` is the sign before fractions, `thousands` that between groups of three digits"
+            yield Fault((*path, "thousands"), f"`{dotted((*path, 'thousands'))}`: is the sign of decimals, too", hint)
 
 
 def _domains(spec: Spec) -> Iterator[Fault]:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from anonymize.spec.base import Entry, Number, Positive, Text
 from anonymize.spec.hierarchy import HierarchySource, Rare
+from anonymize.spec.notation import NumberFormat
 from anonymize.spec.rules import Rule
 
 Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "sampling-weight", "target", "unit"]
@@ -35,7 +36,7 @@ def as_normalize(value: object) -> object:
     raise ValueError("expected look-alikes or exact")
 
 
-class Definition(Entry):
+class Definition(NumberFormat):
     """What quasi-identifiers and sensitive attributes have in common."""
 
     type: Kind = "categorical"
@@ -132,7 +133,7 @@ class QuasiIdentifier(Definition):
         return self.levels is not None and self.levels.binding
 
 
-class SamplingWeight(Entry):
+class SamplingWeight(NumberFormat):
     """The column of sampling weights, and how exactly it is released."""
 
     column: Text

@@ -7,7 +7,7 @@ declared; what concerns several keys at once is checked in `anonymize.spec.check
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -27,6 +27,7 @@ from anonymize.spec.columns import (
     as_normalize,
 )
 from anonymize.spec.missing import Missing, normalized
+from anonymize.spec.notation import POINT, Decimal, Notation, NumberFormat, Thousands
 from anonymize.spec.risk import RiskTrials
 from anonymize.spec.series import SeriesOptions
 from anonymize.spec.workload import Workload
@@ -61,6 +62,11 @@ class Input(Entry):
     """The character between two fields of a CSV; the release is written with it as well."""
     missing: tuple[Text, ...] = ("",)
     """Texts that mean that a value is missing; the first one is what a release shows."""
+    decimal: Decimal = "."
+    """The sign before fractions in texts of numbers: "." or ",". A column may have its own. Numbers that are
+    generalized are released with a point; what passes through stays as it is."""
+    thousands: Thousands | None = None
+    """The sign between thousands in texts of numbers: ".", ",", " ", "'" or "_". Left out: there is none."""
     header: bool = True
     """Whether the first line of the CSV has the names of its columns. false: they are column_1, column_2, ..., and the
     first line is a row. Of the table itself: a release, and a population, always have names."""
@@ -271,6 +277,8 @@ class Spec(Entry):
     _places: Mapping[KeyPath, Place] = PrivateAttr(default_factory=dict)
     _overridden: frozenset[str] = PrivateAttr(frozenset())
     _left_over: Mapping[str, LeftOver] = PrivateAttr(default_factory=dict)
+    _released: bool = PrivateAttr(False)
+    _typed: frozenset[str] = PrivateAttr(frozenset())
 
     @property
     def path(self) -> Path | None:
@@ -337,14 +345,38 @@ class Spec(Entry):
         return self.model_copy(update={"input": self.input.model_copy(update=changes)})
 
     def of_release(self, separator: str | None = None) -> Spec:
-        """The spec as it reads a release of its table: UTF-8, with names, and another separator if there is one."""
-        return self.reading(encoding="utf8", header=True, separator=separator or self.input.separator)
+        """The spec as it reads a release of its table: UTF-8, with names, numbers that were generalized with a point,
+        and another separator if there is one."""
+        spec = self.reading(encoding="utf8", header=True, separator=separator or self.input.separator)
+        spec._released = True
+        return spec
 
     def missing(self, form: str, column: str | None = None) -> Missing:
         """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`; in a `column` that may
         be compared otherwise than the others."""
         normalize = self.input.normalize if column is None else self.normalizes(column)
         return Missing.in_format(self.input.missing, form, normalize=normalize)
+
+    def of_types(self, numeric: Iterable[str]) -> Spec:
+        """The spec for a table whose columns of these names hold numbers, and not texts of numbers."""
+        copy = self.model_copy()
+        copy._typed = frozenset(numeric)
+        return copy
+
+    def notation(self, column: str) -> Notation:
+        """How the numbers of a column are written; one of texts has no numbers, and is written with a point. So are the
+        quasi-identifiers of a release (`of_release`)."""
+        definition = self.quasi_identifiers.get(column) or self.sensitive.get(column)
+        kind = self.targets().get(column) if definition is None else definition.type
+        if column in self._typed or (column in self.quasi_identifiers and self._released):
+            return POINT
+        if column != self.weight_column and kind != "numeric":
+            return POINT
+        own: NumberFormat = definition or NumberFormat()
+        if column == self.weight_column and isinstance(self.sampling_weight, SamplingWeight):
+            own = self.sampling_weight
+        decimal, thousands = own.decimal or self.input.decimal, own.thousands or self.input.thousands
+        return Notation(decimal, None if thousands == decimal else thousands, own.unit_text)
 
     def normalizes(self, column: str) -> bool:
         """Whether texts of a column are compared by how they look, and not as they stand."""

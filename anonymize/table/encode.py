@@ -7,7 +7,7 @@ the order of rows; and what the finished column is.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.spec.missing import Missing, trimmed
+from anonymize.spec.notation import OTHERWISE, POINT, Notation, hint_of
 from anonymize.table.columns import Codes
 from anonymize.table.named import column
 from anonymize.table.scratch import Arrays
@@ -38,11 +39,12 @@ def is_text(dtype: pl.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Field:
-    """A column as it stands in the input, and what means there that a value is missing."""
+    """A column as it stands in the input, what means there that a value is missing, and how numbers are written."""
 
     name: str
     dtype: pl.DataType
     missing: Missing
+    notation: Notation = POINT
 
     @property
     def text(self) -> pl.Expr:
@@ -60,7 +62,7 @@ class Field:
     @property
     def number(self) -> pl.Expr:
         """The column as it is, as text if it is one; null where the text is a number that means missing, as -9 may."""
-        value = self.text if is_text(self.dtype) else column(self.name)
+        value = self.notation.with_point(self.text) if is_text(self.dtype) else column(self.name)
         numbers = [text for text in self.missing.texts if any(map(str.isdigit, text))]
         return pl.when(~self.text.is_in(numbers)).then(value) if numbers else value
 
@@ -146,10 +148,12 @@ class TextColumn:
 
 @dataclass
 class Bad:
-    """Rows of a column whose values are not what they should be, such as numbers: how many, and the first (from 0)."""
+    """Rows of a column whose values are not what they should be, such as numbers: how many, the first (from 0), and
+    what may be said of how they are written."""
 
     count: int = 0
     row: int | None = None
+    hint: str | None = None
 
     def add(self, rows: NDArray[np.int64]) -> None:
         """Counts further rows, which come after those before."""
@@ -172,7 +176,8 @@ class NumberColumn:
 
     def __init__(self, field: Field, key: str, arrays: Arrays = np.empty) -> None:
         self._key, self._rest, self._arrays = key, f"{key}?", arrays
-        self._missing = field.missing
+        self._missing, self._notation = field.missing, field.notation
+        self._otherwise = dict.fromkeys(OTHERWISE, 0)
         self._pieces: list[NDArray[Any]] = []  # whole numbers in few bytes, or float64
         self._absent: list[NDArray[np.bool_] | None] = []
         self._lengths: list[int] = []
@@ -219,6 +224,9 @@ class NumberColumn:
                 return self._mended(values, absent, rest.clone().scatter(rows[strange.to_numpy()], plain))
         wrong = ~(broken.abs() <= LARGEST).fill_null(False) | (whole.is_null() & texts.str.contains(r"^[+-]?\d+$"))
         self.bad.add(self._rows + rows[wrong.to_numpy()])
+        if wrong.any():
+            for name, pattern in OTHERWISE.items():
+                self._otherwise[name] += int(texts.filter(wrong).str.contains(pattern).sum())
         fractions = bool(whole.null_count())
         if fractions:
             self._largest = max(self._largest, _magnitude(values))
@@ -233,6 +241,12 @@ class NumberColumn:
         """Whether there are fractions beside whole numbers too large for a float64 to hold exactly."""
         whole = (_magnitude(piece) for piece in self._pieces if piece.dtype != np.float64)
         return self._fractions and max([self._largest, *whole]) > _EXACT
+
+    @property
+    def wrong(self) -> Bad:
+        """What is not a number, with what may be said of how it is written."""
+        rows = self._rows - sum(int(absent.sum()) for absent in self._absent if absent is not None)
+        return replace(self.bad, hint=hint_of(self._notation, self._otherwise, rows))
 
     @property
     def _rows(self) -> int:

@@ -235,7 +235,8 @@ def read_population(spec: Spec, path: str | Path, attributes: Sequence[Attribute
 
 
 def _column(spec: Spec, source: Source, attribute: Attribute, key: str) -> NumberColumn | TextColumn:
-    field = Field(attribute.name, source.schema[attribute.name], spec.missing(source.format))
+    name = attribute.name
+    field = Field(name, source.schema[name], spec.missing(source.format), spec.notation(name))
     return NumberColumn(field, key) if attribute.domain.kind == "numeric" else TextColumn(field, key)
 
 
@@ -248,7 +249,7 @@ def _numbers(spec: Spec, definition: QuasiIdentifier, attribute: Attribute, colu
     domain = attribute.domain
     assert isinstance(domain, Numeric)
     if column.bad.count:
-        raise not_numbers(attribute.name, column.bad)
+        raise not_numbers(attribute.name, column.wrong)
     values, codes, missing = rounded(domain.coding, *column.encode())
     both = np.union1d(values, domain.values)
     absent = spec.input.missing_text if missing is not None or domain.missing is not None else None

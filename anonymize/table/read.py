@@ -48,7 +48,7 @@ from anonymize.table.source import Source
 from anonymize.table.texts import warnings_of
 from anonymize.table.units import UnitColumn
 from anonymize.table.weights import WeightColumn
-from anonymize.table.wrong import by_rows, check_numbers, check_types, placed, rows_of_codes
+from anonymize.table.wrong import by_rows, check_numbers, check_types, not_numbers, placed, rows_of_codes
 
 if TYPE_CHECKING:
     from anonymize.domain.base import Domain
@@ -200,12 +200,15 @@ def code_distinct(
 
 def _filled(spec: Spec, definitions: Mapping[str, Definition], values: Mapping[str, pl.Series]) -> dict[str, Encoder]:
     """The encoders of columns in memory, which have taken all rows."""
-    columns, wrong = {}, []
+    columns: dict[str, Encoder] = {}
+    wrong: list[Problem] = []
     for name, definition in definitions.items():
-        encoder = _encoder(definition, Field(name, values[name].dtype, spec.missing("arrow", name)), "value")
+        encoder = _encoder(
+            definition, Field(name, values[name].dtype, spec.missing("arrow", name), spec.notation(name)), "value"
+        )
         encoder.add(values[name].to_frame(name).select(encoder.expressions))
         if isinstance(encoder, NumberColumn) and encoder.bad.count:
-            wrong.append(f"numeric column {name!r}: {encoder.bad.count} values are not numbers")
+            wrong += not_numbers(name, encoder.wrong).problems
         columns[name] = encoder
     if wrong:
         raise DataError(wrong)
@@ -219,7 +222,7 @@ def passed_through(spec: Spec, source: Source) -> list[str]:
 
 
 def _field(spec: Spec, source: Source, name: str) -> Field:
-    return Field(name, source.schema[name], spec.missing(source.format, name))
+    return Field(name, source.schema[name], spec.missing(source.format, name), spec.notation(name))
 
 
 def _encoder(definition: Definition, field: Field, key: str, arrays: Arrays = np.empty) -> Encoder:

@@ -232,6 +232,11 @@ class Source:
 
     # --- the header ---
 
+    @property
+    def numeric(self) -> list[str]:
+        """The columns that hold numbers, and not texts of numbers."""
+        return [name for name, kind in self.schema.items() if kind.is_numeric()]
+
     def _typed_schema(self) -> pl.Schema:
         try:
             schema = self._scan_typed().collect_schema()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +13,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec.columns import Definition
 from anonymize.spec.model import Spec
+from anonymize.table.encode import is_text
 from anonymize.table.named import column
 from anonymize.table.texts import compared
 
@@ -52,14 +53,17 @@ def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Definition) 
     present = sorted(set(compared(texts, spec.missing("arrow", name)).drop_nulls()))
     if definition.type != "numeric":
         return build(name, definition, present, None if present else "", spec.output.suppressed, normalize=normalize)
-    numbers = Numeric(name, _numbers(present).to_numpy())
+    written = pl.Series(present, dtype=pl.String).to_frame("text")
+    if is_text(frame.collect_schema()[name]):
+        written = written.select(spec.notation(name).with_point(pl.col("text")))
+    numbers = Numeric(name, _numbers(written.to_series()).to_numpy())
     output = spec.output
     return numeric_hierarchy(definition, numbers, output.interval, output.suppressed, normalize=normalize).hierarchy
 
 
-def _numbers(texts: Sequence[str]) -> pl.Series:
+def _numbers(texts: pl.Series) -> pl.Series:
     """The different numbers among texts, ascending; any other text is left out, for the check to find."""
-    bare = pl.Series(texts, dtype=pl.String).str.strip_chars()
+    bare = texts.str.strip_chars()
     whole, broken = bare.cast(pl.Int64, strict=False), bare.cast(pl.Float64, strict=False)
     numbers = whole if whole.null_count() == broken.null_count() else broken + 0.0
     return numbers.filter(broken.is_finite().fill_null(False)).unique().sort()

@@ -13,7 +13,7 @@ from anonymize.errors import DataError, Problem
 from anonymize.spec.columns import SamplingWeight
 from anonymize.spec.model import Spec
 from anonymize.table.columns import Codes
-from anonymize.table.encode import LARGEST, DistinctValues, Field
+from anonymize.table.encode import LARGEST, DistinctValues, Field, is_text
 from anonymize.table.kept import KeptColumn
 from anonymize.table.named import column as named
 from anonymize.table.roles import columns_in
@@ -71,7 +71,8 @@ class WeightColumn:
 
 
 def _code(field: Field) -> pl.Expr:
-    number = field.text.str.strip_chars().cast(pl.Float64, strict=False)
+    text = field.notation.with_point(field.text) if is_text(field.dtype) else field.text
+    number = text.str.strip_chars().cast(pl.Float64, strict=False)
     return (
         pl.when(field.text.is_null() | field.text.is_in(field.missing.texts))
         .then(1)
@@ -108,7 +109,7 @@ def check(spec: Spec, source: Source) -> list[str]:
     if name not in source.schema:
         hint = columns_in(source.columns, spec.roles())
         raise DataError(Problem(f"has no column {name}", file=source.name, hint=hint))
-    column = WeightColumn(Field(name, source.schema[name], spec.missing(source.format)), "0")
+    column = WeightColumn(Field(name, source.schema[name], spec.missing(source.format), spec.notation(name)), "0")
     for batch in source.examine(column.expressions):
         column.add(batch)
     column.check(source)
@@ -124,7 +125,8 @@ def coded(spec: Spec, coding: SamplingWeight, weights: DistinctValues) -> tuple[
     rows = np.bincount(weights.codes, minlength=len(before))
     after = _rounded(before, coding.round) if coding.round else _banded(before, rows, coding.bands or 1, spec.fewest)
     texts, places = np.unique([f"{weight:.10g}" for weight in after], return_inverse=True)
-    cells = pl.Series([None, *texts.tolist()], dtype=pl.String)
+    decimal = spec.notation(coding.column).decimal
+    cells = pl.Series([None, *(text.replace(".", decimal) for text in texts.tolist())], dtype=pl.String)
     codes: Codes = (places + 1).astype(np.min_scalar_type(len(texts) + 1))[weights.codes]
     coded = texts.astype(np.float64)[places]
     change = np.abs(coded / before - 1)
@@ -162,8 +164,11 @@ def as_released(spec: Spec, frame: pl.LazyFrame) -> pl.LazyFrame:
     coding = spec.weight_coding
     if coding is None or coding.column not in frame.collect_schema():
         return frame
-    text = named(coding.column).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
-    numbers = frame.select(text.alias("")).collect(engine="streaming").to_series()
+    text = named(coding.column).cast(pl.String)
+    if is_text(frame.collect_schema()[coding.column]):
+        text = spec.notation(coding.column).with_point(text)
+    number = text.str.strip_chars().cast(pl.Float64, strict=False)
+    numbers = frame.select(number.alias("")).collect(engine="streaming").to_series()
     if not len(numbers) or numbers.null_count() or not (numbers > 0).all():
         return frame
     values, codes = np.unique(numbers.to_numpy(), return_inverse=True)

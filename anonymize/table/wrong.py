@@ -36,7 +36,7 @@ def check_numbers(source: Source, encoders: Mapping[str, NumberColumn | TextColu
     """Raises DataError for numeric columns with values that are not numbers, or that cannot all be held exactly."""
     numeric = {name: encoder for name, encoder in encoders.items() if isinstance(encoder, NumberColumn)}
     wrong = {name: column for name, column in numeric.items() if column.bad.count}
-    problems = placed([(name, not_numbers(name, column.bad)) for name, column in wrong.items()], source)
+    problems = placed([(name, not_numbers(name, column.wrong)) for name, column in wrong.items()], source)
     problems += [
         (name, Problem(f"numeric column {name!r} has fractions beside whole numbers beyond 2^53", source.name))
         for name, column in numeric.items()
@@ -49,7 +49,7 @@ def check_numbers(source: Source, encoders: Mapping[str, NumberColumn | TextColu
 def not_numbers(name: str, bad: Bad) -> RowsError:
     """Values of a numeric column that are not numbers."""
     count = "1 value is not a number" if bad.count == 1 else f"{bad.count} values are not numbers"
-    hint = f"texts that mean missing belong in input.missing, and numbers are at most {LARGEST:g}"
+    hint = bad.hint or f"texts that mean missing belong in input.missing, and numbers are at most {LARGEST:g}"
     return RowsError(Problem(f"numeric column {name!r}: {count}", hint=hint), bad.row or 0)
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from anonymize.spec import POINT, Notation
+
 if TYPE_CHECKING:
     from anonymize.spec import Spec
 
@@ -100,6 +102,26 @@ def number_of(text: pl.Expr) -> pl.Expr:
     """The number that a text is, without the white space around it; null for any other."""
     value = text.str.strip_chars().cast(pl.Float64, strict=False)
     return pl.when(value.is_finite()).then(value + 0.0)  # so that -0 is 0
+
+
+def with_point(text: pl.Expr, notation: Notation) -> pl.Expr:
+    """Texts of an original column of numbers, written with a point and without a unit; what is not written as is
+    declared has no number, but for a text without a digit, which stays."""
+    if notation == POINT:
+        return text
+    bare = text.str.strip_chars()
+    if notation.unit_text is not None:
+        unit = re.escape(notation.unit_text.strip())
+        bare = bare.str.replace(rf"^([+\u2212-]?)\s*{unit}\s*", "${1}").str.replace(rf"\s*{unit}$", "")
+    whole = bare
+    if notation.thousands is not None:
+        sign = {" ": r"\p{Zs}", "'": "['\u2019]"}.get(notation.thousands, re.escape(notation.thousands))
+        grouped = rf"^[+\u2212-]?[0-9]{{1,3}}(?:{sign}[0-9]{{2,3}})*{sign}[0-9]{{3}}(?:[^0-9].*)?$"
+        whole = pl.when(bare.str.contains(grouped)).then(bare.str.replace_all(sign, "")).otherwise(bare)
+    other = "." if notation.decimal == "," else ","
+    pointed = whole.str.replace_many([notation.decimal, other, "\u2212"], [".", ",", "-"])
+    fits = pointed.str.contains(f"^{NUMBER}$")
+    return pl.when(fits).then(pointed).when(text.str.contains("[0-9]")).then(pl.lit("no number")).otherwise(text)
 
 
 def ends_of(texts: pl.Series, templates: CellTemplates | None) -> pl.DataFrame:

@@ -22,15 +22,17 @@ out by a wide margin is counted in all rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from types import MappingProxyType
 from typing import NamedTuple
 
 import polars as pl
 
-from anonymize.spec import FEWEST
+from anonymize.spec import FEWEST, POINT, Notation
+from anonymize.verify.cells import with_point
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.kept import Derivation, Rule
 from anonymize.verify.numbering import Numbering, pair
@@ -55,10 +57,15 @@ MOMENTS = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y
 
 
 def derivations(
-    table: TextTable, quasi_identifiers: Sequence[str], kept: Sequence[str], k: int | None
+    table: TextTable,
+    quasi_identifiers: Sequence[str],
+    kept: Sequence[str],
+    k: int | None,
+    notations: Mapping[str, Notation] = MappingProxyType({}),
 ) -> list[Derivation]:
     """What the kept columns of an original table have to do with its quasi-identifiers: of each column, in their order,
-    the single quasi-identifiers, or, where there is none, pairs. `k`: the largest that is required of people."""
+    the single quasi-identifiers, or, where there is none, pairs. `k`: the largest that is required of people.
+    `notations`: how numbers are written."""
     if not kept or not quasi_identifiers:
         return []
     names = [*quasi_identifiers, *kept]
@@ -67,7 +74,9 @@ def derivations(
     sample = pl.int_range(rows, eager=True).sample(SAMPLE, seed=0).sort() if rows > 4 * SAMPLE else None
     units = units_of(table, rows)
     search = _Search(None if units is None else units.of_row, max(k or 0, FEWEST), k or FEWEST, sample)
-    columns = [search.column(name, column) for name, column in zip(names, texts, strict=True)]
+    columns = [
+        search.column(name, column, notations.get(name, POINT)) for name, column in zip(names, texts, strict=True)
+    ]
     return list(search.derivations(columns[: len(quasi_identifiers)], columns[len(quasi_identifiers) :]))
 
 
@@ -208,10 +217,11 @@ class _Search:
     least: int
     sample: pl.Series | None
 
-    def column(self, name: str, column: NumberedColumn) -> _SizedColumn:
+    def column(self, name: str, column: NumberedColumn, notation: Notation) -> _SizedColumn:
         """A column, and what is known of it alone."""
         sizes = _Sizes.of(column.numbers.of_row, self.units, self.group)
-        return _SizedColumn(name, column.numbers, sizes, column.texts)
+        texts = column.texts.to_frame("text").select(with_point(pl.col("text"), notation)).to_series()
+        return _SizedColumn(name, column.numbers, sizes, texts)
 
     def derivations(self, quasi: Sequence[_SizedColumn], kept: Sequence[_SizedColumn]) -> Iterator[Derivation]:
         """Those of each column that is kept with the quasi-identifiers."""

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from anonymize.claims import Parameters, State, said
+from anonymize.spec import Notation
+from anonymize.verify.cells import number_of, with_point
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.kept import PassingFigures, PassingResult, RowShares
 from anonymize.verify.numbering import Numbering, numbers_below, together
@@ -76,12 +78,13 @@ def figures_of(numbers: PassingNumbers, columns: PassingColumns, units: pl.Serie
     return made if numbers.generalized is None else replace(made, certain=_certain(numbers, units))
 
 
-def weights_as_declared(column: NumberedColumn, name: str, step: float | None, bands: int | None) -> PassingResult:
+def weights_as_declared(
+    column: NumberedColumn, name: str, step: float | None, bands: int | None, notation: Notation
+) -> PassingResult:
     """Whether sampling weights are what the spec declares: multiples of a `step`, or so many different ones at most."""
     rows = column.numbers.of_row.value_counts(name="rows")
-    weights = rows.select(
-        "rows", weight=column.texts.cast(pl.Float64, strict=False).gather(rows.to_series(0).cast(pl.Int64) - 1)
-    )
+    numbers = column.texts.to_frame("text").select(number_of(with_point(pl.col("text"), notation))).to_series()
+    weights = rows.select("rows", weight=numbers.gather(rows.to_series(0).cast(pl.Int64) - 1))
     required: Parameters = {"bands": bands} if step is None else {"round": step}
     achieved: Parameters = {"bands": weights.height}
     count = 0 if bands is None or weights.height <= bands else len(column.numbers.of_row)

@@ -17,6 +17,7 @@ import polars as pl
 
 from anonymize.errors import DataError, RowsError
 from anonymize.spec import UNKNOWN, remarks
+from anonymize.verify.cells import with_point
 from anonymize.verify.columns import NumberedColumn, ShownColumns, read_columns
 from anonymize.verify.numbering import Numbering, pair, whole
 from anonymize.verify.verdict import Subject
@@ -377,7 +378,7 @@ def _values(rows: TextRows, subject: Subject, missing: Sequence[str]) -> tuple[N
     """The column of a sensitive attribute, and the `rank` of each of its numbers: see `_ranks` and `_numbers`."""
     column = rows.values[subject.attribute or ""]
     if subject.numeric:
-        return column, _numbers(column, missing, subject.attribute or "")
+        return column, _numbers(column, missing, subject)
     return column, _ranks(column, missing, alike=subject.alike)
 
 
@@ -391,16 +392,17 @@ def _ranks(column: NumberedColumn, missing: Sequence[str], *, alike: bool = Fals
     return texts.select(rank=present.rank("dense").fill_null(0).cast(pl.UInt32))
 
 
-def _numbers(column: NumberedColumn, missing: Sequence[str], attribute: str) -> pl.DataFrame:
+def _numbers(column: NumberedColumn, missing: Sequence[str], subject: Subject) -> pl.DataFrame:
     """As `_ranks`, of the texts as numbers, and the `number` itself: a whole one if all of them are."""
     texts = pl.Series("text", [None], dtype=pl.String).append(column.texts)
-    bare = texts.to_frame().select(pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("text").str.strip_chars()))
+    number = with_point(pl.col("text"), subject.notation).str.strip_chars()
+    bare = texts.to_frame().select(pl.when(~pl.col("text").is_in(list(missing))).then(number).alias("text"))
     whole_ones = bare["text"].cast(pl.Int64, strict=False)
     numbers = bare["text"].cast(pl.Float64, strict=False) + 0.0  # so that -0 is 0
     wrong = bare["text"].is_not_null() & ~(numbers.abs() <= LARGEST).fill_null(False)
     if wrong.any():
         rows = wrong.gather(column.numbers.of_row)
-        message = f"column {attribute} is numeric, and {rows.sum()} of its values are not numbers"
+        message = f"column {subject.attribute} is numeric, and {rows.sum()} of its values are not numbers"
         raise RowsError(message, rows.arg_max() or 0)
     chosen = whole_ones if whole_ones.null_count() == numbers.null_count() else numbers
     return pl.DataFrame({"rank": chosen.rank("dense").fill_null(0).cast(pl.UInt32), "number": chosen})

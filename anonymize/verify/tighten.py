@@ -14,13 +14,14 @@ What is not bounded: the position of a row itself, for whoever knows the order o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 import polars as pl
 
-from anonymize.verify.cells import LEFT_OUT, CellTemplates, number_of
+from anonymize.spec import POINT, Notation
+from anonymize.verify.cells import LEFT_OUT, CellTemplates, number_of, with_point
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.numbering import Numbering, pair, whole
 from anonymize.verify.order import SAMPLE, is_sample, is_sorted, sample
@@ -39,11 +40,13 @@ Direction = Literal["ascending", "descending"]
 @dataclass(frozen=True)
 class OriginalRows:
     """The rows that a release was made of, one for each of its rows and in the same order, once only those that are
-    `kept` are left ((rows,) of true and false; None: all are). `missing`, `null_missing`: what means missing there."""
+    `kept` are left ((rows,) of true and false; None: all are). `missing`: what means missing there. `notations`: how
+    numbers are written."""
 
     frame: pl.LazyFrame
     kept: pl.Series | None
     missing: Sequence[str]
+    notations: Mapping[str, Notation] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -225,7 +228,7 @@ def _in_order(table: TextTable, rows: TextRows, ordering: Ordering, original: Or
     runs = RunsOf(table, rows)
     for name, column in zip(names, values, strict=True):
         codes, texts = shown_texts(table, rows, ordering.columns_of[name])
-        truth = _Truth.of(column, original)
+        truth = _Truth.of(column, original, original.notations.get(name, POINT))
         for ranks, ends in truth.readings:
             order = _order_of(ranks, runs, ordering.columns_of[name])
             if order is not None:
@@ -241,10 +244,10 @@ class _Truth:
     readings: tuple[tuple[pl.Series, pl.Series], ...]
 
     @classmethod
-    def of(cls, column: NumberedColumn, original: OriginalRows) -> _Truth:
+    def of(cls, column: NumberedColumn, original: OriginalRows, notation: Notation) -> _Truth:
         texts = with_null(column).to_frame("text")
         present = texts.select(pl.when(~pl.col("text").is_in(list(original.missing))).then("text"))
-        number = present.select(number_of(pl.col("text"))).to_series()
+        number = present.select(number_of(with_point(pl.col("text"), notation))).to_series()
         codes = column.numbers.of_row
         if original.kept is not None:
             codes = codes.filter(original.kept)

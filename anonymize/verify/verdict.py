@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from anonymize.claims import Result, State, overall
-from anonymize.spec import Spec
+from anonymize.spec import POINT, Notation, Spec
 from anonymize.verify.kept import PassingFigures
 
 THRESHOLD = 0.2
@@ -33,12 +33,13 @@ Tree = Mapping[str, tuple[str, ...]]
 
 
 class Subject(NamedTuple):
-    """A sensitive attribute (None: no attribute), whether its values are numbers, and whether texts that look alike
-    count as one, and those that read as unknown not at all."""
+    """A sensitive attribute (None: no attribute), whether its values are numbers, whether texts that look alike count
+    as one, and those that read as unknown not at all, and how numbers are written."""
 
     attribute: str | None
     numeric: bool = False
     alike: bool = False
+    notation: Notation = POINT
 
     @property
     def as_they_stand(self) -> Subject:
@@ -64,11 +65,13 @@ class Check:
     """The population, where the model is about one: see `population.People`."""
     alike: bool = False
     """Whether the texts of the attribute are one where they look alike, if the model counts how diverse they are."""
+    notation: Notation = POINT
+    """How the numbers of the attribute are written."""
 
     @property
     def subject(self) -> Subject:
         """What is counted."""
-        return Subject(self.attribute, self.numeric, self.alike and self.model in DIVERSITY)
+        return Subject(self.attribute, self.numeric, self.alike and self.model in DIVERSITY, self.notation)
 
     @property
     def protects(self) -> tuple[str, ...]:
@@ -92,7 +95,8 @@ def check_of(spec: Spec, model: str, attribute: str | None, parameters: Given) -
     """One check of a spec, without a tree."""
     numeric = attribute in spec.sensitive and spec.sensitive[attribute or ""].type == "numeric"
     alike = attribute is not None and not numeric and spec.normalizes(attribute)
-    return Check(model, attribute, parameters, numeric, alike=alike)
+    notation = spec.notation(attribute) if attribute is not None else POINT
+    return Check(model, attribute, parameters, numeric, alike=alike, notation=notation)
 
 
 @dataclass(frozen=True)

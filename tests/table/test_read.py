@@ -9,6 +9,7 @@ import pytest
 
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
+from anonymize.spec import make
 from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.model import Input, Spec
@@ -247,3 +248,29 @@ def test_typed_values_that_are_no_numbers(read_frame: Read) -> None:
 def test_a_typed_input_without_rows(read_frame: Read) -> None:
     with pytest.raises(DataError, match="no rows"):
         read_frame(pl.DataFrame({"a": pl.Series([], dtype=pl.Int64)}), "a:n", "parquet")
+
+
+@pytest.mark.parametrize(
+    ("keys", "texts", "line", "says"),
+    [
+        ({}, ["79", "6.461,64", "1.128,57"], 3, '2 of 3 have a comma: `input: {decimal: ",", thousands: "."}`'),
+        ({}, ["6,5", "1,25", ""], 2, '2 of 2 have a comma: `input: {decimal: ","}`'),
+        ({}, ["12", "$7,116", "$1,105"], 3, '2 of 3 have a comma: `thousands: ","`'),
+        ({}, ["165 cm", "170cm", "17"], 2, "2 of 3 have a unit or a sign beside the number"),
+        ({}, ["17", "18", "1 234"], 4, "1 of 3 have a sign between digits"),
+        ({"decimal": ","}, ["1,5", "8.984", "2"], 3, '1 of 3 have a point: `thousands: "."`'),
+        ({"decimal": ","}, ["1,5", "8.5", "2"], 3, '1 of 3 have a point: `input: {decimal: "."}`'),
+    ],
+)
+def test_numbers_in_another_notation_are_counted(
+    keys: dict[str, str], texts: list[str], line: int, says: str, tmp_path: Path
+) -> None:
+    pl.DataFrame({"a": texts, "b": "x"}).write_csv(tmp_path / "table.csv", separator=";")
+    table = {"path": str(tmp_path / "table.csv"), "separator": ";", **keys}
+    content = {"version": 1, "input": table, "quasi_identifiers": {"a": {"type": "numeric"}}, "insensitive": ["b"]}
+    spec = make(content, {})
+    with Source.open(spec) as source, pytest.raises(DataError) as error:
+        read(spec, source)
+    (problem,) = error.value.problems
+    assert says in (problem.hint or "")
+    assert problem.line == line

@@ -149,7 +149,7 @@ class TableBlock(Part):
     """How the table is read: what the spec's `input` says, and the roles of the other columns.
 
     `identifiers` are left out; `others` pass through. `normalize`, `header`: what they were before they could be
-    said.
+    said. `numbers`: of the quasi-identifiers whose numbers are not written with a point alone, how they are.
     """
 
     separator: str
@@ -159,6 +159,7 @@ class TableBlock(Part):
     others: tuple[str, ...]
     normalize: bool = False
     header: bool = True
+    numbers: dict[str, dict[Literal["decimal", "thousands", "unit_text"], str]] = Field(default_factory=dict)
 
 
 class OutputBlock(Part):

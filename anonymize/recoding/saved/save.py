@@ -8,7 +8,7 @@ from anonymize import __version__
 from anonymize.recoding.columns import Released
 from anonymize.recoding.saved.contents import Contents
 from anonymize.recoding.saved.model import OutputBlock, Saved, TableBlock
-from anonymize.spec import Spec
+from anonymize.spec import POINT, Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Table
 
@@ -47,7 +47,7 @@ def save(recoding: Savable, table: Table, released: Released, spec: Spec, algori
 def _table(spec: Spec) -> TableBlock:
     roles = spec.roles()
     others = [name for name, role in roles.items() if role != "quasi-identifier" and role not in WITHHELD]
-    table = spec.input
+    table, notations = spec.input, {name: spec.notation(name) for name in spec.quasi_identifiers}
     return TableBlock(
         separator=table.separator,
         missing=table.missing,
@@ -56,4 +56,5 @@ def _table(spec: Spec) -> TableBlock:
         others=tuple(others),
         normalize=table.normalize,
         header=table.header,
+        numbers={name: each.settings for name, each in notations.items() if each != POINT},
     )
