@@ -35,7 +35,7 @@ from anonymize.evaluation.attacked import (
     with_control,
 )
 from anonymize.evaluation.channels import read_release
-from anonymize.evaluation.past import PastReleases, in_series
+from anonymize.evaluation.opened import PastReleases, in_series
 from anonymize.evaluation.tried import IDLE, AttackPlan, judged, scene_of, tried
 from anonymize.families import Draft
 from anonymize.formats import Checked, Concluded, privacy_block

@@ -24,7 +24,7 @@ from anonymize.auditing.table import Audited, Original, opened
 from anonymize.calling import make_callable
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked, Concluded
-from anonymize.judging.protected import refuse_absent
+from anonymize.judging.judge import refuse_absent
 from anonymize.link import load
 from anonymize.meaning import Detached, Manifest
 from anonymize.names import manifest_of, parameters_beside

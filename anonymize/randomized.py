@@ -10,7 +10,7 @@ from anonymize.domain.categories import Categories
 from anonymize.meaning import Channel
 from anonymize.meaning.manifest import RANDOMIZED, VERSION
 from anonymize.randomization import kronecker
-from anonymize.randomization.amplified import epsilon
+from anonymize.randomization.risk import epsilon
 
 
 @dataclass(frozen=True)

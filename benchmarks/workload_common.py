@@ -14,7 +14,7 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.metrics.targets import conditional_entropy
 from anonymize.modelling.features import RegionEnds, matrices
 from anonymize.modelling.learners import LEARNERS, scores
-from anonymize.modelling.training import Recoder
+from anonymize.modelling.protocol import Recoder
 from anonymize.spec import Spec
 from anonymize.table import Source, read
 

@@ -28,7 +28,7 @@ from workload_real import adult_by_k, adult_by_model, contraceptive_choices, ear
 from anonymize.algorithms import ALGORITHMS
 from anonymize.evaluate import Evaluate, evaluate
 from anonymize.generate import agrawal
-from anonymize.generate.spec import files
+from anonymize.generate.blocks import files
 from anonymize.privacy import PARAMETERS
 from anonymize.release import release
 from anonymize.request import Request

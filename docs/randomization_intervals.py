@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from anonymize.randomization import estimate
-from anonymize.randomization.draw import Bits, distorted, seeded_bits
 from anonymize.randomization.interval import interval
-from anonymize.randomization.kronecker import Floats
+from anonymize.randomization.kronecker import Bits, Floats, distorted, seeded_bits
 
 KEPT = Path(__file__).resolve().parent / "randomization_intervals.json"
 COUNTS = (0, 1, 2, 5, 10, 50)

@@ -51,7 +51,7 @@ from functools import partial
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustered import clustered
 from anonymize.algorithms.clustering.ncp import codes_of
-from anonymize.algorithms.clustering.parts import MONDRIAN, STARTS, WHOLE
+from anonymize.algorithms.clustering.run import MONDRIAN, STARTS, WHOLE
 from anonymize.algorithms.clustering.upward import equal_rows
 from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.starts import bottom_up_of

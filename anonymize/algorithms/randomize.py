@@ -56,11 +56,10 @@ from anonymize.domain.categories import Categories
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.names import parted
 from anonymize.privacy import Requirement, amplification, disclosure, local_dp
-from anonymize.randomization.amplified import largest_p
-from anonymize.randomization.draw import Bits, distorted, representable, seeded_bits, system_bits
-from anonymize.randomization.joint import MOST_CELLS, Guarded, JointAxis, pose
+from anonymize.randomization.kronecker import Bits, distorted, representable, seeded_bits, system_bits
 from anonymize.randomization.optimum import optimum
-from anonymize.randomization.problem import DistortionProblem
+from anonymize.randomization.problem import MOST_CELLS, DistortionProblem, Guarded, JointAxis, pose
+from anonymize.randomization.risk import largest_p
 from anonymize.randomized import Distorted, Randomized
 from anonymize.table import Table
 

@@ -24,8 +24,7 @@ from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.downward import RISE, ROUNDS, top_down
 from anonymize.algorithms.clustering.ncp import Corners, Penalty, codes_of, weighted_ncp
-from anonymize.algorithms.clustering.parts import in_parts, parts
-from anonymize.algorithms.clustering.run import Method, grouped
+from anonymize.algorithms.clustering.run import Method, grouped, in_parts, parts
 from anonymize.algorithms.clustering.upward import bottom_up, equal_rows
 from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.refining.options import Refinable

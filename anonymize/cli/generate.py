@@ -19,7 +19,7 @@ from anonymize.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-    from anonymize.generate.spec import Roles
+    from anonymize.generate.blocks import Roles
     from anonymize.names import OutputFormat
 
 EVERY = "all"
@@ -140,7 +140,7 @@ def _write(
 ) -> None:
     """The table, its spec and the hierarchies: all of them, or none."""
     from anonymize.cli.progress import progress
-    from anonymize.generate.spec import files
+    from anonymize.generate.blocks import files
     from anonymize.places import is_uri
     from anonymize.table import OutputFile, commit
     from anonymize.table.outputs import output_table

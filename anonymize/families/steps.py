@@ -20,7 +20,7 @@ from anonymize.algorithms.deadline import INTERRUPTED, ended_by, ends_early
 from anonymize.domain.numeric import included
 from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError
 from anonymize.families.base import Measured
-from anonymize.judging.protected import check_protected
+from anonymize.judging.judge import check_protected
 from anonymize.meaning import Manifest
 from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import Files

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from anonymize.judging.crowds import crowd_of_nodes, crowds_around
 from anonymize.judging.judge import Extract, Judge
 from anonymize.judging.suppression import Suppression
-from anonymize.judging.tally import Tally
+from anonymize.judging.tally import Tally, crowd_of_nodes, crowds_around
 
 __all__ = ["Extract", "Judge", "Suppression", "Tally", "crowd_of_nodes", "crowds_around"]

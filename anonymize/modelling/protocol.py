@@ -17,20 +17,120 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anonymize.algorithms import without_effect
+from anonymize import privacy, recoding, temporary
+from anonymize.algorithms import ALGORITHMS, Context, reads_workload, why_not_reusable, without_effect
 from anonymize.classes import Ints
 from anonymize.domain.cells import numbers
-from anonymize.errors import UsageError
-from anonymize.evaluation.released import ReleasedTable, as_text
+from anonymize.domain.numeric import Numeric
+from anonymize.errors import Problem, UsageError
+from anonymize.evaluation.released import ReleasedTable, as_text, columns_of, read_cells
 from anonymize.families.steps import check_needs
+from anonymize.metrics.targets import conditional_entropy, squared_error
 from anonymize.modelling.features import RegionEnds, matrices
 from anonymize.modelling.learners import LEARNERS, check_installed, scores
-from anonymize.modelling.ranking import by_information
-from anonymize.modelling.training import Recoder, check_algorithm
+from anonymize.recode import recode_frame
+from anonymize.recoding.saved import Counts, Saved
+from anonymize.recoding.saved import save as saved_recoding
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec
-from anonymize.table import Table
+from anonymize.table import Attribute, Source, Table, read
 from anonymize.table.named import unnamed
+
+PARTS = 10
+"""Numbers are divided into so many parts of about equally many rows."""
+
+
+def by_information(table: Table, target: str) -> list[int]:
+    """The quasi-identifiers but the target, most telling first; of ties the first in the spec.
+
+    A category tells by its leaves, a number by the part that it lies in. What is left to guess is the conditional
+    entropy of a label, or the squared error of a number around its mean.
+    """
+    column = next(each for each in table.targets if each.name == target)
+    some = np.ones(table.rows, np.bool_)
+    values = None
+    if column.values is not None:
+        values = column.values[column.codes]
+        some = ~np.isnan(values)
+    left = {}
+    for index, attribute in enumerate(table.attributes):
+        if attribute.name == target:
+            continue
+        parts = _parts(attribute)[some]
+        if not some.any():
+            left[index] = 0.0
+        elif values is not None:
+            left[index] = squared_error(parts, values[some])
+        else:
+            left[index] = conditional_entropy(parts, column.codes, int(parts.max()) + 1, column.size)
+    return sorted(left, key=lambda index: (left[index], index))
+
+
+def _parts(attribute: Attribute) -> Ints:
+    """(rows,) which part of the domain each row lies in."""
+    codes = attribute.codes.astype(np.int64)
+    if not isinstance(attribute.domain, Numeric) or attribute.domain.size <= PARTS:
+        return codes
+    edges = np.unique(np.quantile(codes, np.arange(1, PARTS) / PARTS, method="lower"))
+    return np.searchsorted(edges, codes, "left").astype(np.int64)
+
+
+# --- a recoding found on some rows ------------------------------------------------------------------------------------
+
+
+def check_algorithm(algorithm: str, options: Any) -> None:
+    """Raises UsageError for one whose recoding is not a function of the values, and cannot be applied to other rows."""
+    reason = why_not_reusable(ALGORITHMS[algorithm], options)
+    if reason:
+        raise UsageError(f"--algorithm: {reason}, so that it cannot be applied to the test part")
+
+
+@dataclass(frozen=True)
+class Recoder:
+    """A recoding of the rows of `table`, whose file may be gone. Rows that it suppresses are shown suppressed."""
+
+    spec: Spec
+    table: Table
+    saved: Saved
+
+    @classmethod
+    def of(cls, spec: Spec, frame: pl.DataFrame, algorithm: str, options: Any, seed: int, threads: int) -> Recoder:
+        """What an algorithm finds on the rows of a frame, of texts with null for missing. Raises what it raises."""
+        path = temporary.unnamed("anonymize-", ".parquet")
+        try:
+            frame.write_parquet(path)
+            with Source.open(spec.of_release(), path) as source:
+                at_levels = not ALGORITHMS[algorithm].NEEDS.levels
+                workload = reads_workload(ALGORITHMS[algorithm], options)
+                table = read(spec, source, workload=workload, at_levels=at_levels)
+        finally:
+            temporary.remove(path)
+        limit = int(np.floor(spec.privacy.suppression * table.rows + 1e-9))
+        context = Context(suppression_limit=limit, seed=seed, threads=threads, save=True)
+        result = ALGORITHMS[algorithm].run(table, privacy.requirements(spec), options, context)
+        assert isinstance(result, recoding.Recoding)
+        released = recoding.render(result, table, spec.output, drop=False)
+        try:
+            return cls(spec, table.as_read, saved_recoding(result, table, released, spec, algorithm, drop=False))
+        except UsageError as error:
+            message = error.problems[0].message
+            raise UsageError(Problem(f"--algorithm {algorithm}: {message}", hint="try --suppression 0")) from None
+
+    def recode(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
+        """Rows as they are released, as text with null for missing; and how many are outside."""
+        recoded, counts = recode_frame(self.saved, frame)
+        return recoded.select(
+            as_text(column, self.spec.of_release(), "parquet") for column in recoded.iter_columns()
+        ), counts
+
+    def boxes(self, frame: pl.DataFrame) -> tuple[RegionEnds, Counts]:
+        """The same as regions."""
+        recoded, counts = self.recode(frame)
+        columns = columns_of(self.spec, recoded.columns, "the release")
+        return RegionEnds.of_cells(*read_cells(self.spec, self.table.attributes, recoded, columns)), counts
+
+
+# --- trained on some rows, tested on others ---------------------------------------------------------------------------
 
 Figures = dict[str, float | None]
 

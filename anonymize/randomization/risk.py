@@ -1,9 +1,13 @@
-"""The risk of attribute disclosure under randomized response.
+"""The risk of attribute disclosure under randomized response, and how much a row tells of its value: the ratio p / q.
 
-Pr(S = u | QI = a) = R_QI(a) * (pi[a, u] / pi[a]) * R_S(u | a): the chance that an attacker who knows the person's
-quasi-identifiers a, who sees the distorted table and guesses in proportion to the posterior (formula 4), gets both the
-quasi-identifiers and then the sensitive value right. It is an average over the randomization: for one observed row the
-posterior may be higher.
+**Amplification.** Compare the probabilities of showing one value, given any two values that it may have been. Their
+ratio is largest between a value that is kept and one that is replaced: gamma = p / q. Its logarithm is the epsilon of
+local differential privacy.
+
+**Disclosure.** Pr(S = u | QI = a) = R_QI(a) * (pi[a, u] / pi[a]) * R_S(u | a): the chance that an attacker who knows
+the person's quasi-identifiers a, who sees the distorted table and guesses in proportion to the posterior (formula 4),
+gets both the quasi-identifiers and then the sensitive value right. It is an average over the randomization: for one
+observed row the posterior may be higher.
 
 R_QI(a) = pi[a] * sum over b of P[b, a]^2 / (P pi)[b] (formula 9), for all a at once. R_S(u | a) is the same sum over
 the distribution of S within a; of a value that does not occur in a the term is q^2 / q, so that only cells that occur
@@ -14,6 +18,7 @@ Source: Guo, Ying, Wu: formulas (4) to (9), property 1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +29,22 @@ from numpy.typing import NDArray
 
 from anonymize.randomization import kronecker
 from anonymize.randomization.kronecker import Floats
+
+
+def epsilon(p: float, d: int) -> float | None:
+    """ln(p / q); None where it is infinite, as the value shows itself."""
+    if d == 1:
+        return 0.0
+    q = kronecker.other(p, d)
+    return math.log(p / q) if q > 0 else None
+
+
+def largest_p(gamma: float, d: int) -> float:
+    """The p of an attribute of d values with which p / q is gamma; 1 of a single value, which hides nothing."""
+    return 1 / (1 + (d - 1) / gamma)
+
+
+# --- disclosure -------------------------------------------------------------------------------------------------------
 
 Ints = NDArray[np.int64]
 Chances: TypeAlias = Sequence[float] | Floats

@@ -15,7 +15,7 @@ from anonymize.spec import Output, Spec
 from anonymize.table import Table
 
 if TYPE_CHECKING:
-    from anonymize.recoding.saved.contents import Contents
+    from anonymize.recoding.saved.save import Contents
 
 
 class Recoding(ABC):

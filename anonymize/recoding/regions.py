@@ -22,7 +22,7 @@ from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
 
 if TYPE_CHECKING:
-    from anonymize.recoding.saved.contents import Contents
+    from anonymize.recoding.saved.save import Contents
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class Regions(Recoding):
 
     def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
         """A tree of cuts, where there is one and it parts all rows alike."""
-        from anonymize.recoding.saved.contents import refusal
         from anonymize.recoding.saved.regions import contents_of_tree
+        from anonymize.recoding.saved.save import refusal
 
         if self.tree is None:
             raise refusal("its regions were not found by cuts that part all rows alike")

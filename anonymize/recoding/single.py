@@ -19,14 +19,14 @@ from anonymize.recoding.appearance import Appearance
 from anonymize.recoding.base import Recoding
 from anonymize.recoding.categories import CategoricalIntervals
 from anonymize.recoding.columns import Released, ReleasedColumn
-from anonymize.recoding.generalized import Generalized
+from anonymize.recoding.levels import Generalized
 from anonymize.recoding.numbers import NumericRegions
 from anonymize.recoding.window import Tails
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
 
 if TYPE_CHECKING:
-    from anonymize.recoding.saved.contents import Contents
+    from anonymize.recoding.saved.save import Contents
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,17 @@ from __future__ import annotations
 
 from anonymize.risk.before import Sizes, risk_before, sizes_before
 from anonymize.risk.frequency import TextFrequencySet
-from anonymize.risk.individual import Estimate, estimate, individual_risk
 from anonymize.risk.journalist import Journalist, journalist
-from anonymize.risk.population import PopulationUniqueness, population_uniques
-from anonymize.risk.sample import Text, merged, sampled
+from anonymize.risk.sample import (
+    Estimate,
+    PopulationUniqueness,
+    Text,
+    estimate,
+    individual_risk,
+    merged,
+    population_uniques,
+    sampled,
+)
 from anonymize.risk.subsets import Analysis, Subset, analyse, feasible_size
 
 __all__ = [

@@ -1,18 +1,172 @@
-"""The risk of a table that is a sample, from its text and its sampling weights."""
+"""The risk of a table that is a sample: population uniqueness, and individual risk by the sampling weights.
+
+**Population uniqueness**: the share of a population that is unique on the quasi-identifiers, estimated from a sample.
+
+Two estimators, Zayatz and Pitman, which `anonymize.privacy.uniques` has. Which one is better depends on the fraction;
+the rule is that of Dankar and others: Pitman up to a tenth, if its fit converges, else Zayatz. (For larger fractions
+their rule takes the smaller one of Zayatz and the shifted negative binomial. Here Zayatz alone answers, on the safe
+side; the model population-uniqueness has the whole rule, and each estimator by itself.)
+
+F. Dankar, K. El Emam, A. Neisa, T. Roffey, "Estimating the re-identification risk of clinical data sets", BMC Medical
+Informatics and Decision Making 12, 2012.
+
+**Individual risk**: the chance that a record's class holds the person it was linked to. The class of a record has f
+rows in the sample and F, which is not known, in the population. After Benedetti and Franconi, F given f is negative
+binomial: P(F = h | f) = C(h - 1, f - 1) p^f (1 - p)^(h - f) for h >= f, and p is estimated by f over the sum of the
+sampling weights of the class. The individual risk is the mean of 1 / F:
+
+    r = p^f / f * 2F1(f, f; f + 1; q) = p / f * 2F1(1, 1; f + 1; q) = p * I(f),    q = 1 - p
+    I(f) = integral from 0 to 1 of s^(f - 1) / (p + q s) ds
+
+The second form, by Euler's transformation, is a series of positive terms, in which nothing cancels or underflows. It
+falls by a half or more a term where q is at most 1/2, and as 1 / binomial(f + j, j) wherever f is large. What is left,
+few rows of a small share of the population, follows from I(1) = -ln(p) / q and I(f + 1) = (1 / f - p I(f)) / q, which
+does not amplify errors there. Where the weights say that the whole class is in the sample (p >= 1) the risk is 1 / f.
+
+R. Benedetti, L. Franconi, "Statistical and technological solutions for controlled data dissemination", NTTS 1998;
+S. Polettini, "Some remarks on the individual risk methodology", 2003; L. Franconi, S. Polettini, "Individual risk
+estimation in mu-Argus: a review", PSD 2004.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from anonymize.risk.frequency import TextFrequencySet
-from anonymize.risk.individual import estimate
+from anonymize.privacy.uniques import SMALL_FRACTION, share_of_uniques
+from anonymize.risk.frequency import Floats, Ints, TextFrequencySet
 from anonymize.spec import Missing, Spec
 from anonymize.table import named
 from anonymize.table.encode import is_text
+from anonymize.verify.wildcard import matching
+
+
+@dataclass(frozen=True)
+class PopulationUniqueness:
+    """`share` of the population that is unique, by an estimator, for a sampling fraction."""
+
+    fraction: float
+    share: float
+    estimator: str
+    """none, zayatz or pitman."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The estimate in a report."""
+        return {"sampling_fraction": self.fraction, "uniques": self.share, "estimator": self.estimator}
+
+
+def population_uniques(counts: Ints, fraction: float) -> PopulationUniqueness:
+    """The estimate for classes of `counts` (C,) rows in a sample that is a share of the population, in (0, 1].
+
+    A sample without uniques gives 0. ValueError for any other fraction.
+    """
+    if not 0 < fraction <= 1:
+        raise ValueError("a sampling fraction is above 0 and at most 1")
+    share, estimator = share_of_uniques(counts, fraction, "pitman" if fraction <= SMALL_FRACTION else "zayatz")
+    return PopulationUniqueness(fraction, share, estimator)
+
+
+# --- individual risk --------------------------------------------------------------------------------------------------
+
+LARGE = 50
+"""Rows from which the series is used whatever the share;"""
+HALF = 0.5
+"""the q up to which it is used whatever the rows;"""
+TERMS = 60
+"""and its terms, after which nothing is left of either."""
+
+
+def individual_risk(counts: Ints, weights: Floats) -> Floats:
+    """(C,) the mean of 1 / F of each class, in (0, 1], from the rows `counts` (C,) and the sum of weights (C,)."""
+    size = counts.astype(np.float64)
+    p = np.minimum(size / weights, 1.0)
+    q = ((weights - size) / weights).clip(0.0)
+    quick = (q <= HALF) | (size >= LARGE)
+    risk = np.empty_like(p)
+    risk[quick] = p[quick] / size[quick] * _series(size[quick], q[quick])
+    risk[~quick] = p[~quick] * _recurrence(counts[~quick], p[~quick], q[~quick])
+    return risk
+
+
+def _series(size: Floats, q: Floats) -> Floats:
+    """2F1(1, 1; f + 1; q)."""
+    term, total = np.ones_like(q), np.ones_like(q)
+    for step in range(TERMS):
+        term = term * ((step + 1) / (size + 1 + step) * q)
+        total += term
+    return total
+
+
+def _recurrence(size: Ints, p: Floats, q: Floats) -> Floats:
+    """I(f), f below `LARGE` and q above `HALF`."""
+    value = -np.log(p) / q
+    for step in range(1, int(size.max(initial=1))):
+        value = np.where(size > step, (1 / step - p * value) / q, value)
+    return value
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What sampling weights say about a sample of `rows` rows.
+
+    `population`: the sum of the weights. `journalist_max`: the largest 1 / (sum of weights) of a class, at most 1.
+    `individual_max`, `individual_mean`: of the rows; `expected`: re-identifications expected if every record is linked,
+    the sum of the individual risks. `records_at_risk`: share of rows with an individual risk above the threshold.
+    """
+
+    rows: int
+    population: float
+    journalist_max: float
+    individual_max: float
+    individual_mean: float
+    expected: float
+    records_at_risk: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The estimate in a report."""
+        return {name: value for name, value in self.__dict__.items() if name != "rows"}
+
+
+def _matched(frequency: TextFrequencySet) -> tuple[Ints, Floats]:
+    """(C,) rows compatible with each combination, and the sum of their weights."""
+    columns = [f"q{number}" for number in range(len(frequency.codes))]
+    keys = pl.DataFrame(dict(zip(columns, frequency.codes, strict=True))).select(
+        pl.when(pl.col(name) != 0).then(pl.col(name)).alias(name) for name in columns
+    )
+    classes = keys.with_row_index("class").with_columns(rows=frequency.counts, weight=frequency.weights)
+    sums = matching(classes, columns, ["rows", "weight"])
+    return sums["rows"].to_numpy().astype(np.int64), sums["weight"].to_numpy().astype(np.float64)
+
+
+def estimate(frequency: TextFrequencySet, threshold: float, *, wildcard: bool = False) -> Estimate:
+    """The risks of a sample from its frequency set, which has weights; records above the threshold are at risk.
+
+    `wildcard`: the code 0 matches any other; each combination is then measured by the rows compatible with it.
+    """
+    assert frequency.weights is not None
+    counts, weights = _matched(frequency) if wildcard else (frequency.counts, frequency.weights)
+    in_sample, total = frequency.counts, frequency.rows
+    if not total:
+        return Estimate(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    risks = individual_risk(counts, weights)
+    expected = math.fsum(risks * in_sample)
+    return Estimate(
+        rows=total,
+        population=math.fsum(frequency.weights),
+        journalist_max=min(1.0, float(1 / weights.min())),
+        individual_max=float(risks.max()),
+        individual_mean=expected / total,
+        expected=expected,
+        records_at_risk=int(in_sample[risks > threshold].sum()) / total,
+    )
+
+
+# --- both, from a table as text ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,12 @@ from anonymize.publication import Files
 from anonymize.request import Request
 from anonymize.series import fixed, key, state
 from anonymize.series.departures import DEFERRED
-from anonymize.series.guarantee import about_table, check_kept
+from anonymize.series.guarantee import about_table, check_kept, reserve_of
 from anonymize.series.histories import without_last
 from anonymize.series.journal import Journal, locked
 from anonymize.series.leavers import told_by_values
 from anonymize.series.people import Tonight, naming, pseudonyms
 from anonymize.series.record import Attendance, nothing_yet
-from anonymize.series.reserve import reserve_of
 from anonymize.series.search import NightSearch, Run, SeriesClasses
 from anonymize.series.state import SeriesRelease, SeriesState, TableFile
 from anonymize.series.stored import cells_of, continued, next_rows

@@ -14,7 +14,7 @@ from anonymize.auditing.table import released_as, undivided, with_trees
 from anonymize.declared import declared
 from anonymize.errors import DataError, Problem, UnsafeError, UsageError
 from anonymize.formats.base import Checked
-from anonymize.judging.protected import refuse_absent
+from anonymize.judging.judge import refuse_absent
 from anonymize.recoding.typed import NumberColumns
 from anonymize.report.passing import PASSING, bounds_of, derived
 from anonymize.spark.counts import CountedRows

@@ -16,7 +16,7 @@ import polars as pl
 from anonymize.classes import Codes, Ints
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
-from anonymize.judging.protected import check_protected
+from anonymize.judging.judge import check_protected
 from anonymize.privacy import Requirement
 from anonymize.recoding.window import Tails, Window
 from anonymize.spark.codes import CodeBook, hashed_key, number_key

@@ -11,8 +11,7 @@ import numpy as np
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.base import Context, why_not_reusable
 from anonymize.algorithms.mondrian import CANDIDATES, TRIAL_ROWS, RuleSearch, best_rule
-from anonymize.algorithms.splitting.parts import PART_ROWS
-from anonymize.algorithms.splitting.upper import upper_parts
+from anonymize.algorithms.splitting.parts import PART_ROWS, upper_parts
 from anonymize.classes import Runs
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check

@@ -1,40 +1,157 @@
-"""The road of a randomized release on an engine: counts ─▶ parameters ─▶ rows, drawn once ─▶ measured ─▶ report."""
+"""The road of a randomized release on an engine: counts ─▶ parameters ─▶ rows, drawn once ─▶ measured ─▶ report.
+
+The driver chooses p from counts, workers draw. What is drawn is drawn once: it is written before anything else looks at
+it, since a worker that is lost and replaced would draw anew. Beside the distorted columns stand the original
+categories, `o0`, `o1`, ..., so that the distortion can be counted in what was written; they are not part of what is
+returned.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from anonymize.algorithms.randomize import Options
+import numpy as np
+import polars as pl
+
+from anonymize.algorithms.randomize import Options, planned, unknown_values
+from anonymize.classes import Codes
 from anonymize.errors import UnsafeError
 from anonymize.families.randomized import bounds_of, warnings_of_spec
 from anonymize.families.steps import check_needs
 from anonymize.metrics import DRAWN, METRICS, undefined
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import disclosures
-from anonymize.randomized import Randomized
+from anonymize.randomization.kronecker import distorted, system_bits
+from anonymize.randomized import Distorted, Randomized
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
 from anonymize.report.data import settings, unused_parts, verdict_blocks
 from anonymize.request import Request
 from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe, with_derived
+from anonymize.spark.codes import CodeBook
 from anonymize.spark.columns import EngineColumns
 from anonymize.spark.counts import CountedRows
-from anonymize.spark.distinct import MOST_COMBINATIONS
-from anonymize.spark.distorting import DrawnColumn, chosen, drawn_rows
-from anonymize.spark.engine import DataFrame, collected, held, in_order, named_by_place, places_of, read_otherwise
+from anonymize.spark.distinct import MOST_COMBINATIONS, distinct_rows
+from anonymize.spark.engine import (
+    DataFrame,
+    chunks,
+    collected,
+    held,
+    in_order,
+    named_by_place,
+    places_of,
+    read_otherwise,
+    struct,
+)
 from anonymize.spark.identity import check_rows
-from anonymize.spark.learned import learn
+from anonymize.spark.learned import Learned, learn
 from anonymize.spark.report import algorithm_block, foot, head, output_block
 from anonymize.spark.road import EngineTask, check_columns
 from anonymize.spark.settings import with_settings
 from anonymize.spec import Spec, resolve
 from anonymize.spec.patterns import left_over_warnings
+from anonymize.table import Attribute
 from anonymize.verify import Verdict
 from anonymize.verify.randomized import ROWS, measure_counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class DrawnColumn:
+    """A column as workers draw it. `place`: of the column; `book`: the codes of its values; `of_code` (size,): the
+    category of each; `texts`: how categories read; None where the column is left alone, which passes through."""
+
+    place: str
+    book: CodeBook
+    of_code: Codes
+    p: float
+    texts: pl.Series | None
+
+    @classmethod
+    def of(cls, column: Distorted, book: CodeBook) -> DrawnColumn:
+        """How a column is drawn, by the p that was chosen for it."""
+        of_code = np.maximum(column.categories.of_code, 0).astype(np.min_scalar_type(max(column.size - 1, 0)))
+        if column.released is None:
+            return cls(book.column, book, of_code, 1.0, None)
+        texts = pl.Series([text or None for text in column.categories.texts], dtype=pl.String)
+        return cls(book.column, book, of_code, column.p, texts)
+
+    def drawn(self, original: Codes) -> pl.Series | None:
+        """What rows of these categories show; None: what they showed."""
+        if self.texts is None:
+            return None
+        return self.texts.gather(distorted(original, self.p, len(self.texts), system_bits))
+
+
+def chosen(
+    rows: DataFrame, learned: Learned, requirements: tuple[Requirement, ...], options: Options, most: int
+) -> Randomized:
+    """The columns and their p. `released` of a column that is distorted has no rows: they are drawn by workers.
+
+    Raises what `planned` raises, and DataError for more than `most` combinations of categories.
+    """
+    table = distinct_rows(rows, learned, [each.name for each in learned.sensitive], most, _taken_as(learned.attributes))
+    columns, p = planned(table, requirements, options)
+    none: Codes = np.zeros(0, np.uint8)
+    released = tuple(
+        replace(each, released=None if p[each.name] == 1 and not each.generalized else none, p=p[each.name])
+        for each in columns
+    )
+    warnings = tuple(unknown_values(columns, requirements))
+    return Randomized(options.on, released, False, bool(options.p.strip(" ,")), warnings)
+
+
+def _taken_as(attributes: Sequence[Attribute]) -> dict[int, Codes]:
+    """By their places, the quasi-identifiers that are distorted by category, and (size,) the first code of the category
+    of each of their codes: what is counted is then the categories."""
+    taken = {}
+    for place, attribute in enumerate(attributes):
+        if attribute.categorize is not None:
+            _, first, category = np.unique(attribute.categories.of_code, return_index=True, return_inverse=True)
+            taken[place] = first[category].astype(attribute.codes.dtype)
+    return taken
+
+
+def drawn_rows(df: DataFrame, columns: Sequence[DrawnColumn], released: Sequence[str]) -> DataFrame:
+    """The distorted rows, and the original categories. `df`: its columns by their places; `released`: the places of
+    those that are released."""
+    fields = {field.name: field for field in df.schema.fields}
+    changed = {column.place for column in columns if column.texts is not None}
+    shape = struct({})
+    for place in released:
+        shape = shape.add(place, "string") if place in changed else shape.add(fields[place])
+    for number in range(len(columns)):
+        shape = shape.add(f"o{number}", "integer")
+    keys = dict.fromkeys(column.book.expression for column in columns)
+    return df.selectExpr(*released, *keys).mapInArrow(partial(_draw, tuple(columns), tuple(released)), shape)
+
+
+def _draw(
+    columns: Sequence[DrawnColumn], released: Sequence[str], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a partition."""
+    import pyarrow as pa
+
+    for rows in chunks(batches):
+        made = {place: rows[place] for place in released}
+        originals = {}
+        for number, column in enumerate(columns):
+            original = column.of_code[column.book.codes(rows[column.book.name].to_numpy())]
+            originals[f"o{number}"] = pa.array(original.astype(np.int32))
+            texts = column.drawn(original)
+            if texts is not None:
+                made[column.place] = texts.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string())
+        yield from pa.table(made | originals).to_batches()
+
+
+# --- the road ---------------------------------------------------------------------------------------------------------
 
 NAME = "randomize"
 

@@ -11,8 +11,8 @@ from anonymize.algorithms import ALGORITHMS, bottom_up
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.bottom_up import is_within_parts
 from anonymize.algorithms.clustering import upward
+from anonymize.algorithms.clustering.downward import split_large
 from anonymize.algorithms.clustering.ncp import Penalty, codes_of
-from anonymize.algorithms.clustering.split import split_large
 from anonymize.classes import Partition
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.table import Table

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from anonymize.algorithms.anatomy import _grouped
 from anonymize.metrics import distributions
 from anonymize.randomization import estimate
-from anonymize.randomization.draw import distorted, seeded_bits
+from anonymize.randomization.kronecker import distorted, seeded_bits
 from anonymize.randomization.optimum import optimum
 from anonymize.table import SensitiveColumn
 from tests.randomization.tables import ADULT, ESGRO, adult, problem_of

@@ -13,9 +13,7 @@ from anonymize.algorithms import ALGORITHMS, mondrian, parse_options
 from anonymize.errors import UsageError
 from anonymize.evaluate import Evaluate, evaluate
 from anonymize.modelling.features import RegionEnds, matrices
-from anonymize.modelling.protocol import Protocol
-from anonymize.modelling.ranking import by_information
-from anonymize.modelling.training import Recoder
+from anonymize.modelling.protocol import Protocol, Recoder, by_information
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import Spec, load
 from anonymize.table import Source, read

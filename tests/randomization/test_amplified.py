@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.randomization.amplified import epsilon, largest_p
 from anonymize.randomization.optimum import optimum
 from anonymize.randomization.problem import DistortionProblem
+from anonymize.randomization.risk import epsilon, largest_p
 from tests.randomization.matrices import distortion
 from tests.randomization.tables import DISEASES, cells_of
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 
-from anonymize.randomization.descent import Task, descend, least_distance, nonnegative
-from anonymize.randomization.optimum import _by_scipy, optimum
+from anonymize.randomization.optimum import Task, _by_scipy, descend, least_distance, nonnegative, optimum
 from anonymize.randomization.problem import DistortionProblem
 from tests.randomization.tables import problem_of
 

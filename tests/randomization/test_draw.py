@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 from anonymize.randomization import kronecker
-from anonymize.randomization.draw import distorted, representable, seeded_bits, system_bits, threshold
+from anonymize.randomization.kronecker import distorted, representable, seeded_bits, system_bits, threshold
 
 
 @pytest.mark.parametrize(("p", "d"), [(0.9, 2), (0.5, 5), (0.3, 7), (0.6, 40)])

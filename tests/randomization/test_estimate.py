@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.randomization import estimate
-from anonymize.randomization.draw import distorted, seeded_bits
+from anonymize.randomization.kronecker import distorted, seeded_bits
 from tests.randomization.matrices import Matrix, distortion, product
 
 SHAPE, P, ROWS = (2, 3), (0.8, 0.7), 400

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.randomization import kronecker
-from anonymize.randomization.draw import representable
+from anonymize.randomization.kronecker import representable
 from anonymize.randomization.optimum import optimum
 from anonymize.randomization.problem import DistortionProblem
 from tests.examples import some

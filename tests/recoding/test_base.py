@@ -15,7 +15,7 @@ from anonymize.errors import UsageError
 from anonymize.recoding import Appearance, Cut, Levels, Recoding, Regions, Released, ReleasedColumn, SingleDimensional
 from anonymize.recoding import render as rendered
 from anonymize.recoding.saved import save
-from anonymize.recoding.saved.contents import Contents, refusal
+from anonymize.recoding.saved.save import Contents, refusal
 from anonymize.spec import Output, Spec
 from anonymize.table import Table
 from tests.algorithms.tables import numeric, table_of

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.risk import TextFrequencySet, estimate, individual_risk
-from anonymize.risk.individual import HALF, LARGE
+from anonymize.risk.sample import HALF, LARGE
 
 
 def sample(counts: Any, weights: Any) -> TextFrequencySet:

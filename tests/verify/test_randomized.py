@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.errors import DataError
-from anonymize.randomization.draw import distorted, representable, seeded_bits
-from anonymize.randomization.joint import Guarded, JointAxis, pose
+from anonymize.randomization.kronecker import distorted, representable, seeded_bits
+from anonymize.randomization.problem import Guarded, JointAxis, pose
 from anonymize.verify.randomized import Bound, RatioBound, measure_counted, measure_randomized
 
 ROWS = 5000

@@ -1,5 +1,7 @@
 """Parts of a table, each cut in two again and again around far seeds, all parts of a level at once.
 
+Seeds are two rows of a part that lie far apart, by repeated scans for the row farthest from the last.
+
 The rows of a part join one of its two groups in random order, each the one that loses less by it. That is one row
 after the other; but parts do not depend on each other, so one step takes a row of every part. Where few large parts
 would mean many such steps, a part goes by itself: boxes grow seldom, so what every row would cost is worked out for
@@ -15,8 +17,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.clustering.ncp import Corners, Penalty
-from anonymize.algorithms.clustering.seeds import seeds
 from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges, starts_of
+
+
+def seeds(penalty: Penalty, codes: Corners, starts: Ints, rounds: int) -> tuple[Ints, Ints]:
+    """Positions (parts,) of two rows of each part, different ones: the last pair of the scans that still gained.
+
+    `codes` (attributes, n) of rows laid part after part, `starts` (parts + 1,) where each part of at least two rows
+    begins. The first scan starts at a part's first row. A part is scanned for as long as the penalty of the pair grows,
+    `rounds` times at most. Ties go to the first row.
+    """
+    part = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    from_row = starts[:-1].copy()
+    to_row, reached = _farthest(penalty, codes, starts, part, from_row)
+    for _ in range(rounds - 1):
+        next_row, farther = _farthest(penalty, codes, starts, part, to_row)
+        grows = farther > reached
+        if not grows.any():
+            break
+        from_row, to_row = np.where(grows, to_row, from_row), np.where(grows, next_row, to_row)
+        reached = np.maximum(farther, reached)
+    return from_row, to_row
+
+
+def _farthest(penalty: Penalty, codes: Corners, starts: Ints, part: Ints, seed: Ints) -> tuple[Ints, Floats]:
+    """Position of the row farthest from each part's seed, another one, and the penalty of the two (parts,)."""
+    away = distances(penalty, codes, part, seed)
+    away[seed] = -1.0
+    farthest = np.maximum.reduceat(away, starts[:-1])
+    hits = np.flatnonzero(away == farthest[part])
+    return hits[np.searchsorted(hits, starts[:-1])], farthest
+
+
+def distances(penalty: Penalty, codes: Corners, part: Ints, seed: Ints) -> Floats:
+    """(n,) penalty of one row of the box around each row and its part's seed."""
+    corner = codes[:, seed][:, part]
+    return penalty(np.minimum(codes, corner), np.maximum(codes, corner))
+
+
+# --- cut in two -------------------------------------------------------------------------------------------------------
 
 ALONE = 25
 """A part that is assigned by itself takes about as long as this many steps."""

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from anonymize.algorithms.clustering.downward import split_large
 from anonymize.algorithms.clustering.merging import Merging
 from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty
-from anonymize.algorithms.clustering.split import split_large
 from anonymize.classes import Partition
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from anonymize.classes import Ints, Partition
 from anonymize.recoding.columns import Released
 from anonymize.recoding.saved.attributes import box, cut_attribute
-from anonymize.recoding.saved.contents import Contents, saved_columns
 from anonymize.recoding.saved.model import SavedTree
+from anonymize.recoding.saved.save import Contents, saved_columns
 from anonymize.recoding.tree import CutTree
 from anonymize.recoding.window import Tails
 from anonymize.spec import Spec

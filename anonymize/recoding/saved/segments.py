@@ -22,8 +22,8 @@ from anonymize.recoding.saved.attributes import (
     number_range,
     shown_window,
 )
-from anonymize.recoding.saved.contents import Contents, refusal, saved_columns
 from anonymize.recoding.saved.model import Box, CategoricalAttribute, Indices, Number, NumericAttribute, Range
+from anonymize.recoding.saved.save import Contents, refusal, saved_columns
 from anonymize.recoding.spans import Spans
 from anonymize.recoding.window import Tails
 from anonymize.spec import Intervals, QuasiIdentifier, Spec

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.clustering.adjust import Offers, adjust
+from anonymize.algorithms.clustering.downward import Offers, adjust
 from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
 from anonymize.classes import Partition
 from anonymize.table import Table

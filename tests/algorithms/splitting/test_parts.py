@@ -14,8 +14,7 @@ from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.cuts import FINISHED
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.algorithms.splitting.histograms import Histograms
-from anonymize.algorithms.splitting.parts import CodedRows, grow_by_parts
-from anonymize.algorithms.splitting.upper import upper_parts
+from anonymize.algorithms.splitting.parts import CodedRows, grow_by_parts, upper_parts
 from anonymize.classes import Runs
 from anonymize.table import Table
 from tests.algorithms.tables import rule_and_batch, tables

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.algorithms.splitting import sides as module
-from anonymize.algorithms.splitting.sides import CutSides
+from anonymize.algorithms.splitting import grow as module
+from anonymize.algorithms.splitting.grow import CutSides
 from anonymize.classes import Codes
 
 
