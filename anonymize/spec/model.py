@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, SerializeAsAny, WithJsonSchema
@@ -439,10 +438,10 @@ class Spec(Entry):
         path: Path | None,
         places: Mapping[KeyPath, Place],
         overridden: frozenset[str] = frozenset(),
-        left_over: Mapping[str, LeftOver] = MappingProxyType({}),
+        left_over: Mapping[str, LeftOver] | None = None,
     ) -> Spec:
         """The same spec, knowing its file, where each key stands in it, what the command line replaced, and which
         columns are `left_over`."""
         copy = self.model_copy()
-        copy._path, copy._places, copy._overridden, copy._left_over = path, places, overridden, left_over
+        copy._path, copy._places, copy._overridden, copy._left_over = path, places, overridden, left_over or {}
         return copy

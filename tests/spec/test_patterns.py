@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -159,3 +160,9 @@ def test_an_undecided_column_has_no_other_role(read: Read) -> None:
 def test_an_undecided_column_that_is_not_there_has_its_line(read: Read) -> None:
     made = read("version: 1\nquasi_identifiers: [age]\nidentifiers: [a]\nundecided:\n  - gone\nothers: drop\n")
     assert resolve(made, ["a", "age"]).place("identifiers", 1) == (5, 5)
+
+
+def test_a_spec_goes_to_another_process(read: Read) -> None:
+    made = read("version: 1\nquasi_identifiers: [age]\nundecided: [flag]\nothers: drop\n")
+    for each in (made, resolve(made, ["age", "flag"])):
+        assert pickle.loads(pickle.dumps(each)).left_over == each.left_over
