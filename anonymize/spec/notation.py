@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Decimal = Literal[".", ","]
+Setting = Literal["decimal", "thousands", "unit_text"]
 Thousands = Literal[".", ",", " ", "'", "_"]
 _SPACES = {" ": r"[\p{Zs}]", "'": "['\u2019]"}
 """What stands for a sign between thousands: any space, either apostrophe."""
@@ -48,9 +49,14 @@ class Notation:
     unit_text: str | None = None
 
     @property
-    def settings(self) -> dict[str, str]:
+    def settings(self) -> dict[Setting, str]:
         """The keys of the spec that say the same."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        every: dict[Setting, str | None] = {
+            "decimal": self.decimal,
+            "thousands": self.thousands,
+            "unit_text": self.unit_text,
+        }
+        return {name: value for name, value in every.items() if value is not None}
 
     def with_point(self, text: pl.Expr) -> pl.Expr:
         """Texts of numbers as they are written with a point and without a unit; any other text that has a digit

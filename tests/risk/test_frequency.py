@@ -15,7 +15,7 @@ CELLS = st.sampled_from(["a", "b", "", None])
 
 def test_combinations_in_order_with_rows_and_weights() -> None:
     frame = pl.DataFrame({"x": ["1", "01", "1", "2"], "y": ["a", "a", "a", "a"], "w": ["1.5", "2", " 3 ", "4"]})
-    found = TextFrequencySet.of(frame, [["x"], ["y"]], weight="w")
+    found = TextFrequencySet.of(frame, [["x"], ["y"]], weight=pl.col("w"))
     assert found.counts.tolist() == [2, 1, 1]
     assert found.weights is not None and found.weights.tolist() == [4.5, 2.0, 4.0]
     assert found.rows == 4 and found.codes.shape == (2, 3)
@@ -43,7 +43,7 @@ def test_texts_that_match_anything_are_one_code() -> None:
 def test_a_unit_counts_once_for_a_combination() -> None:
     frame = pl.DataFrame({"x": ["a", "a", "b", "a", "b"], "w": ["1", "9", "3", "2", "4"]})
     units = pl.Series(["one", "one", "one", "two", "one"])
-    found = TextFrequencySet.of(frame, [["x"]], weight="w", units=units)
+    found = TextFrequencySet.of(frame, [["x"]], weight=pl.col("w"), units=units)
     assert found.weights is not None
     assert (found.counts.tolist(), found.weights.tolist()) == ([2, 1], [3.0, 3.0])
 

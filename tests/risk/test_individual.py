@@ -116,12 +116,12 @@ def test_no_rows() -> None:
 def test_missing_as_a_wildcard_in_figures_of_another_tool() -> None:
     rows = ["2 3 1 18", "3 3 3 45.5", "2 3 * 39", "2 3 2 17", "3 3 1 92", "3 3 1 8", "1 4 * 123.5", "* 3 1 51"]
     frame = pl.DataFrame([row.split() for row in rows], schema=["a", "b", "c", "w"], orient="row")
-    found = TextFrequencySet.of(frame, [["a"], ["b"], ["c"]], wild=["*"], weight="w")
+    found = TextFrequencySet.of(frame, [["a"], ["b"], ["c"]], wild=["*"], weight=pl.col("w"))
     risks = [0.01355297, 0.08579129, 0.01050489, 0.03246611, 0.00975689, 0.00975689, 0.03931625, 0.00596255]
     table = estimate(found, 0.03, wildcard=True)
     assert table.expected == pytest.approx(sum(risks), abs=5e-8)
     assert table.individual_max == pytest.approx(max(risks), abs=5e-9)
     assert (table.records_at_risk, table.population) == (3 / 8, 394.0)
     assert table.journalist_max == 1 / 45.5
-    apart = estimate(TextFrequencySet.of(frame, [["a"], ["b"], ["c"]], weight="w"), 0.03)
+    apart = estimate(TextFrequencySet.of(frame, [["a"], ["b"], ["c"]], weight=pl.col("w")), 0.03)
     assert apart.individual_max == pytest.approx(0.17707583, abs=5e-9)

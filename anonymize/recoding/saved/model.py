@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from anonymize.errors import DataError, Problem, SpecError
 from anonymize.spec.hierarchy import DatePart, TimePart
+from anonymize.spec.notation import Setting
 from anonymize.table.files import reason
 
 FORMAT = "anonymize recoding"
@@ -159,7 +160,7 @@ class TableBlock(Part):
     others: tuple[str, ...]
     normalize: bool = False
     header: bool = True
-    numbers: dict[str, dict[Literal["decimal", "thousands", "unit_text"], str]] = Field(default_factory=dict)
+    numbers: dict[str, dict[Setting, str]] = Field(default_factory=dict)
 
 
 class OutputBlock(Part):
