@@ -276,3 +276,24 @@ def test_weights_that_are_rounded_keep_their_decimal_sign() -> None:
     released = anonymize.release(GERMAN, spec, effort="low")
     assert set(released.frame["w"]) == {"1,5", "2,5", "3,5"}
     assert anonymize.audit(released.frame, spec).report["privacy"]["satisfied"]
+
+
+# --- dates that are cut off -------------------------------------------------------------------------------------------
+
+BORN = pl.DataFrame({"born": [f"{1915 + row % 60}-{1 + row % 12:02}-{1 + row % 28:02}" for row in range(180)]})
+BOUNDED: dict[str, Any] = {
+    "quasi_identifiers": {"born": {"hierarchy": {"dates": ["year", "decade"]}, "levels": {"min": 1}, "bottom": 1934}},
+    "privacy": {"k": 3},
+}
+
+
+def test_dates_before_a_bottom_code_are_one_value_to_every_reader() -> None:
+    released = anonymize.release(BORN, BOUNDED, algorithm="mondrian")
+    shown = released.frame["born"].to_list()
+    assert shown.count("1934-") == sum(text < "1935" for text in BORN["born"])
+    assert anonymize.audit(released.frame, BOUNDED).report["privacy"]["satisfied"]
+    evaluated = anonymize.evaluate(released.frame, BOUNDED, BORN, queries=10).report
+    assert evaluated["utility"]["gcp"] == released.report["utility"]["gcp"]
+    assert released.recoding is not None
+    older = pl.DataFrame({"born": ["1850-01-01", "1940-01-01"]})
+    assert anonymize.recode(older, released.recoding).frame["born"].to_list() == ["1934-", "1940"]

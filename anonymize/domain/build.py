@@ -27,7 +27,7 @@ from anonymize.domain import cells, files
 from anonymize.domain.cells import CellFormat
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import Grid
-from anonymize.domain.moments import Moments, Step
+from anonymize.domain.moments import DateCodes, Moments, Step
 from anonymize.domain.numeric import Numeric, included, template
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Level, Tree
@@ -50,6 +50,7 @@ def build(
     *,
     normalize: bool = True,
     frequent: Collection[str] = (),
+    codes: DateCodes = DateCodes(),  # noqa: B008 (frozen)
 ) -> Taxonomy:
     """The taxonomy of a categorical column.
 
@@ -61,6 +62,7 @@ def build(
         suppressed: text of the root of a built taxonomy.
         normalize: the texts of a file are compared normalized, as `values` are.
         frequent: for `rare`, the values that are not pooled.
+        codes: for `dates`, where they are cut off; the values have been.
 
     Raises:
         SpecError: the hierarchy file is wrong, or the builder is one for numbers.
@@ -81,7 +83,7 @@ def build(
     elif isinstance(source, Prefix):
         steps = prefix(source.prefix)
     elif isinstance(source, Parts):
-        steps = _moments(name, values, Moments(source.KEY, source.levels, source.format))
+        steps = _moments(name, values, moments_of(source, codes))
     elif isinstance(source, Rare):
         steps = [_pooling(name, values, source.rare.label, frequent)]
     return Taxonomy.of(name, Tree.from_steps(sorted(values), steps, suppressed), missing)
@@ -263,6 +265,11 @@ def prefix(lengths: Sequence[int]) -> list[Step]:
         return lambda value: f"{value[:length]}*" if value else value
 
     return [cut(length) for length in lengths]
+
+
+def moments_of(source: Parts, codes: DateCodes = DateCodes()) -> Moments:  # noqa: B008 (frozen)
+    """How dates or times of day are read, and cut off."""
+    return Moments(source.KEY, source.levels, source.format, utc=source.utc, codes=codes)
 
 
 def _moments(name: str, values: Sequence[str], moments: Moments) -> Sequence[Step]:

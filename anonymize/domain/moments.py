@@ -7,14 +7,18 @@ Levels are cut from that, so that dates in any format generalize to the same lab
   (2024), decade (2020s). A date without a time after it has no minute and no hour: it reads as its day there.
 - times: minute (14:35), hour (14:00-14:59), six-hours (12:00-17:59), half-day (12:00-23:59).
 
-Times are taken as they are written, whatever their zone.
+Times are taken as they are written, whatever their zone, or, where that is asked for, as they are in UTC.
+
+A bottom or a top code of dates is a day, or a month or a year that is a level. What lies at or beyond it is one value,
+which reads `1934-`; on coarser levels so does whatever has it in it: `1930s-`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Literal, TypeAlias
 
 Step: TypeAlias = Callable[[str], str]
@@ -51,11 +55,62 @@ _TIME_STEPS: Mapping[str, Step] = {
 }
 
 
-class Moments:
-    """How a builder reads the texts of a column, each text once."""
+@dataclass(frozen=True)
+class DateCodes:
+    """A `bottom` and a `top` code of dates, as ISO has a year, a month or a day, None: there is none; the templates
+    `open_low` and `open_high`, by which they read; and what reads so that shows `everything`."""
 
-    def __init__(self, noun: Literal["dates", "times"], levels: Sequence[str], form: str | None) -> None:
-        self.noun = noun
+    bottom: str | None = None
+    top: str | None = None
+    open_low: str = "{high}-"
+    open_high: str = "{low}+"
+    everything: str = "*"
+
+    def below(self, high: str) -> str:
+        """How everything up to a label reads."""
+        return self.open_low.replace("{high}", high)
+
+    def above(self, low: str) -> str:
+        """How everything from a label on reads."""
+        return self.open_high.replace("{low}", low)
+
+    def code(self, iso: str) -> str | None:
+        """The code that a date is cut off at; None where it is not."""
+        if self.bottom is not None and iso[: len(self.bottom)] <= self.bottom:
+            return self.bottom
+        if self.top is not None and iso[: len(self.top)] >= self.top:
+            return self.top
+        return None
+
+    def label(self, code: str) -> str:
+        """How all that is cut off at a code reads."""
+        return self.below(code) if code == self.bottom else self.above(code)
+
+    def opened(self, label: str, labels: Sequence[str | None]) -> str:
+        """The label of a level with its open ends. `labels`: of the bottom and the top code on that level."""
+        low, high = (label == each for each in labels)
+        if low and high:
+            return self.everything
+        return self.below(label) if low else self.above(label) if high else label
+
+
+_LENGTHS = {"day": 10, "month": 7, "year": 4, "quarter": 3.9, "decade": 3}
+"""How many characters say a part of a date; a quarter takes less than a year's parts, and more than a year."""
+
+
+class Moments:
+    """How a builder reads the texts of a column, each text once. `utc`: times are taken as they are in UTC."""
+
+    def __init__(
+        self,
+        noun: Literal["dates", "times"],
+        levels: Sequence[str],
+        form: str | None,
+        *,
+        utc: bool = False,
+        codes: DateCodes = DateCodes(),
+    ) -> None:
+        self.noun, self._utc, self._codes = noun, utc, codes
         self._steps = _DATE_STEPS if noun == "dates" else _TIME_STEPS
         self._levels, self._format = levels, form
         self._known: dict[str, str | None] = {}
@@ -64,19 +119,43 @@ class Moments:
     def expected(self) -> str:
         """What a text has to be, for a message."""
         iso = "ISO dates" if self.noun == "dates" else "times of day (14:35)"
-        return iso if self._format is None else f"{self.noun} of the format {self._format}"
+        zone = " with a zone (as `utc` needs)" if self._utc else ""
+        return (iso if self._format is None else f"{self.noun} of the format {self._format}") + zone
 
     def fits(self, text: str) -> bool:
         """Whether a text can be read."""
-        return self._iso(text) is not None
+        return text in self._labels or self._iso(text) is not None
+
+    def coded(self, text: str) -> str:
+        """A value, or what stands for all that lie beyond a code."""
+        iso = self._iso(text)
+        code = None if iso is None else self._codes.code(iso)
+        return text if code is None else self._codes.label(code)
 
     @property
     def steps(self) -> Sequence[Step]:
         """One step for each level, of texts that fit."""
-        return [self._step(self._steps[level]) for level in self._levels]
+        return [self._step(level) for level in self._levels]
 
-    def _step(self, cut: Step) -> Step:
-        return lambda text: cut(self._iso(text) or "")
+    @property
+    def _labels(self) -> dict[str, str]:
+        """The bottom and the top code by how they read."""
+        codes = (self._codes.bottom, self._codes.top)
+        return {self._codes.label(code): code for code in codes if code is not None}
+
+    def _step(self, level: str) -> Step:
+        cut, labels = self._steps[level], self._labels
+        codes = [
+            None if code is None or _LENGTHS.get(level, 99) >= len(code) else cut(code)
+            for code in (self._codes.bottom, self._codes.top)
+        ]
+
+        def step(text: str) -> str:
+            if text in labels and _LENGTHS.get(level, 99) >= len(labels[text]):
+                return text  # which is a whole node of the level, or more than that
+            return self._codes.opened(cut(labels.get(text) or self._iso(text) or ""), codes)
+
+        return step
 
     def _iso(self, text: str) -> str | None:
         if text not in self._known:
@@ -84,15 +163,41 @@ class Moments:
         return self._known[text]
 
     def _read(self, text: str) -> str | None:
+        if self._utc:
+            return _in_utc(text, self._format)
         if self._format is not None:
             return _formatted(text, self._format, dates=self.noun == "dates")
         return iso_date(text) if self.noun == "dates" else iso_time(text)
 
 
-def _formatted(text: str, form: str, *, dates: bool) -> str | None:
+def zone_of(text: str, form: str | None) -> str | None:
+    """The zone of a date and a time, as hours and minutes off UTC; None where it has none, or cannot be read."""
+    if form is None:
+        match = _ISO_DATE.fullmatch(text)
+        zone = None if match is None else match[7]
+        return zone and f"{zone.replace(':', '').replace('Z', '+00'):0<5}"
+    moment = _parsed(text, form)
+    return None if moment is None or moment.tzinfo is None else moment.strftime("%z")
+
+
+def _parsed(text: str, form: str | None) -> datetime | None:
+    """A date, or a date and a time, of a format or as ISO has it; None for any other text."""
     try:
-        moment = datetime.strptime(text, form)
+        if form is not None:
+            return datetime.strptime(text, form)
+        return None if iso_date(text) is None else datetime.fromisoformat(re.sub(r"\s(?=Z|[+-]\d{2})", "", text))
     except ValueError:
+        return None
+
+
+def _in_utc(text: str, form: str | None) -> str | None:
+    moment = _parsed(text, form)
+    return None if moment is None or moment.tzinfo is None else moment.astimezone(UTC).isoformat()[:16]
+
+
+def _formatted(text: str, form: str, *, dates: bool) -> str | None:
+    moment = _parsed(text, form)
+    if moment is None:
         return None
     if not dates:
         return moment.strftime("%H:%M")

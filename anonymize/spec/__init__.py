@@ -2,7 +2,7 @@
 
 from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.columns import QuasiIdentifier, Role, Sensitive
-from anonymize.spec.hierarchy import Flat, HierarchySource, Intervals, Mask, Parts, Prefix, Rare
+from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Parts, Prefix, Rare
 from anonymize.spec.load import load, make
 from anonymize.spec.missing import UNKNOWN, Missing, remarks
 from anonymize.spec.model import FEWEST, Input, ModelEntry, Output, Privacy, Spec
@@ -18,6 +18,7 @@ __all__ = [
     "POINT",
     "UNKNOWN",
     "Condition",
+    "Dates",
     "Flat",
     "HierarchySource",
     "Input",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 from anonymize.spec.base import Entry, KeyPath, Means, Value
-from anonymize.spec.columns import WITHHELD, Definition, SamplingWeight
-from anonymize.spec.hierarchy import Intervals, Rare
+from anonymize.spec.columns import WITHHELD, Definition, QuasiIdentifier, SamplingWeight
+from anonymize.spec.hierarchy import Dates, Intervals, Rare
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
 from anonymize.spec.model import Spec
 from anonymize.spec.notation import NumberFormat
@@ -169,9 +171,13 @@ def _coded(spec: Spec) -> Iterator[Fault]:
             path: KeyPath = ("quasi_identifiers", name, key)
             if getattr(attribute, key) is None:
                 continue
-            if attribute.type != "numeric":
-                hint, what = "add `type: numeric`", "are rounded" if key == "round" else f"have a {key}"
+            if isinstance(attribute.hierarchy, Dates) and attribute.type != "numeric":
+                yield from _coded_dates(spec, path, attribute, attribute.hierarchy)
+            elif attribute.type != "numeric":
+                hint, what = "add `type: numeric`", "are rounded" if key == "round" else f"and dates have a {key}"
                 yield Fault(path, f"`{dotted(path)}`: only numbers {what}", hint, at_key=True)
+            elif isinstance(getattr(attribute, key), str):
+                yield Fault(path, f"`{dotted(path)}`: expected a number, for the attribute is numeric")
             elif key == "round":
                 continue
             elif isinstance(attribute.hierarchy, Path):
@@ -179,10 +185,41 @@ def _coded(spec: Spec) -> Iterator[Fault]:
                 message = f"`{dotted(path)}`: cannot stand beside a hierarchy file, whose labels it would make wrong"
                 yield Fault(path, message, hint, at_key=True)
         yield from _levels(spec, name)
-        low, high = attribute.bottom, attribute.top
-        if low is not None and high is not None and low >= high:
+        if not attribute.ends_ascend:
             path = ("quasi_identifiers", name, "bottom")
             yield Fault(path, f"`{dotted(path)}`: is not below `top`")
+
+
+_DATE_CODE = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-\d{2})?)?", re.ASCII)
+
+
+def _coded_dates(spec: Spec, path: KeyPath, attribute: QuasiIdentifier, dates: Dates) -> Iterator[Fault]:
+    """Bottom and top codes of dates: a day, or a month or a year that is a level; and what does not know them."""
+    key = str(path[-1])
+    if key == "round":
+        hint = "`levels: {min: 1}` shows nothing finer than the first of the hierarchy's levels"
+        yield Fault(path, f"`{dotted(path)}`: only numbers are rounded", hint, at_key=True)
+        return
+    code = attribute.date_ends[key == "top"] or ""
+    part = {4: "year", 7: "month", 10: "day"}.get(len(code), "")
+    if not _DATE_CODE.fullmatch(code) or (part == "day" and not _is_day(code)):
+        hint = "such as 1934, 1934-05 or 1934-05-31, whatever the format of the dates is"
+        yield Fault(path, f"`{dotted(path)}`: expected a year, a month or a day", hint)
+    elif part != "day" and part not in dates.levels:
+        hint = f"give the first or the last day of it, or add the level {part}"
+        yield Fault(path, f"`{dotted(path)}`: a {part} is none of the hierarchy's levels", hint)
+    for position, entry in enumerate(spec.privacy.models):
+        if entry.parameters.given(Means.POPULATION) is not None:
+            message = f"`{dotted(path)}`: dates with a {key} code are not looked up in a population"
+            yield Fault(path, message, f"leave out `privacy.models.{position}`, or the code", at_key=True)
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _levels(spec: Spec, name: str) -> Iterator[Fault]:

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from anonymize.spec.base import Entry, Number, Positive, Text
-from anonymize.spec.hierarchy import HierarchySource, Rare
+from anonymize.spec.base import Entry, Number, Positive, Text, Value
+from anonymize.spec.hierarchy import Dates, HierarchySource, Rare
 from anonymize.spec.notation import NumberFormat
 from anonymize.spec.rules import Rule
 
@@ -110,10 +110,33 @@ class QuasiIdentifier(Definition):
     round: Positive | None = None
     """Rounding of numbers, before anything else: each becomes the nearest multiple, of two the larger. 5: 37 becomes
     35. What rounding loses is in no figure."""
-    bottom: Number | None = None
-    """Bottom coding of numbers: what lies at or below it is one value. 18 reads `18-`."""
-    top: Number | None = None
-    """Top coding of numbers: what lies at or above it is one value. 90 reads `90+`."""
+    bottom: Value | None = None
+    """Bottom coding of numbers and dates: what lies at or below it is one value. 18 reads `18-`; of dates a year, a
+    month or a day: 1934, and all before it, reads `1934-`."""
+    top: Value | None = None
+    """Top coding of numbers and dates: what lies at or above it is one value. 90 reads `90+`."""
+
+    @property
+    def date_ends(self) -> tuple[str | None, str | None]:
+        """The bottom and the top code of dates, as ISO has a year, a month or a day; None: there is none."""
+        low, high = (
+            None if code is None else f"{code:.0f}" if isinstance(code, float) else code
+            for code in (self.bottom, self.top)
+        )
+        return (low, high) if isinstance(self.hierarchy, Dates) else (None, None)
+
+    @property
+    def ends_ascend(self) -> bool:
+        """Whether the bottom code is below the top code, where there are both."""
+        (bottom, top), (first, last) = self.number_ends, self.date_ends
+        numbers = bottom is None or top is None or bottom < top
+        return numbers and (first is None or last is None or first < last)
+
+    @property
+    def number_ends(self) -> tuple[float | None, float | None]:
+        """The bottom and the top code of numbers; None: there is none."""
+        low, high = (code if isinstance(code, float) else None for code in (self.bottom, self.top))
+        return (low, high) if self.type == "numeric" else (None, None)
 
     @property
     def lists_categories(self) -> bool:

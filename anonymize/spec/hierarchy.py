@@ -18,7 +18,7 @@ DATE_PARTS = ("minute", "hour", "day", "month", "quarter", "year", "decade")
 TIME_PARTS = ("minute", "hour", "six-hours", "half-day")
 DatePart = Literal["minute", "hour", "day", "month", "quarter", "year", "decade"]
 TimePart = Literal["minute", "hour", "six-hours", "half-day"]
-_DIRECTIVES = "YymdHIMSfpbBaAj%"
+_DIRECTIVES = "YymdHIMSfpbBaAjz%"
 _NEEDED = {"minute": ("M",), "hour": ("H", "Ip"), "day": ("d", "j"), "month": ("m", "b", "B", "j")}
 """What a format has to have for a level; of several, one. A quarter takes a month, every date a year."""
 
@@ -114,17 +114,23 @@ Format = Annotated[str, AfterValidator(_format)]
 
 
 class FormattedDates(Entry):
-    """Dates that are not written as ISO has them, and what they are coarsened to."""
+    """Dates that are not written as ISO has them, or are taken as UTC, and what they are coarsened to."""
 
-    format: Format
-    """How a date is written: "%Y/%m/%d %H:%M:%S", with the signs of strptime."""
+    format: Format | None = None
+    """How a date is written: "%Y/%m/%d %H:%M:%S", with the signs of strptime. Left out: as ISO has it."""
     levels: DateLevels
     """What a date is coarsened to, from fine to coarse: [day, month, year]."""
+    utc: Annotated[bool, Field(strict=True)] = False
+    """Whether levels are of the time in UTC; every value then has a zone. false: of local time, as it is written."""
 
     @model_validator(mode="after")
     def _fitting(self) -> FormattedDates:
+        if self.format is None:
+            return self
         if not _has(self.format, ("Y", "y")):
             raise ValueError("the format has no year (%Y)")
+        if self.utc and not _has(self.format, ("z",)):
+            raise ValueError("the format has no zone (%z), which `utc` needs")
         _check_levels(self.format, self.levels)
         return self
 
@@ -175,6 +181,11 @@ class Parts(Entry):
     def format(self) -> str | None:
         """How each is written; None: as ISO has it."""
         return None if isinstance(self._entry, tuple) else self._entry.format
+
+    @property
+    def utc(self) -> bool:
+        """Whether levels are of the time in UTC, and not of that which is written."""
+        return isinstance(self._entry, FormattedDates) and self._entry.utc
 
 
 class Dates(Parts):

@@ -3,12 +3,17 @@ at a level of their hierarchy."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymize.domain.build import moments_of
 from anonymize.domain.coding import Coding
 from anonymize.domain.grid import Numbers
-from anonymize.spec.columns import QuasiIdentifier
+from anonymize.domain.moments import DateCodes
+from anonymize.spec.columns import Definition, QuasiIdentifier
+from anonymize.spec.hierarchy import Dates
 from anonymize.spec.model import Spec
 from anonymize.table.columns import Codes
 from anonymize.table.encode import code_type
@@ -20,7 +25,22 @@ PIECE = 1 << 20
 
 def coding_of(spec: Spec, definition: QuasiIdentifier) -> Coding:
     """Where a quasi-identifier is cut off, and how that reads."""
-    return Coding(definition.bottom, definition.top, spec.output.open_high, spec.output.open_low, definition.round)
+    return Coding(*definition.number_ends, spec.output.open_high, spec.output.open_low, definition.round)
+
+
+def date_codes(spec: Spec, definition: Definition) -> DateCodes:
+    """Where the dates of a quasi-identifier are cut off, and how that reads."""
+    ends = definition.date_ends if isinstance(definition, QuasiIdentifier) else (None, None)
+    output = spec.output
+    return DateCodes(*ends, output.open_low, output.open_high, output.suppressed)
+
+
+def cut_off(source: object, codes: DateCodes, values: Sequence[str]) -> dict[str, str]:
+    """What becomes of each value: of dates what stands for all beyond a code, of any other column itself."""
+    if not isinstance(source, Dates) or (codes.bottom is None and codes.top is None):
+        return {value: value for value in values}
+    moments = moments_of(source, codes)
+    return {value: moments.coded(value) for value in values}
 
 
 def rounded(

@@ -34,7 +34,7 @@ from anonymize.spec.model import Spec
 from anonymize.spec.patterns import left_over_warnings
 from anonymize.spec.resolve import resolve
 from anonymize.table import rules, selections, weights
-from anonymize.table.coding import coding_of, recoded, rounded
+from anonymize.table.coding import coding_of, cut_off, date_codes, recoded, rounded
 from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample
 from anonymize.table.grouping import grouped
@@ -45,7 +45,7 @@ from anonymize.table.roles import check_columns
 from anonymize.table.room import Room
 from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
-from anonymize.table.texts import warnings_of
+from anonymize.table.texts import warnings_of, zone_warnings
 from anonymize.table.units import UnitColumn
 from anonymize.table.weights import WeightColumn
 from anonymize.table.wrong import by_rows, check_numbers, check_types, not_numbers, placed, rows_of_codes
@@ -316,13 +316,17 @@ def _numbers(
 def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:
     """The domain of a categorical column, and its codes."""
     texts, any_missing = encoder.distinct()
+    ends = date_codes(spec, definition)
+    coded_as = cut_off(definition.hierarchy, ends, texts)
+    texts = sorted(set(coded_as.values()))
     missing = spec.input.missing_text if any_missing else None
     pool = definition.hierarchy.rare if isinstance(definition.hierarchy, Rare) else None
     common = () if pool is None else frequent(encoder.counts(), pool.below)
     suppressed, normalize = spec.output.suppressed, spec.normalizes(name)
     with by_rows(lambda places: encoder.rows_of({texts[place] for place in places})):
-        domain = build(name, definition, texts, missing, suppressed, normalize=normalize, frequent=common)
+        domain = build(name, definition, texts, missing, suppressed, normalize=normalize, frequent=common, codes=ends)
     code_of = {text: code for code, text in enumerate(domain.leaf_text())}
+    code_of |= {text: code_of[coded] for text, coded in coded_as.items()}
     return domain, encoder.codes(code_of, domain.missing, domain.size)
 
 
@@ -414,6 +418,9 @@ def _text_warnings(spec: Spec, encoders: Mapping[str, Encoder]) -> Iterator[str]
     for name, column in encoders.items():
         if isinstance(column, TextColumn) and not (name in spec.sensitive and not spec.normalizes(name)):
             yield from warnings_of(name, column.distinct()[0], counted=name in spec.sensitive)
+        definition = spec.quasi_identifiers.get(name) or spec.sensitive.get(name)
+        if isinstance(column, TextColumn) and definition is not None:
+            yield from zone_warnings(name, definition.hierarchy, column.distinct()[0])
 
 
 def _constant_warnings(attributes: tuple[Attribute, ...]) -> Iterator[str]:

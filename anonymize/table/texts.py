@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.domain.moments import zone_of
+from anonymize.spec.hierarchy import Dates
 from anonymize.spec.missing import ODD, UNKNOWN, Missing, identified, normalized, remarks
 from anonymize.table.named import unnamed
 
@@ -165,3 +167,12 @@ def _confusables() -> Mapping[int, str]:
             if best != text:
                 stands[ord(text)] = best
     return stands
+
+
+def zone_warnings(name: str, source: object, values: Sequence[str]) -> Iterator[str]:
+    """That the dates of a column are of several zones, which its levels do not see."""
+    if isinstance(source, Dates) and not source.utc:
+        zones = {zone_of(value, source.format) for value in values} - {None}
+        if len(zones) > 1:
+            taken = "levels are of local time (`utc: true` beside them: of UTC)"
+            yield f"column {name!r} has {len(zones)} time zones: {taken}"

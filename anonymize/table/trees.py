@@ -13,6 +13,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.spec.columns import Definition
 from anonymize.spec.model import Spec
+from anonymize.table.coding import cut_off, date_codes
 from anonymize.table.encode import is_text
 from anonymize.table.named import column
 from anonymize.table.texts import compared
@@ -52,7 +53,10 @@ def tree_of(spec: Spec, frame: pl.LazyFrame, name: str, definition: Definition) 
     texts = frame.select(column(name).cast(pl.String).unique().drop_nulls()).collect(engine="streaming").to_series()
     present = sorted(set(compared(texts, spec.missing("arrow", name)).drop_nulls()))
     if definition.type != "numeric":
-        return build(name, definition, present, None if present else "", spec.output.suppressed, normalize=normalize)
+        ends = date_codes(spec, definition)
+        present = sorted(set(cut_off(definition.hierarchy, ends, present).values()))
+        absent, suppressed = None if present else "", spec.output.suppressed
+        return build(name, definition, present, absent, suppressed, normalize=normalize, codes=ends)
     written = pl.Series(present, dtype=pl.String).to_frame("text")
     if is_text(frame.collect_schema()[name]):
         written = written.select(spec.notation(name).with_point(pl.col("text")))

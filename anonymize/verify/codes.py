@@ -17,9 +17,18 @@ from typing import Any, Literal
 import polars as pl
 
 from anonymize.claims import Parameters, Result, State, said
-from anonymize.spec import QuasiIdentifier, Rare, Spec
+from anonymize.spec import Dates, QuasiIdentifier, Rare, Spec
 from anonymize.verify.cells import CellTemplates
-from anonymize.verify.labels import Extent, LevelReader, NumberLevels, is_multiple, reader_of
+from anonymize.verify.labels import (
+    BuiltLabels,
+    DateSpan,
+    Extent,
+    LevelReader,
+    MomentText,
+    NumberLevels,
+    is_multiple,
+    reader_of,
+)
 from anonymize.verify.spans import stated_ends
 from anonymize.verify.table import by_position, plain
 from anonymize.verify.verdict import Tree, Verdict
@@ -160,6 +169,7 @@ class CodedCells:
     cells: Sequence[CodedCell]
     levels: LevelReader | NumberLevels
     rounded: bool = False
+    templates: CellTemplates = CellTemplates()  # noqa: RUF009 (frozen)
 
     @classmethod
     def of(cls, texts: pl.DataFrame, column: Declared, spec: Spec) -> CodedCells:
@@ -169,9 +179,8 @@ class CodedCells:
             levels, rounded = NumberLevels.of(definition, tree), spec.output.edges == "rounded"
             return cls(column, _numbers(texts, column.name, spec), levels, rounded)
         bounds = spec.output.categorical == "bounds"
-        return cls(
-            column, _categories(texts, column.name, spec, bounds=bounds), reader_of(definition, tree, column.counts)
-        )
+        cells, reader = _categories(texts, column.name, spec, bounds=bounds), reader_of(definition, tree, column.counts)
+        return cls(column, cells, reader, templates=CellTemplates.of(spec))
 
     def result(self, model: Model) -> Result:
         """What one model requires, judged."""
@@ -183,7 +192,7 @@ class CodedCells:
         required, reached = self._figures(model, met=not failing and not unknown)
         return _result(model, self.column.name, {_KEYS.get(model, model): required}, reached, failing, unknown)
 
-    def _figures(self, model: Model, *, met: bool) -> tuple[float | int, float | int | None]:
+    def _figures(self, model: Model, *, met: bool) -> tuple[float | int | str, float | int | str | None]:
         """What is required, and what is achieved."""
         definition, counts = self.column.definition, self.column.counts
         if isinstance(definition.hierarchy, Rare) and model == "rare":
@@ -191,6 +200,9 @@ class CodedCells:
             rows = [counts[name] for name in named if counts is not None and name != pool.label and name in counts]
             return pool.below, min(rows, default=None)
         required: float | int = getattr(definition, model)
+        if isinstance(definition.hierarchy, Dates):
+            code = definition.date_ends[model == "top"] or ""
+            return code, code if met else None
         if model == "round":
             return required, required if met else None
         ends = [end for cell in self.cells for end in (cell.low, cell.high) if end is not None and isfinite(end)]
@@ -213,7 +225,8 @@ class CodedCells:
         if isinstance(self.levels, NumberLevels):
             label = cell.members[0] if cell.members else None
             return self.levels.extent(label, cell.low, cell.high, cell.without)
-        return self.levels.extent(cell.members, cell.positions)
+        members = [self._without_open_end(member)[0] for member in cell.members]
+        return self.levels.extent(members, cell.positions)
 
     # --- codes ---
 
@@ -230,10 +243,40 @@ class CodedCells:
         return (low and high) or self._of_hierarchy(cell)
 
     def _below_top(self, cell: CodedCell) -> bool | None:
-        return self._inside(cell, cell.low, cell.high, self.column.definition.top, 1)
+        if isinstance(self.column.definition.hierarchy, Dates):
+            return self._dates_inside(cell, self.column.definition.date_ends[1], 1)
+        return self._inside(cell, cell.low, cell.high, self.column.definition.number_ends[1], 1)
 
     def _above_bottom(self, cell: CodedCell) -> bool | None:
-        return self._inside(cell, cell.high, cell.low, self.column.definition.bottom, -1)
+        if isinstance(self.column.definition.hierarchy, Dates):
+            return self._dates_inside(cell, self.column.definition.date_ends[0], -1)
+        return self._inside(cell, cell.high, cell.low, self.column.definition.number_ends[0], -1)
+
+    def _dates_inside(self, cell: CodedCell, code: str | None, sign: int) -> bool | None:
+        """Whether no label of a cell tells something apart beyond a code of dates."""
+        own, reader = DateSpan.of(code or ""), self.levels
+        if own is None or cell.positions is not None or not isinstance(reader, BuiltLabels):
+            return None
+        assert isinstance(reader.text, MomentText)
+        for member in cell.members:
+            label, opens = self._without_open_end(member)
+            span = reader.text.span(label)
+            if span is None:
+                return None
+            if span.beyond(own, sign, is_open=opens == sign):
+                return False
+        return bool(cell.members) or None
+
+    def _without_open_end(self, label: str) -> tuple[str, int]:
+        """A label of dates without what says that it stands for those beyond it, and whether these are below (-1) or
+        above (1); 0: it says nothing of that."""
+        if any(end is not None for end in self.column.definition.date_ends):
+            low, high = self.templates.open_low, self.templates.open_high
+            for template, name, sign in ((low, "{high}", -1), (high, "{low}", 1)):
+                before, _, behind = template.partition(name)
+                if label.startswith(before) and label.endswith(behind) and len(label) > len(before + behind):
+                    return label[len(before) : len(label) - len(behind)], sign
+        return label, 0
 
     def _inside(
         self, cell: CodedCell, near: float | None, far: float | None, code: float | None, sign: int

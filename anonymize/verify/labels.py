@@ -12,7 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timezone
 from fractions import Fraction
 from functools import cached_property
 from math import floor, isfinite
@@ -62,7 +62,7 @@ def reader_of(definition: QuasiIdentifier, tree: Tree | None, counts: Mapping[st
     if isinstance(source, Prefix):
         return BuiltLabels(PrefixText(source.prefix), tree)
     if isinstance(source, Parts):
-        return BuiltLabels(MomentText(source.KEY, source.levels, source.format), tree)
+        return BuiltLabels(MomentText(source.KEY, source.levels, source.format, source.utc), tree)
     if isinstance(source, Rare):
         return BuiltLabels(PooledText(source.rare.label, source.rare.below, counts), tree)
     return BuiltLabels(FlatText(), tree)
@@ -277,6 +277,7 @@ class MomentText(LabelText):
     noun: str
     parts: Sequence[str]
     format: str | None
+    utc: bool = False
 
     @property
     def height(self) -> int:  # type: ignore[override]
@@ -298,15 +299,54 @@ class MomentText(LabelText):
         moment = text if low[1] else self._iso(text)
         return None if moment is None else (_date if self.noun == "dates" else _time)(moment, part)
 
+    def span(self, text: str) -> DateSpan | None:
+        """The days of a label, or of a value; None where it is neither."""
+        iso = text if self.levels(text)[1] else self._iso(text)
+        return None if iso is None else DateSpan.of(iso)
+
     def _iso(self, text: str) -> str | None:
         """A value as ISO has it."""
-        if self.format is None:
+        if self.format is None and not self.utc:
             return text.strip().replace(" ", "T")
         try:
-            moment = datetime.strptime(text, self.format)
+            bare = text.strip()
+            if self.format is None:
+                moment = datetime.fromisoformat(re.sub(r"\s+([Z+-])", r"\1", bare))
+            else:
+                moment = datetime.strptime(text, self.format)
         except ValueError:
             return None
+        if moment.tzinfo is not None:
+            moment = (moment.astimezone(timezone.utc) if self.utc else moment).replace(tzinfo=None)  # noqa: UP017
         return moment.strftime("%H:%M") if self.noun == "times" else moment.isoformat()
+
+
+@dataclass(frozen=True)
+class DateSpan:
+    """The days of a label of dates, as ISO has them; the time as well where the label has one. Months have 31 days,
+    which orders them rightly."""
+
+    first: str
+    last: str
+
+    @classmethod
+    def of(cls, label: str) -> DateSpan | None:
+        """That of a part of a date, or of a date as ISO has it; None for any other text."""
+        if re.fullmatch(r"\d{3}0s", label):
+            return cls(f"{label[:4]}-01-01", f"{label[:3]}9-12-31")
+        if quarter := re.fullmatch(r"(\d{4})-Q([1-4])", label):
+            year, last = quarter[1], int(quarter[2]) * 3
+            return cls(f"{year}-{last - 2:02}-01", f"{year}-{last:02}-31")
+        if not re.match(r"\d{4}(?:-\d{2}(?:-\d{2}|$)|$)", label):
+            return None
+        return cls(label + "-01-01"[len(label) - 4 :], (label + "-12-31"[len(label) - 4 :])[:10])
+
+    def beyond(self, code: DateSpan, sign: int, *, is_open: bool) -> bool:
+        """Whether a label tells something apart beyond a bottom code (`sign` -1) or a top code (1). `is_open`: it
+        stands for all that lies beyond it on that side as well."""
+        if sign > 0:
+            return self.first > code.first or (not is_open and self.first == code.first and self.last < code.last)
+        return self.last < code.last or (not is_open and self.last == code.last and self.first > code.first)
 
 
 def _date(iso: str, part: str) -> str | None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from anonymize.domain.moments import Moments
+from anonymize.domain.moments import DateCodes, Moments, zone_of
 from anonymize.profiling.shapes import date_formats
 from anonymize.spec.hierarchy import DATE_PARTS, TIME_PARTS, Dates, Times
 
@@ -94,3 +94,49 @@ def test_formats_that_do_not_tell_a_level_are_refused(content: dict[str, object]
 def test_a_time_needs_an_hour() -> None:
     with pytest.raises(ValidationError, match="nothing for the level half-day"):
         Times.model_validate({"times": {"format": "%M", "levels": ["half-day"]}})
+
+
+BOUNDED = Moments("dates", ["month", "year", "decade"], None, codes=DateCodes("1934", "1999-06-15"))
+
+
+@pytest.mark.parametrize(
+    ("text", "labels_of"),
+    [
+        ("1920-05-03", ["1934-", "1934-", "1934-", "1930s-"]),
+        ("1934-12-31", ["1934-", "1934-", "1934-", "1930s-"]),
+        ("1935-01-01", ["1935-01-01", "1935-01", "1935", "1930s-"]),
+        ("1950-01-01", ["1950-01-01", "1950-01", "1950", "1950s"]),
+        ("1999-06-14", ["1999-06-14", "1999-06+", "1999+", "1990s+"]),
+        ("1999-06-15", ["1999-06-15+", "1999-06+", "1999+", "1990s+"]),
+        ("2024-02-29", ["1999-06-15+", "1999-06+", "1999+", "1990s+"]),
+    ],
+)
+def test_dates_beyond_a_code_are_one_value(text: str, labels_of: list[str]) -> None:
+    own = BOUNDED.coded(text)
+    assert [own, *labels(BOUNDED, own)] == labels_of
+
+
+def test_a_node_with_both_codes_in_it_shows_everything() -> None:
+    moments = Moments("dates", ["year", "decade"], None, codes=DateCodes("1934", "1937"))
+    assert [labels(moments, moments.coded(f"{year}-05-01"))[1] for year in (1900, 1935, 2000)] == ["*"] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "day", "zone"),
+    [
+        ("2021-03-28T00:30:00+01:00", None, "2021-03-27", "+0100"),
+        ("2021-03-28 23:30-02", None, "2021-03-29", "-0200"),
+        ("2021-03-28T00:30:00Z", None, "2021-03-28", "+0000"),
+        ("28.03.2021 00:30 +0100", "%d.%m.%Y %H:%M %z", "2021-03-27", "+0100"),
+    ],
+)
+def test_a_zone_is_read_and_taken_off_where_it_is_asked_for(text: str, form: str | None, day: str, zone: str) -> None:
+    assert labels(Moments("dates", ["day"], form, utc=True), text) == [day]
+    assert labels(Moments("dates", ["day"], form), text) == ["2021-03-28"]
+    assert zone_of(text, form) == zone
+
+
+def test_what_has_no_zone_is_not_in_utc() -> None:
+    assert not any(Moments("dates", ["day"], None, utc=True).fits(each) for each in ("2021-03-28", "2021-03-28T00:30"))
+    with pytest.raises(ValidationError, match="no zone"):
+        Dates.model_validate({"dates": {"format": "%Y-%m-%d", "levels": ["day"], "utc": True}})

@@ -95,6 +95,28 @@ def test_codes_of_numbers_are_measured(tmp_path: Path, codes: dict[str, int], ce
     assert (code, found["failing_rows"]) == (1, failing)
 
 
+@pytest.mark.parametrize(
+    ("codes", "cells", "failing"),
+    [
+        (
+            {"bottom": 1934},
+            ["1934-", "1930s-", "1930s", "1934", "1935-02-03", "*", "1933-", "1934-12-31", "1920s"],
+            3,
+        ),
+        ({"bottom": "1934-05-03"}, ["1934-05-03-", "1934-05-", "1934-", "1934-05-02", "1934-04-", "1934-05-03"], 2),
+        ({"top": 1999}, ["1999+", "1990s+", "1990s", "1999", "2000", "1999-05", "2000+", "{1998|2001}"], 4),
+    ],
+)
+def test_codes_of_dates_are_measured(tmp_path: Path, codes: dict[str, Any], cells: list[str], failing: int) -> None:
+    code, [found], _ = audited(tmp_path, {**DATE, **codes}, cells)
+    assert (code, found["failing_rows"]) == (1, failing)
+
+
+def test_open_ends_of_dates_are_at_their_level(tmp_path: Path) -> None:
+    code, found, _ = audited(tmp_path, {**DATE, "levels": {"min": 2}, "bottom": 1934}, ["1934-", "1930s-", "1950"])
+    assert (code, [each["satisfied"] for each in found]) == (0, [True, True])
+
+
 def test_rare_values_are_not_judged_without_the_original(tmp_path: Path) -> None:
     code, found, printed = audited(tmp_path, {"hierarchy": {"rare": {"below": 5}}}, ["cook", "cook"])
     assert (code, found) == (0, [])

@@ -142,5 +142,7 @@ def _builder(hierarchy: Taxonomy, definition: QuasiIdentifier) -> Builder | None
     if isinstance(source, Rare):
         return Builder(rare=source.rare.label)
     if isinstance(source, Parts):
-        return Builder.model_validate({source.KEY: source.levels, "format": source.format})
+        bottom, top = definition.date_ends
+        own = {source.KEY: source.levels, "format": source.format, "utc": source.utc, "bottom": bottom, "top": top}
+        return Builder.model_validate(own)
     return None

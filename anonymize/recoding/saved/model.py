@@ -70,13 +70,17 @@ class NumericAttribute(Part):
 
 class Builder(Part):
     """The builder of a hierarchy, as a spec has it; `width`: for a mask, the characters of the longest value.
-    `format`: of dates or times. `rare`: the label of the pool, where every value belongs that the hierarchy has not."""
+    `format`, `utc`, `bottom`, `top`: of dates or times. `rare`: the label of the pool, where every value belongs that
+    the hierarchy has not."""
 
     mask: Literal["right", "left"] | None = None
     prefix: Indices | None = None
     dates: tuple[DatePart, ...] | None = None
     times: tuple[TimePart, ...] | None = None
     format: str | None = None
+    utc: bool = False
+    bottom: str | None = None
+    top: str | None = None
     rare: str | None = None
     width: int = 0
 

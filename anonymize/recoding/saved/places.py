@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,8 @@ from numpy.typing import NDArray
 from anonymize.classes import Bools, Codes, Floats, Ints
 from anonymize.domain.build import mask, prefix
 from anonymize.domain.coding import Coding
-from anonymize.domain.moments import Moments
-from anonymize.recoding.saved.model import Builder, CategoricalAttribute, NumericAttribute
+from anonymize.domain.moments import DateCodes, Moments
+from anonymize.recoding.saved.model import Builder, CategoricalAttribute, NumericAttribute, OutputBlock
 from anonymize.table.encode import DistinctValues
 
 MISSING = sys.float_info.max
@@ -44,11 +45,11 @@ class Places:
         return Places(*(getattr(self, name)[codes] for name in NAMES))
 
 
-def places(attribute: NumericAttribute | CategoricalAttribute, column: DistinctValues) -> Places:
+def places(attribute: NumericAttribute | CategoricalAttribute, column: DistinctValues, output: OutputBlock) -> Places:
     """Where the distinct values of a column lie, the missing one after the others where there is one."""
     if isinstance(attribute, NumericAttribute):
         return _numbers(attribute, column)
-    return _categories(attribute, column)
+    return _categories(attribute, column, output)
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
@@ -89,7 +90,7 @@ def _segments(attribute: NumericAttribute, values: NDArray[np.float64 | np.int64
 # --- categories -------------------------------------------------------------------------------------------------------
 
 
-def _categories(attribute: CategoricalAttribute, column: DistinctValues) -> Places:
+def _categories(attribute: CategoricalAttribute, column: DistinctValues, output: OutputBlock) -> Places:
     """A value that is not a leaf of a hierarchy made by a builder is near where the builder puts it."""
     leaf_of = {text: code for code, text in enumerate(attribute.labels[: attribute.leaves])}
     if attribute.values:
@@ -100,7 +101,8 @@ def _categories(attribute: CategoricalAttribute, column: DistinctValues) -> Plac
     if attribute.any:
         low[unknown], high[unknown] = 0, attribute.leaves - 1
     elif attribute.builder is not None and len(unknown):
-        node[unknown] = _ancestors(attribute, attribute.builder, [str(column.values[index]) for index in unknown])
+        texts = [str(column.values[index]) for index in unknown]
+        node[unknown] = _ancestors(attribute, _steps(attribute.builder, output), texts)
         first, last = _extents(attribute)
         low[unknown] = np.where(node[unknown] < 0, UNKNOWN, first[node[unknown]])
         high[unknown] = np.where(node[unknown] < 0, UNKNOWN, last[node[unknown]])
@@ -114,9 +116,9 @@ def _categories(attribute: CategoricalAttribute, column: DistinctValues) -> Plac
     return Places(segment, low.astype(np.float64), high.astype(np.float64), none, node >= 0, node)
 
 
-def _ancestors(attribute: CategoricalAttribute, builder: Builder, texts: Sequence[str]) -> Ints:
+def _ancestors(attribute: CategoricalAttribute, built: Built, texts: Sequence[str]) -> Ints:
     """(n,) the lowest ancestor below the root that the hierarchy has for each text, or -1."""
-    steps, fits = _steps(builder)
+    steps, fits = built
     inner = range(0 if attribute.values else attribute.leaves, len(attribute.labels) - 1)
     node_of = {attribute.labels[node]: node for node in reversed(inner)}
     nodes = []
@@ -126,7 +128,10 @@ def _ancestors(attribute: CategoricalAttribute, builder: Builder, texts: Sequenc
     return np.array(nodes, np.int64)
 
 
-def _steps(builder: Builder) -> tuple[Sequence[Callable[[str], str]], Callable[[str], bool]]:
+Built: TypeAlias = tuple[Sequence[Callable[[str], str]], Callable[[str], bool]]
+
+
+def _steps(builder: Builder, output: OutputBlock) -> Built:
     """What a builder makes of a value, level by level, and whether it can make anything of one."""
     if builder.mask is not None:
         return mask(builder.mask, builder.width), lambda text: len(text) <= builder.width
@@ -135,8 +140,10 @@ def _steps(builder: Builder) -> tuple[Sequence[Callable[[str], str]], Callable[[
         return [lambda text: label], lambda text: True
     if builder.dates is not None or builder.times is not None:
         levels: Sequence[str] = (builder.times if builder.dates is None else builder.dates) or ()
-        moments = Moments("times" if builder.dates is None else "dates", levels, builder.format)
-        return moments.steps, moments.fits
+        codes = DateCodes(builder.bottom, builder.top, output.open_low, output.open_high, output.suppressed)
+        noun: Literal["dates", "times"] = "times" if builder.dates is None else "dates"
+        moments = Moments(noun, levels, builder.format, utc=builder.utc, codes=codes)
+        return [moments.coded, *moments.steps], moments.fits
     return prefix(builder.prefix or ()), lambda text: True
 
 

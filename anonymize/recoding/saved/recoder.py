@@ -100,7 +100,7 @@ class _Application:
 
     def recoded(self) -> Recoded:
         columns = [(attribute, self.columns[attribute.name]) for attribute in self.saved.attributes]
-        rows = [places(attribute, column).of_rows(column.codes) for attribute, column in columns]
+        rows = [places(attribute, column, self.saved.output).of_rows(column.codes) for attribute, column in columns]
         segments = np.stack([each.segment for each in rows])
         fate = self._in_tree(segments) if self.saved.kind == "regions" else self._in_segments(segments)
         flags = self._flags(rows, fate)

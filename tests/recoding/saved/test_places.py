@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anonymize.recoding.saved.model import Builder, CategoricalAttribute, NumericAttribute, Range
+from anonymize.recoding.saved.model import Builder, CategoricalAttribute, NumericAttribute, OutputBlock, Range
 from anonymize.recoding.saved.places import MISSING, UNKNOWN, Places, places
 from anonymize.table.encode import DistinctValues
+
+OUTPUT = OutputBlock(suppressed="*", suppressed_rows="keep", row_order="sorted")
 
 
 def column(values: list[Any], missing: bool = False) -> DistinctValues:
@@ -20,7 +22,7 @@ def column(values: list[Any], missing: bool = False) -> DistinctValues:
 
 
 def placed(attribute: Any, values: list[Any], missing: bool = False) -> Places:
-    return places(attribute, column(values, missing))
+    return places(attribute, column(values, missing), OUTPUT)
 
 
 def numeric(**more: Any) -> NumericAttribute:
