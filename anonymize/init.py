@@ -21,12 +21,13 @@ from anonymize.errors import UsageError
 from anonymize.places import is_uri, seen_from, without_secrets
 from anonymize.privacy import PARAMETERS
 from anonymize.profiling.capacity import KS, NO_LESS, proposed, tried
-from anonymize.profiling.document import Proposal, text_of
-from anonymize.profiling.hierarchies import settings
+from anonymize.profiling.document import Proposal, text_of, weighting
+from anonymize.profiling.hierarchies import is_numeric, settings
 from anonymize.profiling.joint import growing, together
 from anonymize.profiling.layout import layout_of
 from anonymize.profiling.measure import ColumnFacts, TableFacts, measure
 from anonymize.profiling.roles import ROLES, Guess, guesses, unit_of
+from anonymize.profiling.sentinels import sentinels_of, unambiguous
 from anonymize.report.passing import derived
 from anonymize.spec import Spec, make
 from anonymize.table import OutputFile, Source, commit, read
@@ -77,7 +78,9 @@ def init(request: Init) -> str:
         target = OutputFile(request.output, force=request.force, private=request.show_values)
         outputs = [stack.enter_context(target)]
         facts = measure(source)
-        decided = list(request.decide(_without_derived(guesses(list(facts.columns.values())), source, reading)))
+        decided = list(
+            request.decide(_without_derived(guesses(list(facts.columns.values()), facts.hashes), source, reading))
+        )
         if not any(guess.role == "quasi-identifier" for guess in decided):
             raise UsageError("a spec needs a quasi-identifier, and no column is to be one")
         proposal = _proposal(request, facts, decided, values)
@@ -95,10 +98,11 @@ def _without_derived(made: Sequence[Guess], source: Source, reading: Spec) -> li
     """The guesses, in which a column that would pass through and follows from a quasi-identifier, or gives it away, is
     left out of the release, whatever k will be: as a further quasi-identifier it would be paid for twice."""
     names = {role: [guess.name for guess in made if guess.role == role] for role in ROLES}
-    content = {"version": 1, "quasi_identifiers": names["quasi-identifier"], "insensitive": names["insensitive"]}
+    kept = [*names["insensitive"], *names["undecided"], *names["sampling-weight"]]
+    content = {"version": 1, "quasi_identifiers": names["quasi-identifier"], "insensitive": kept}
     unit, missing = unit_of(made), reading.missing(source.format)
     derivations: dict[str, Derivation] = {}
-    for k in (NO_LESS, *KS) if names["insensitive"] else ():
+    for k in (NO_LESS, *KS) if kept else ():
         spec = make({**content, "privacy": {"k": k}} | ({"unit": unit.name} if unit else {}), PARAMETERS)
         derivations |= {each.column: each for each in derived(source.scan(), spec, missing, source.columns)}
     reason = "{}: left out, as it would tell what is generalized"
@@ -112,7 +116,10 @@ def _proposal(request: Init, facts: TableFacts, decided: Sequence[Guess], values
     quasi = [guess for guess in decided if guess.role == "quasi-identifier"]
     called = request.input_path or request.path
     given: dict[str, Any] = {} if called == "-" else {"path": _relative(called, request.output)}
-    given |= values | ({"missing": ["", *facts.unknown]} if facts.unknown else {})
+    sentinels = [(guess, each) for guess in decided if (each := sentinels_of(guess, facts.sample)) is not None]
+    as_text = unambiguous(sentinels, list(facts.columns.values())) if facts.texts_alone else []
+    unknown = list(dict.fromkeys([*facts.unknown, *as_text]))
+    given |= values | ({"missing": ["", *unknown]} if unknown else {})
     proposal = Proposal(
         path=request.path,
         rows=facts.rows,
@@ -120,6 +127,7 @@ def _proposal(request: Init, facts: TableFacts, decided: Sequence[Guess], values
         guesses=decided,
         unit=unit_of(decided),
         settings={guess.name: settings(guess) for guess in quasi},
+        remarks={guess.name: [each.remark] for guess, each in sentinels},
         listed={guess.name: _values(guess.facts) for guess in decided} if request.show_values else {},
     )
     proposal = _with_joint(proposal, facts, quasi)
@@ -135,8 +143,8 @@ def _with_joint(proposal: Proposal, facts: TableFacts, quasi: Sequence[Guess]) -
     if not set(facts.columns) <= set(facts.hashes):
         return proposal
     passing = [*proposal.names("sensitive"), *proposal.names("insensitive")]
-    both = together(facts.hashes, names, passing)
-    return replace(proposal, joint=growing(facts.hashes, names), all_together=both)
+    shares = together(facts.hashes, names, passing, proposal.names("undecided"))
+    return replace(proposal, joint=growing(facts.hashes, names), all_together=shares)
 
 
 def _spec(proposal: Proposal) -> Spec:
@@ -148,13 +156,16 @@ def _spec(proposal: Proposal) -> Spec:
         "unit": proposal.unit and proposal.unit.name,
         "quasi_identifiers": {name: dict(settings) for name, settings in proposal.settings.items()},
         "sensitive": {
-            guess.name: {"type": "numeric"} if guess.facts.numbers is not None else {}
+            guess.name: {"type": "numeric"} if is_numeric(guess) else {}
             for guess in proposal.guesses
             if guess.role == "sensitive"
         },
         "insensitive": proposal.names("insensitive"),
+        "undecided": proposal.names("undecided"),
+        "others": "drop",
     }
-    return make(content, PARAMETERS)
+    weights = proposal.members("sampling-weight")
+    return make(content | ({"sampling_weight": weighting(weights[0])} if weights else {}), PARAMETERS)
 
 
 def _relative(path: str, output: str) -> str:

@@ -163,8 +163,9 @@ def _with_typed_roles(guesses: Sequence[Guess]) -> Sequence[Guess]:
     from anonymize.report.terminal import console as console_on
 
     console = console_on(sys.stderr)
-    letters = {role[0] if role != "insensitive" else "n": role for role in ROLES}
-    console.print("i: identifier, q: quasi-identifier, s: sensitive, n: insensitive; Enter takes the guess")
+    letters = {{"insensitive": "n", "sampling-weight": "w"}.get(role, role[0]): role for role in ROLES}
+    legend = ", ".join(f"{letter}: {role}" for letter, role in letters.items())
+    console.print(f"{legend}; Enter takes the guess")
     decided = []
     for guess in guesses:
         letter = next(key for key, role in letters.items() if role == guess.role)

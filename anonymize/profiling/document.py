@@ -13,6 +13,7 @@ from typing import Any
 
 from anonymize.places import scheme_of
 from anonymize.profiling.capacity import LossAtK
+from anonymize.profiling.hierarchies import is_numeric
 from anonymize.profiling.joint import Singled
 from anonymize.profiling.roles import SHARED, Guess, GuessedRole
 
@@ -22,6 +23,8 @@ WIDTH = 118
 WIDE = 4
 """So many columns that are called alike are one line, if the spec is long enough to need it."""
 LONG = 40
+BANDS = 10
+"""Parts that sampling weights are put into: exact ones follow from what is known of a person."""
 _PLAIN = re.compile(r"[A-Za-z_À-ÿ][A-Za-z0-9_.À-ÿ-]*(?: [A-Za-z0-9_.À-ÿ]+)*")
 _STEM = re.compile(r".*?[A-Za-z]{2,}[_. -]?(?=[^A-Za-z]|$)|[A-Za-z]_?(?=\d)")
 """What columns that are called alike have in common: a word, or a letter before numbers."""
@@ -34,10 +37,10 @@ class Proposal:
 
     `settings`: of the quasi-identifiers. `guesses`: of all columns, in the table's order. `unit`: that of them whose
     values are persons with several rows. `joint`: sets of columns that single rows out; `all_together`: the share that
-    all quasi-identifiers do, and these with what passes through.
+    all quasi-identifiers do, these with what passes through, and these with what is undecided.
     `costs`: of several k; `sampled`: on so many rows, None for all. `diversity`: values of each sensitive column in a
     class, `suppression`: the share of rows that may be suppressed; None where that is left open. `listed`: values of
-    columns, where they are asked for.
+    columns, where they are asked for. `remarks`: what seems to be wrong with the values of columns.
     """
 
     path: str | None
@@ -46,13 +49,14 @@ class Proposal:
     guesses: Sequence[Guess]
     settings: Mapping[str, Mapping[str, Any]]
     joint: Sequence[Singled] = ()
-    all_together: tuple[float, float] | None = None
+    all_together: Sequence[float] | None = None
     costs: Sequence[LossAtK] = ()
     k: int = 5
     sampled: int | None = None
     diversity: int | None = None
     suppression: float | None = None
     listed: Mapping[str, str] = field(default_factory=dict)
+    remarks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unit: Guess | None = None
 
     def names(self, role: GuessedRole) -> list[str]:
@@ -75,10 +79,17 @@ def text_of(proposal: Proposal) -> str:
         _quasi(proposal, groups),
         _sensitive(proposal, groups),
         _list(proposal, groups, "insensitive", "insensitive", "pass through untouched: neither known nor secret"),
-        _others(),
+        _weight(proposal),
+        _undecided(proposal, groups),
+        _others(proposal),
         _privacy(proposal),
     ]
     return "\n".join("\n".join(block) + "\n" for block in blocks if block)
+
+
+def weighting(guess: Guess) -> dict[str, Any]:
+    """How the spec has a column of sampling weights."""
+    return {"column": guess.name, "bands": BANDS}
 
 
 def scalar(text: str) -> str:
@@ -130,7 +141,8 @@ def _groups(proposal: Proposal) -> dict[str, str]:
     for guess in proposal.guesses:
         match = _STEM.match(guess.name)
         if match and match[0] != guess.name and "*" not in guess.name:
-            key = (guess.role, flow(proposal.settings.get(guess.name, {})), match[0])
+            own = proposal.settings.get(guess.name) or {"numeric": is_numeric(guess)}
+            key = (guess.role, flow(own), match[0])
             alike.setdefault(key, []).append(guess.name)
     groups: dict[str, str] = {}
     for (_, _, stem), names in alike.items():
@@ -158,6 +170,10 @@ def _note(proposal: Proposal, guess: Guess, group: Sequence[Guess]) -> str:
     facts, more = guess.facts, []
     if facts.bad:
         more.append(f"{facts.bad:,} values are not numbers")
+    if guess.shape is not None and guess.shape.odd:
+        verb = "1 text is none" if guess.shape.odd == 1 else f"{guess.shape.odd:,} texts are none"
+        more.append(f"{verb}, so that there is no hierarchy: correct them, or list them in input.missing")
+    more += proposal.remarks.get(guess.name, ())
     if guess.shape is not None and guess.shape.kind == "written number":
         more.append("numbers only where they are written with a point and no sign")
     if facts.missing:
@@ -218,7 +234,7 @@ def _quasi(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
         names = ", ".join(map(_comment, single.columns))
         lines.append(f"# {single.share:.1%} of the {proposal.rows:,} rows are alone by {names}.")
     if proposal.all_together is not None:
-        by_these, passing = proposal.all_together
+        by_these, passing, _ = proposal.all_together
         lines.append(f"# {by_these:.1%} are alone by all of them, {passing:.1%} by these and what passes through.")
     lines.append("quasi_identifiers:")
     for entry, guess, group in _entries(proposal, groups, "quasi-identifier"):
@@ -233,12 +249,33 @@ def _sensitive(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
     lines = ["# sensitive: what nobody may learn of a person; released as it is.", "sensitive:"]
     entries = list(_entries(proposal, groups, "sensitive"))
     for entry, guess, group in entries:
-        kind = {"type": "numeric"} if guess.facts.numbers is not None else {}
+        kind = {"type": "numeric"} if is_numeric(guess) else {}
         lines.append(_line(f"  {scalar(entry)}: {flow(kind)}", _note(proposal, guess, group)))
     return lines if entries else []
 
 
-def _others() -> list[str]:
+def _weight(proposal: Proposal) -> list[str]:
+    return [
+        line
+        for guess in proposal.members("sampling-weight")
+        for line in (
+            "# sampling_weight: how many of the population a row stands for; released in bands, each as its mean.",
+            _line(f"sampling_weight: {flow(weighting(guess))}", _note(proposal, guess, [guess])),
+        )
+    ]
+
+
+def _undecided(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
+    meaning = "left out of the release, until somebody says under which of the others they belong"
+    lines = _list(proposal, groups, "undecided", "undecided", meaning)
+    if lines and proposal.all_together is not None:
+        lines.insert(1, f"# {proposal.all_together[2]:.1%} of the rows would be alone if these passed through as well.")
+    return lines
+
+
+def _others(proposal: Proposal) -> list[str]:
+    if proposal.names("undecided"):
+        return [_line("others: drop", "leaves out what is undecided, and columns that are not listed here")]
     return [_line("# others: drop", "what a column is that is not listed here; an error as it is")]
 
 

@@ -11,14 +11,20 @@ from anonymize.domain.grid import Grid
 from anonymize.profiling.measure import ColumnFacts, Numbers
 from anonymize.profiling.roles import AS_POSTAL, Guess
 from anonymize.profiling.shapes import TextShape
-from anonymize.profiling.words import AGES, BIRTHS, COORDINATES, PLACES, YEARS, names_institution
+from anonymize.profiling.words import AGES, BIRTHS, COORDINATES, COUNTS, PLACES, YEARS, names_institution
 from anonymize.spec.hierarchy import MOST_WIDTH
 
 LABELS = ("Other", "Others", "All others", "Rest", "(pooled)")
 LEAST_POOL, MOST_POOL = 5, 50
+MANY_CODES = 15
+"""Fewer different whole numbers are codes, if they are no counts or ages."""
 FEW_NUMBERS = 5
 """So many different numbers or more are put into intervals."""
 
+PARTS = 10
+"""Intervals of the first level, about, over the bulk of the values."""
+WIDE_AGES = 15
+"""Ages that lie so far apart are put into steps of 5, 10 and 20 years."""
 DECADES = 20
 """Dates that lie so many years apart are put into decades."""
 LISTED = 100
@@ -36,12 +42,21 @@ def settings(guess: Guess) -> dict[str, Any]:
         return _moments(shape, guess)
     code = is_code(guess)
     listed = names_institution(guess.name) and facts.distinct <= LISTED
-    if facts.numbers is not None and not code and not listed:
+    if facts.numbers is not None and not code and not listed and is_numeric(guess):
         few = facts.distinct < FEW_NUMBERS
         return {"type": "numeric"} | ({} if few else _intervals(facts.numbers, guess.words))
     if shape is not None and (code or guess.words & PLACES) and _one_length(facts):
         return _prefixes(facts, shape)
     return _pool(facts)
+
+
+def is_numeric(guess: Guess) -> bool:
+    """Whether numbers are to be read as such: few different whole ones are codes of categories, unless they count
+    something, or are ages or years."""
+    facts = guess.facts
+    if facts.numbers is None:
+        return False
+    return not facts.numbers.whole or facts.distinct >= MANY_CODES or bool(guess.words & (AGES | COUNTS | YEARS))
 
 
 def is_code(guess: Guess) -> bool:
@@ -54,7 +69,7 @@ def is_code(guess: Guess) -> bool:
 
 
 def _moments(shape: TextShape | None, guess: Guess) -> dict[str, Any]:
-    if shape is None or shape.kind not in ("date", "time"):
+    if shape is None or shape.kind not in ("date", "time") or shape.odd:
         return {}
     kind = "dates" if shape.kind == "date" else "times"
     levels = ["hour", "six-hours", "half-day"]
@@ -65,19 +80,22 @@ def _moments(shape: TextShape | None, guess: Guess) -> dict[str, Any]:
 
 
 def _intervals(numbers: Numbers, words: frozenset[str]) -> dict[str, Any]:
-    """Intervals of round widths: some twenty over the bulk of the values, then coarser ones."""
-    if words & AGES:
+    """Intervals of round widths: some ten over the bulk of the values, then coarser ones, of which a few cover it."""
+    spread = numbers.high - numbers.low
+    if words & AGES and spread >= WIDE_AGES:
         widths = [5.0, 10.0, 20.0]
+    elif "bmi" in words:
+        widths = [2.5, 5.0, 10.0]
     elif words & YEARS or (numbers.whole and 1850 <= numbers.low <= numbers.high <= 2100):
         widths = [5.0, 10.0]
     elif words & COORDINATES:
         widths = [0.01, 0.1, 1.0]
     else:
-        spread = numbers.high - numbers.low
         if not math.isfinite(spread) or spread <= 0 or not 1e-200 < spread < 1e200:
             return {}
-        grid = Grid.near(spread / 20, at_least=2.0 if numbers.whole else 0.0)
+        grid = Grid.near(spread / PARTS, at_least=2.0 if numbers.whole else 0.0)
         widths = [grid.step, grid.step * 2, grid.step * 4] if grid.step * 4 < spread * 4 else [grid.step]
+    widths = [width for width in widths if width <= spread] or widths[:1]
     if numbers.largest / widths[0] >= MOST_WIDTH / 4 or widths[-1] >= MOST_WIDTH:
         return {}
     return {"hierarchy": {"intervals": [int(width) if width == int(width) else width for width in widths]}}

@@ -32,11 +32,15 @@ class Singled:
     share: float
 
 
-def together(hashes: Mapping[str, Pieces], columns: Sequence[str], more: Sequence[str]) -> tuple[float, float]:
-    """The share of the rows that are alone with what they say in all of some columns, and in these and more."""
+def together(hashes: Mapping[str, Pieces], columns: Sequence[str], *further: Sequence[str]) -> tuple[float, ...]:
+    """The share of the rows that are alone with what they say in some columns; in these and the first of further ones;
+    and so on."""
     mixed = _mixed([hashes[name] for name in columns])
-    alone = _alone(mixed)
-    return alone, _alone(_mixed([hashes[name] for name in more], mixed)) if more else alone
+    shares = [_alone(mixed)]
+    for more in further:
+        mixed = _mixed([hashes[name] for name in more], mixed) if more else mixed
+        shares.append(_alone(mixed) if more else shares[-1])
+    return tuple(shares)
 
 
 def growing(hashes: Mapping[str, Pieces], columns: Sequence[str]) -> list[Singled]:
@@ -59,6 +63,21 @@ def growing(hashes: Mapping[str, Pieces], columns: Sequence[str]) -> list[Single
         mixed = tried[best]
         sets.append(Singled(tuple(chosen), shares[best]))
     return [each for before, each in zip([None, *sets], sets, strict=False) if not before or each.share > before.share]
+
+
+def constant_within(hashes: Mapping[str, Pieces], by: str, columns: Sequence[str]) -> tuple[list[str], bool]:
+    """The columns that say the same in all rows with one value of `by`; and whether such rows follow each other."""
+    keys = np.concatenate(hashes[by])
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    alike = ordered[1:] == ordered[:-1]
+    together_in_file = np.count_nonzero(keys[1:] != keys[:-1]) == np.count_nonzero(~alike)
+    constant = []
+    for name in columns:
+        values = np.concatenate(hashes[name])[order]
+        if not (alike & (values[1:] != values[:-1])).any():
+            constant.append(name)
+    return constant, bool(together_in_file)
 
 
 def _mixed(columns: Sequence[Pieces], before: Pieces | None = None) -> Pieces:

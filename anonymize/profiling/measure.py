@@ -6,6 +6,7 @@ too large for the hashes of all its columns at once is read once for each group 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -41,11 +42,12 @@ _TYPED = (pl.Date, pl.Datetime, pl.Time)
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers of a column, every value of which is one: whether all are whole, the largest absolute value, and
-    quantiles of the sample (5 %, 95 %)."""
+    """The numbers of a column, every value of which is one: whether all are whole, the largest absolute value, the
+    least value, and quantiles of the sample (5 %, 95 %)."""
 
     whole: bool
     largest: float
+    least: float
     low: float
     high: float
 
@@ -58,6 +60,7 @@ class ColumnFacts:
     `counts` ascending, the rows of each value. `texts`: distinct values of the sample, in no particular order. `bad`:
     values that are not numbers, in a column of numbers otherwise. `typed`: the type says that it is a date or a time.
     `ascending`: the numbers of the sample never fall from row to row. `values`: hashes of all values, ascending.
+    `sampled`: all distinct texts of the sample.
     """
 
     name: str
@@ -72,6 +75,7 @@ class ColumnFacts:
     typed: bool = False
     ascending: bool = False
     values: Hashes = field(default_factory=lambda: np.zeros(0, np.uint64), repr=False)
+    sampled: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String), repr=False, compare=False)
 
     def holds(self, text: str) -> bool:
         """Whether a column of texts has a value that is the same text."""
@@ -91,13 +95,15 @@ class ColumnFacts:
 @dataclass(frozen=True)
 class TableFacts:
     """A table, measured. `hashes`: those of each column's rows, where they are few enough to be kept. `sample`: rows at
-    equal distances, as text. `unknown`: texts of the sample that read as missing."""
+    equal distances, as text. `unknown`: texts of the sample that read as missing. `texts_alone`: every column is one
+    of texts, as in a CSV, and no number has a type of its own."""
 
     rows: int
     columns: Mapping[str, ColumnFacts]
     hashes: Mapping[str, Pieces]
     sample: pl.DataFrame
     unknown: tuple[str, ...]
+    texts_alone: bool = True
 
 
 class Thinned:
@@ -147,7 +153,8 @@ def measure(source: Source, memory: int = MEMORY) -> TableFacts:
     unknown = tuple(word for word in MISSING_WORDS if word in seen)
     columns = {name: each.facts(source.rows, sample[name], unknown) for name, each in counted.items()}
     hashes = {name: each.hashes for name, each in counted.items() if each.hashes is not None}
-    return TableFacts(source.rows, columns, hashes, sample, unknown)
+    texts_alone = all(is_text(source.schema[name]) for name in names)
+    return TableFacts(source.rows, columns, hashes, sample, unknown, texts_alone)
 
 
 def _first_group(source: Source, names: Sequence[str], memory: int) -> int:
@@ -222,7 +229,7 @@ class _RowCount:
         numbers, ascending = None, False
         if self.is_numeric and len(self._counts):
             values = present.cast(pl.Float64, strict=False).drop_nulls()
-            numbers = Numbers(self._range.whole, self._range.largest, *_spread(values))
+            numbers = Numbers(self._range.whole, self._range.largest, self._range.least, *_spread(values))
             ascending = values.is_sorted()
         distinct = present.unique(maintain_order=True)
         return ColumnFacts(
@@ -238,6 +245,7 @@ class _RowCount:
             self._dtype in _TYPED,
             ascending,
             self._values,
+            distinct,
         )
 
 
@@ -305,7 +313,7 @@ class _Range:
     """
 
     def __init__(self) -> None:
-        self.wrong, self.largest, self.whole = 0, 0.0, True
+        self.wrong, self.largest, self.least, self.whole = 0, 0.0, math.inf, True
         self._integers = True
 
     def add(self, values: pl.Series) -> None:
@@ -332,7 +340,7 @@ class _Range:
         if wrong := 0 if numbers.dtype.is_integer() else int((~numbers.is_finite()).sum()):
             self.wrong += wrong
             return
-        self.largest = max(self.largest, float(high), -float(low))
+        self.largest, self.least = max(self.largest, float(high), -float(low)), min(self.least, float(low))
         self.whole = self.whole and (numbers.dtype.is_integer() or bool((numbers == numbers.floor()).all()))
         if self.largest >= (_LARGEST_WHOLE if self.whole else _EXACT):
             self.wrong += 1

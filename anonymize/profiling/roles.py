@@ -6,33 +6,44 @@ out, what singles people out or is known of them is generalized. Each guess is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from types import MappingProxyType
+from typing import Literal, cast
 
-from anonymize.profiling.measure import ColumnFacts
-from anonymize.profiling.shapes import TextShape, shape_of
+from anonymize.profiling.joint import constant_within
+from anonymize.profiling.measure import ColumnFacts, Pieces
+from anonymize.profiling.shapes import TextShape, meaning_of, shape_of
 from anonymize.profiling.words import (
     AGES,
     BIRTHS,
+    BODY,
+    COUNTS,
     DEMOGRAPHICS,
     FREE,
     IDENTIFIERS,
+    MEANINGS,
     PLACES,
-    SECRETS,
+    RESULTS,
     TIMES,
     WEIGHTS,
     YEARS,
     is_name,
     is_person,
+    is_technical,
     names_institution,
     names_person,
     names_rows,
+    names_sampling_weight,
     parts,
+    secret_of,
 )
 
-GuessedRole = Literal["identifier", "quasi-identifier", "sensitive", "insensitive"]
-ROLES: tuple[GuessedRole, ...] = ("identifier", "quasi-identifier", "sensitive", "insensitive")
+GuessedRole = Literal["identifier", "quasi-identifier", "sensitive", "sampling-weight", "insensitive", "undecided"]
+ROLES: tuple[GuessedRole, ...] = (
+    *("identifier", "quasi-identifier", "sensitive", "sampling-weight", "insensitive", "undecided"),
+)
 
 ALIKE = 0.98
 """The share of values that differ in a column that names its rows."""
@@ -46,6 +57,11 @@ ALONE = 0.05
 """The share of the rows with a value that are alone with it, which makes a column of the others a quasi-identifier."""
 RUNS = 30
 """So many numbers from 1 on, each in rows that follow each other, are taken for those of persons."""
+MOST_OF_HOUSEHOLD = 50
+"""Rows with the same number, on average, up to which it may be a household's, or a person's over time."""
+TOPIC, ANSWERS = 3, 3
+"""Columns about health that make it the topic of a table, and values that a column has at most to be about it, too."""
+BY_NAME = ", by its name"
 MANY_NUMBERS = 100
 """So many different numbers or more are amounts or measurements, where nothing says otherwise."""
 SHARED = "; rows share some: `unit:` may name it"
@@ -75,22 +91,68 @@ class Guess:
 def guess(facts: ColumnFacts) -> Guess:
     """The role of a column, by the first rule that speaks of it."""
     shape = shape_of(facts.texts)
+    shape = shape and shape.with_odd(facts.sampled.to_list())
     words = parts(facts.name)
-    for rule in (_rows, _empty, _moment, _contact, _person, _naming, _place, _known, _postal, _alone):
+    for rule in _RULES:
         for role, reason in rule(facts, shape, words):
             return Guess(facts, role, reason, shape, words)
-    return Guess(facts, "insensitive", f"{_count(facts.distinct, 'value')}, which single out few rows", shape, words)
+    return Guess(facts, "undecided", f"{_count(facts.distinct, 'value')}, and nothing says of what", shape, words)
 
 
-def guesses(columns: list[ColumnFacts]) -> list[Guess]:
-    """The roles of all columns, of which one at least is a quasi-identifier: a spec needs one."""
+def guesses(columns: Sequence[ColumnFacts], hashes: Mapping[str, Pieces] = MappingProxyType({})) -> list[Guess]:
+    """The roles of all columns, of which one at least is a quasi-identifier: a spec needs one.
+
+    `hashes`: those of each column's rows, by which households are known; none where they were not kept.
+    """
     made = [guess(column) for column in columns]
+    weights = [each for each in made if each.role == "sampling-weight"]
+    for second in weights[1:]:
+        made[made.index(second)] = second.as_role("quasi-identifier", f"{second.reason}, and there is one before")
+    made = _with_topic(made)
+    if not any(each.reason.endswith(SHARED) for each in made):
+        made = [_household(each, made, hashes) or each for each in made]
     if not any(each.role == "quasi-identifier" for each in made):
-        order: tuple[GuessedRole, ...] = ("insensitive", "sensitive", "identifier")
+        order = ("undecided", "insensitive", "sensitive", "sampling-weight", "identifier")
         best = min(made, key=lambda each: (order.index(each.role), -each.facts.distinct))
         reason = f"nothing looks like one, and a spec needs one; otherwise it would be {best.role}"
         made = [each.as_role("quasi-identifier", reason) if each is best else each for each in made]
     return made
+
+
+def _with_topic(made: Sequence[Guess]) -> list[Guess]:
+    """The guesses, in which undecided columns of a few values are sensitive in a table about health: what `afb` is
+    nobody can tell, but that it is a finding can be told from the columns beside it."""
+    count = sum(each.reason == MEANINGS["HEALTH"] + BY_NAME for each in made)
+    if count < TOPIC:
+        return list(made)
+    reason = f"as few values as a finding has, beside {count} columns about health"
+    return [
+        each.as_role("sensitive", reason) if each.role == "undecided" and 2 <= each.facts.distinct <= ANSWERS else each
+        for each in made
+    ]
+
+
+def _household(candidate: Guess, made: Sequence[Guess], hashes: Mapping[str, Pieces]) -> Guess | None:
+    """A column as the number of households, or of persons over time: by nothing in its name, but since other columns
+    say the same in all rows of each of its values. None where it is none."""
+    facts, words = candidate.facts, candidate.words
+    named = words & (AGES | BIRTHS | PLACES | YEARS | TIMES | BODY | WEIGHTS | COUNTS | DEMOGRAPHICS | RESULTS)
+    coded = facts.numbers.whole if facts.numbers is not None else all(map(_DIGIT.search, facts.texts))
+    several = 1.1 <= facts.rows / max(facts.distinct, 1) <= MOST_OF_HOUSEHOLD
+    dated = facts.typed or (candidate.shape is not None and candidate.shape.kind in ("date", "time"))
+    if named or dated or not coded or not several or facts.missing or facts.distinct < RUNS or not hashes:
+        return None
+    if secret_of(words) is not None or names_institution(facts.name):
+        return None
+    others = [each.name for each in made if each is not candidate and 2 <= each.facts.distinct < facts.distinct]
+    constant, follow = constant_within(hashes, facts.name, [name for name in others if name in hashes])
+    if len(constant) < (1 if follow and not facts.ascending else 2):
+        return None
+    alike = f"rows with the same one agree in {_count(len(constant), 'other column')}"
+    return candidate.as_role("identifier", f"{alike}, as those of a household or a person do{SHARED}")
+
+
+_DIGIT = re.compile(r"\d")
 
 
 Rulings = Iterator[tuple[GuessedRole, str]]
@@ -105,7 +167,7 @@ def _rows(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) ->
 
 def _empty(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     if not facts.distinct:
-        yield "insensitive", "no row has a value"
+        yield "undecided", "no row has a value"
 
 
 def _moment(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
@@ -137,19 +199,13 @@ def _person(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) 
 
 
 def unit_of(made: Sequence[Guess]) -> Guess | None:
-    """The column whose values are persons with several rows each, of which there are most; None where there is none.
+    """The column whose values are persons or households with several rows each, of which there are most; None where
+    there is none.
 
     Every row needs a value in a unit, and so many persons that any k that is proposed can be had.
     """
-    candidates = [
-        each
-        for each in made
-        if each.role == "identifier"
-        and not each.facts.missing
-        and each.facts.distinct >= RUNS
-        and each.facts.share_of_values < ALIKE
-        and any(_person(each.facts, each.shape, each.words))
-    ]
+    shared = [each for each in made if each.role == "identifier" and each.reason.endswith(SHARED)]
+    candidates = [each for each in shared if not each.facts.missing and each.facts.distinct >= RUNS]
     return max(candidates, key=lambda each: each.facts.distinct, default=None)
 
 
@@ -165,6 +221,8 @@ def _naming(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) 
     """What names rows: hardly two alike. Numbers do where they are whole, however they are written."""
     if shape is not None and shape.kind == "written number":
         return
+    if facts.numbers is not None and secret_of(words) is not None and not words & IDENTIFIERS:
+        return  # amounts that nobody else has
     share = facts.share_of_values
     called = bool(words & IDENTIFIERS)
     whole = facts.numbers is None or facts.numbers.whole
@@ -180,6 +238,16 @@ def _naming(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) 
     crowd = facts.distinct >= MANY_TEXTS and share >= HARDLY_TWO
     if facts.numbers is None and (crowd or (share >= 0.5 and facts.present >= 50)):
         yield "identifier", f"{facts.distinct:,} different texts in {facts.present:,} rows: names or free text"
+
+
+def _weight(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    """What a row stands for in the population. Numbers that cannot be that, as some are missing or none are above zero,
+    follow from what is known of a person all the same."""
+    numbers = facts.numbers
+    if numbers is None or not names_sampling_weight(facts.name):
+        return
+    usable = numbers.least > 0 and not facts.missing
+    yield ("sampling-weight" if usable else "quasi-identifier"), "a sampling weight, by its name"
 
 
 def _place(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
@@ -206,10 +274,16 @@ def _known(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
         yield "quasi-identifier", "a year, by its name"
     if words & WEIGHTS and numbers is not None:
         yield "quasi-identifier", "a weight, by its name: a body's can be seen, a survey's follows from what is known"
+    if words & BODY:
+        yield "quasi-identifier", "seen of a person, by its name"
+    if (secret := secret_of(words)) is not None:
+        yield "sensitive", secret + BY_NAME
     if words & DEMOGRAPHICS:
         yield "quasi-identifier", "known of a person, by its name"
-    if words & SECRETS:
-        yield "sensitive", "what people would keep to themselves, by its name"
+    if facts.numbers is None and (said := meaning_of(facts.texts)) is not None:
+        yield cast(GuessedRole, said[0]), said[1]
+    if words & RESULTS:
+        yield "sensitive", "a result, by its name"
     if shape is not None and shape.kind == "written number":
         yield "sensitive", f"{shape.name}: amounts or measurements"
 
@@ -231,6 +305,17 @@ def _alone(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
         yield "quasi-identifier", f"{_percent(share)} of the {of} alone with it"
     if facts.numbers is not None and facts.distinct >= MANY_NUMBERS:
         yield "sensitive", f"{facts.distinct:,} different numbers: amounts or measurements, which single out together"
+
+
+def _harmless(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    if facts.distinct == 1 and not facts.missing:
+        yield "insensitive", "the same in every row"
+    if is_technical(facts.name):
+        yield "insensitive", "how the table was made, by its name"
+
+
+_RULES = (*(_rows, _empty, _moment, _contact, _person, _weight, _naming, _place, _known, _postal, _harmless, _alone),)
+"""What is asked of a column, until something is known: what names people, what tells of them, what singles out."""
 
 
 def _percent(share: float) -> str:

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
 from anonymize.domain.moments import Moments
-from anonymize.profiling.words import COUNTRIES, STATES
+from anonymize.profiling.words import COUNTRIES, STATES, plain, read_lists
 
 NEARLY = 0.98
 """The share of distinct texts that have to have a form."""
+MOSTLY = 0.8
+"""The share of those that are dates, where the others are mistyped, or of those that are on a list of values."""
+SOME_NAMES, FEWEST_NAMES = 0.3, 5
+"""The share of first names that are on the list, and how many of them are at least."""
 
 Kind = Literal["date", "time", "contact", "code", "digits", "written number", "free text", "text"]
 
@@ -27,7 +31,8 @@ class TextShape:
 
     `name`: what it is, for a reader. `format`: of dates and times, None: as ISO has it. `parts`: what a format can
     tell, down to the finest. `lengths`: of a code, the prefixes that mean something, from long to short; none: it is
-    masked. `ambiguous`: another format that fits as well. `years`: how far apart dates lie.
+    masked. `ambiguous`: another format that fits as well. `years`: how far apart dates lie. `odd`: texts of the sample
+    that are no such dates or times.
     """
 
     kind: Kind
@@ -37,6 +42,14 @@ class TextShape:
     lengths: tuple[int, ...] = ()
     ambiguous: str | None = None
     years: int = 0
+    odd: int = 0
+
+    def with_odd(self, texts: Sequence[str]) -> TextShape:
+        """The same, with the texts counted that are no such dates or times."""
+        if self.kind not in ("date", "time"):
+            return self
+        fits = Moments("dates" if self.kind == "date" else "times", (), self.format).fits
+        return replace(self, odd=sum(not fits(text) for text in texts))
 
 
 _DAYS = (
@@ -106,22 +119,19 @@ def date_formats() -> Iterator[tuple[str, str]]:
 
 
 def _date(texts: Sequence[str]) -> TextShape | None:
-    if not any(character.isdigit() for character in texts[0]) or max(map(len, texts)) > 40:
+    if not any(character.isdigit() for character in "".join(texts[:3])) or max(map(len, texts)) > 40:
         return None
     iso = Moments("dates", (), None)
-    if _share(texts, iso.fits) >= NEARLY:
+    if _share(texts, iso.fits) >= MOSTLY:
         finest = "minute" if any(len(text) > 10 for text in texts) else "day"
         return TextShape("date", "ISO dates", None, finest, years=_years(texts, None))
-    if not _LIKE_DATE.search(texts[0]):
-        return None
-    marks = _marks(texts[0])
+    first = [text for text in texts[:3] if _LIKE_DATE.search(text)]
     fitting = [
         (form, finest)
         for form, finest in date_formats()
-        if _marks(form) == marks
-        and _fits(texts[0], form)
+        if any(_marks(form) == _marks(text) and _fits(text, form) for text in first)
         and (form != "%Y%m%d" or all(len(text) == 8 and text[:2] in ("19", "20") for text in texts))
-        and _share(texts, Moments("dates", (), form).fits) >= NEARLY
+        and _share(texts, Moments("dates", (), form).fits) >= (MOSTLY if _DAY_MARKS.search(form) else NEARLY)
     ]
     if not fitting:
         return None
@@ -138,6 +148,8 @@ def _years(texts: Sequence[str], form: str | None) -> int:
     return max(years) - min(years)
 
 
+_DAY_MARKS = re.compile(r"%d.*%[Yy]|%Y.*%d(?<!%Y%m%d)")
+"""Formats with a day and something between the parts, which little else is written like."""
 _LIKE_DATE = re.compile(r"^\d{8}$|\d[-/. ](\d|[A-Za-z]{3})|[A-Za-z]{3}[-/. ]\d")
 
 
@@ -213,3 +225,27 @@ def _words(texts: Sequence[str]) -> TextShape:
     if (words >= 4 or length >= 40) and len(texts) > 20:
         return TextShape("free text", "free text")
     return TextShape("text", "text")
+
+
+# --- what values say --------------------------------------------------------------------------------------------------
+
+_VALUES = {
+    name: (meaning, frozenset(spelling for word in words for spelling in (word, plain(word))))
+    for name, (meaning, words) in read_lists("values").items()
+}
+_BETWEEN = re.compile(r"[\s,;/_()]+|-(?=[a-z]{3})")
+_NOTHING = frozenset(("other", "others", "none", "unknown", "neither", "both", "andere", "autre", "otro", "annan"))
+
+
+def meaning_of(texts: Sequence[str]) -> tuple[str, str] | None:
+    """The role of a column, and what its values are, where nearly all are on a list of such values or of words in them;
+    None where there is no such list."""
+    own = [text for text in (text.strip().lower() for text in texts) if text not in _NOTHING]
+    for name, (meaning, known) in _VALUES.items():
+        role, _, noun = meaning.partition(", ")
+        whole, names = name == "SEXES", name == "FIRST_NAMES"
+        hits = sum(text in known or (not whole and not known.isdisjoint(_BETWEEN.split(text))) for text in own)
+        share, least = (SOME_NAMES, FEWEST_NAMES) if names else (1.0 if whole else MOSTLY, 2)
+        if hits >= max(least, share * len(own)):
+            return role, f"values that are {noun}"
+    return None

@@ -1,12 +1,15 @@
 """What names of columns say, and words that stand for a missing value.
 
-Names are looked at word by word. Where words are glued together, as in `kidslt6` or `motheduc`, they are taken apart as
-far as all pieces are known.
+The words are in the files of `lists/`, one for each role, in several languages; whoever misses one adds it there. Names
+are looked at word by word. Where words are glued together, as in `kidslt6`, `motheduc` or `lwage`, they are taken apart
+as far as all pieces are known.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -18,18 +21,54 @@ MISSING_WORDS = tuple(
 )
 """The texts that read as missing, as people write them."""
 
-
-def _listed() -> dict[str, frozenset[str]]:
-    lists: dict[str, list[str]] = {}
-    for line in Path(__file__).with_name("words.txt").read_text(encoding="utf-8").splitlines():
-        if line.endswith(":"):
-            lists[line[:-1]] = listed = []
-        elif line.startswith("  "):
-            listed += line.split()
-    return {name: frozenset(words) for name, words in lists.items()}
+_FOLDER = Path(__file__).with_name("lists")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "å": "aa", "ø": "oe", "æ": "ae"})
 
 
-_LISTS = _listed()
+def read_lists(file: str) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The lists of a file, by name: what the file says of each, and its words as they are written there."""
+    lists: dict[str, tuple[str, list[str]]] = {}
+    words: list[str] = []
+    for line in (_FOLDER / f"{file}.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("  "):
+            words += line.split()
+        elif line and not line.startswith("#"):
+            name, _, meaning = line.partition(":")
+            words = []
+            lists[name] = (meaning.strip(), words)
+    return {name: (meaning, tuple(own)) for name, (meaning, own) in lists.items()}
+
+
+def plain(text: str) -> str:
+    """A text without accents, where letters have them.
+
+    >>> plain("födelseår"), plain("Straße")
+    ('fodelsear', 'Strasse')
+    """
+    return "".join(
+        each for each in unicodedata.normalize("NFD", text.replace("ß", "ss")) if not unicodedata.combining(each)
+    )
+
+
+def _spellings(word: str) -> Iterator[str]:
+    """A word as it is written with accents, without them, and with digraphs in place of umlauts."""
+    yield word
+    if len(word) > 3:  # without its accent, a short word is another one
+        yield plain(word)
+        yield word.translate(_UMLAUTS)
+
+
+def _spelled(words: Collection[str]) -> frozenset[str]:
+    return frozenset(spelling for word in words for spelling in _spellings(word))
+
+
+_ROLES = ("identifiers", "quasi_identifiers", "sensitive", "insensitive")
+_BY_ROLE = {role: read_lists(role) for role in _ROLES}
+_LISTS = {name: _spelled(words) for lists in _BY_ROLE.values() for name, (_, words) in lists.items()}
+MEANINGS = {name: meaning for lists in _BY_ROLE.values() for name, (meaning, _) in lists.items()}
+"""What a reason says of a column that is called by a list's words."""
+SECRETS = tuple(name for name in _BY_ROLE["sensitive"] if name != "RESULTS")
+"""The lists of what people would keep to themselves, whatever else a name says."""
 IDENTIFIERS = _LISTS["IDENTIFIERS"]
 PERSONAL = _LISTS["PERSONAL"]
 PEOPLE = _LISTS["PEOPLE"]
@@ -45,21 +84,28 @@ PLACES = _LISTS["PLACES"]
 INSTITUTIONS = _LISTS["INSTITUTIONS"]
 COORDINATES = _LISTS["COORDINATES"]
 DEMOGRAPHICS = _LISTS["DEMOGRAPHICS"]
+BODY = _LISTS["BODY"]
 WEIGHTS = _LISTS["WEIGHTS"]
-SECRETS = _LISTS["SECRETS"]
-COUNTRIES = _LISTS["COUNTRIES"]
-STATES = _LISTS["STATES"]
+COUNTS = _LISTS["COUNTS"]
+RESULTS = _LISTS["RESULTS"]
+TECHNICAL = _LISTS["TECHNICAL"]
+COUNTRIES, STATES = (frozenset(read_lists("codes")[name][1]) for name in ("COUNTRIES", "STATES"))
 
-_PARTS = re.compile(r"[A-Z]?[a-zà-ÿ]+|[A-Z]+(?![a-z])|\d+")
+_UPPER, _LOWER = "A-ZÀ-ÖØ-Þ", "a-zß-öø-ÿ"
+_PARTS = re.compile(rf"[{_UPPER}]?[{_LOWER}]+|[{_UPPER}]+(?![{_LOWER}])|\d+")
 
-_PLAIN = frozenset(("name", "names"))
+_PLAIN = frozenset(("name", "names", "namn"))
 
-_AFFIXES = _LISTS["AFFIXES"]
-_TELLING = frozenset().union(
-    *(words for name, words in _LISTS.items() if name not in ("COUNTRIES", "STATES", "AFFIXES"))
-)
+_AFFIXES, _BEFORE, _BEHIND = (frozenset(words) for _, words in read_lists("affixes").values())
+_TELLING = frozenset().union(*_LISTS.values())
 _TELLING_WITHIN = frozenset(word for word in _TELLING if len(word) > 2)
 """Words that are looked for within others: two letters are too many other things."""
+_LONG = 3
+"""Letters of a word that one letter may stand behind; before one of these, only an l for a logarithm."""
+_SHORT = 4
+"""Letters of the beginning of a word that stands for it."""
+_COMPOUND = 6
+"""Letters of a word that is known at the end of a compound, whatever it begins with."""
 
 _ROW_NAMES = re.compile(rf"{ROW_NAMES}_*|row[._ ]?names?|Unnamed: \d+|__index_level_\d+__", re.IGNORECASE)
 
@@ -67,23 +113,58 @@ _ROW_NAMES = re.compile(rf"{ROW_NAMES}_*|row[._ ]?names?|Unnamed: \d+|__index_le
 def words_of(name: str) -> list[str]:
     """The words of a column's name in their order, in lower case; those that are glued from known ones apart.
 
-    >>> words_of("firstName"), words_of("kidslt6"), words_of("motherEduc2")
-    (['first', 'name'], ['kids', 'lt', '6'], ['mother', 'educ', '2'])
+    >>> words_of("firstName"), words_of("kidslt6"), words_of("motherEduc2"), words_of("LÄN")
+    (['first', 'name'], ['kids', 'lt', '6'], ['mother', 'educ', '2'], ['län'])
     """
-    return [piece for part in _PARTS.findall(name) for piece in _unglued(part.lower())]
+    composed = unicodedata.normalize("NFC", name)
+    return [piece for part in _PARTS.findall(composed) for piece in _unglued(part.lower())]
 
 
 @cache
 def _unglued(part: str) -> tuple[str, ...]:
     """The known words that a part is glued from, none left over; the part itself where it is a word or no such thing.
 
-    >>> _unglued("kidslt"), _unglued("capacity"), _unglued("sexage"), _unglued("ltge")
-    (('kids', 'lt'), ('capacity',), ('sex', 'age'), ('ltge',))
+    >>> _unglued("kidslt"), _unglued("capacity"), _unglued("sexage"), _unglued("ltge"), _unglued("lwage")
+    (('kids', 'lt'), ('capacity',), ('sex', 'age'), ('ltge',), ('l', 'wage'))
     """
     if part in _TELLING:
         return (part,)
     glued = _glued(part)
-    return glued if glued is not None and _TELLING_WITHIN & set(glued) else (part,)
+    if glued is not None and _TELLING_WITHIN & set(glued):
+        return glued
+    first, rest = part[:1], part[1:]
+    if first in _BEFORE and len(rest) >= _LONG + (first != "l") and rest in _TELLING_WITHIN:
+        return (first, rest)
+    head, last = part[:-1], part[-1:]
+    if last in _BEHIND and len(head) >= _LONG and head in _TELLING_WITHIN:
+        return (head, last)
+    return _compound(part) or _shortened(part) or (part,)
+
+
+def _shortened(part: str) -> tuple[str, ...]:
+    """The word of which a part is the beginning, as in `popul`; none where it begins words of several lists.
+
+    >>> _shortened("popul"), _shortened("depr"), _shortened("cont")
+    (('population',), ('depressed',), ())
+    """
+    longer = [word for word in _TELLING_WITHIN if len(word) >= len(part) + 2 and word.startswith(part)]
+    lists = {name for name, words in _LISTS.items() for word in longer if word in words}
+    return (min(longer, key=lambda word: (len(word), word)),) if len(part) >= _SHORT and len(lists) == 1 else ()
+
+
+def _compound(part: str) -> tuple[str, ...]:
+    """A part taken apart at the long word that it ends with, as German and Swedish compounds do; or begins with, where
+    that is a secret.
+
+    >>> _compound("haushaltseinkommen"), _compound("krankheitstage"), _compound("capacity")
+    (('haushalts', 'einkommen'), ('krankheit', 'stage'), ())
+    """
+    for end in range(len(part) - 1, _COMPOUND - 1, -1):
+        if part[-end:] in _TELLING_WITHIN:
+            return (part[:-end], part[-end:])
+        if secret_of(frozenset([part[:end]])):
+            return (part[:end], part[end:])
+    return ()
 
 
 @cache
@@ -107,6 +188,24 @@ def parts(name: str) -> frozenset[str]:
     return frozenset([*words, "".join(words)])
 
 
+def secret_of(words: frozenset[str]) -> str | None:
+    """What a name says of what people would keep to themselves; None where it says nothing."""
+    return next((MEANINGS[name] for name in SECRETS if words & _LISTS[name]), None)
+
+
+def names_sampling_weight(name: str) -> bool:
+    """Whether a column is called as sampling weights are, and as a body's weight is not.
+
+    >>> [names_sampling_weight(name) for name in ("finalwgt", "perwt", "pers_weight", "WTMEC2YR", "weight", "wt")]
+    [True, True, True, True, False, False]
+    """
+    words = words_of(name)
+    rest = {word for word in words if word not in WEIGHTS and not word.isdigit()}
+    if {*words, "".join(words)} & _LISTS["SAMPLING"] or words[:1] == ["wtmec"]:
+        return True
+    return bool(rest) and len(rest) < len(words) and rest <= _LISTS["SAMPLING_PARTS"] | _AFFIXES
+
+
 def names_rows(name: str) -> bool:
     """Whether a column is called as R and pandas call the names of rows, or had no name at all."""
     return _ROW_NAMES.fullmatch(name) is not None
@@ -117,7 +216,7 @@ def is_name(name: str) -> bool:
     words = parts(name)
     if words & (NAMES - _PLAIN):
         return True
-    return bool(words & _PLAIN) and not {word for word in words if "name" not in word} - NAME_PREFIXES
+    return bool(words & _PLAIN) and not {word for word in words if "nam" not in word} - NAME_PREFIXES
 
 
 def names_person(name: str) -> bool:
@@ -150,6 +249,16 @@ def names_institution(name: str) -> bool:
     """
     words = [word for word in words_of(name) if word not in NUMBERED | _PLAIN and not word.isdigit()]
     return bool(words) and words[-1] in INSTITUTIONS
+
+
+def is_technical(name: str) -> bool:
+    """Whether a column's name speaks of how the table was made, and of nothing else.
+
+    >>> [is_technical(name) for name in ("batch", "file_version2", "form_of_cancer")]
+    [True, True, False]
+    """
+    words = {word for word in words_of(name) if not word.isdigit()}
+    return bool(words) and words <= TECHNICAL
 
 
 _CODES = frozenset(("code", "key"))

@@ -25,7 +25,10 @@ from anonymize.spec import load, resolve
 from anonymize.table import Source
 
 HERE = Path(__file__).parent
-LETTERS = {"identifier": "i", "unit": "i", "quasi-identifier": "q", "sensitive": "s", "insensitive": "n"}
+LETTERS = {
+    **{"identifier": "i", "unit": "i", "quasi-identifier": "q", "sensitive": "s", "insensitive": "n"},
+    **{"sampling-weight": "w", "undecided": "u"},
+}
 
 
 def main() -> None:
@@ -59,7 +62,9 @@ def section(name: str, columns: dict[str, str | list[str]], table: Path, folder:
     figures = json.loads(report.read_text(encoding="utf8"))
     spec_of = load(spec, PARAMETERS)
     with Source.open(spec_of, table) as source:
-        by_name = resolve(spec_of, source.columns).roles()
+        resolved = resolve(spec_of, source.columns)
+        undecided = (name for name, why in resolved.left_over.items() if why == "undecided")
+        by_name = {**resolved.roles(), **dict.fromkeys(undecided, "undecided")}
         # Row names may be called otherwise in the file, or not at all.
         roles = {column: by_name[name] for column, name in zip(columns, source.columns, strict=True)}
     wrong = []

@@ -185,6 +185,55 @@ def test_separators_and_encodings(tmp_path: Path) -> None:
     released(tmp_path, table, tmp_path / "spec.yaml")
 
 
+def test_what_nothing_is_known_of_is_undecided_and_left_out(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"age": [20 + n % 50 for n in range(300)], "q": ["a", "b", "c"] * 100, "batch": [1] * 300})
+    table, text = first_spec(tmp_path, frame)
+    assert re.search(r"^undecided:\n  - q  .*nothing says of what$", text, re.MULTILINE)
+    assert re.search(r"^others: drop ", text, re.MULTILINE) and "\ninsensitive:\n  - batch " in text
+    report = released(tmp_path, table, tmp_path / "spec.yaml")
+    assert (tmp_path / "released.csv").read_text().startswith("age,batch\n")
+    assert any("undecided" in each and each.endswith(": q") for each in report["warnings"])  # type: ignore[attr-defined]
+
+
+def test_a_household_is_the_unit_by_what_its_rows_have_in_common(tmp_path: Path) -> None:
+    people = [(house, person) for house in range(120) for person in range(1 + house % 4)]
+    columns = {
+        "db030": [500 + 7 * house for house, _ in people],
+        "land": ["ABC"[house % 3] for house, _ in people],
+        "rooms": [1 + house % 5 for house, _ in people],
+        "age": [5 + (house * 7 + person * 13) % 80 for house, person in people],
+    }
+    table, text = first_spec(tmp_path, pl.DataFrame(columns))
+    assert re.search(r"^unit: db030 .*agree in 2 other columns.*: 120 in 300 rows$", text, re.MULTILINE)
+    released(tmp_path, table, tmp_path / "spec.yaml")
+    shuffled = pl.DataFrame(columns | {"age": columns["age"]}).with_columns(pl.col("land", "rooms").shuffle(seed=1))
+    assert "\nunit:" not in first_spec(tmp_path, shuffled)[1]
+
+
+def test_numbers_and_dates_that_stand_for_missing_are_proposed(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "age": [*(20 + n % 60 for n in range(297)), 300, 999, 999],
+            "kids": [n % 4 if n % 9 else -9 for n in range(300)],
+            "seen": [f"20{10 + n % 12}-05-{1 + n % 28:02}" if n % 50 else "1900-01-01" for n in range(300)],
+            "change": [n % 20 - 9 for n in range(300)],
+        }
+    )
+    table, text = first_spec(tmp_path, frame)
+    missing = next(line for line in text.splitlines() if line.startswith("  missing:"))
+    assert '"999"' in missing and '"1900-01-01"' in missing and '"-9"' not in missing  # a change of -9 is one
+    assert "an age, by its name; 1 value is above 120, which no age is" in text and "300" not in missing
+    assert "34 values seem to mean missing" in text
+    released(tmp_path, table, tmp_path / "spec.yaml")
+
+
+def test_a_date_that_is_none_is_said_and_the_spec_runs(tmp_path: Path) -> None:
+    days = [f"2016-{1 + n % 12:02}-{1 + n % 28:02}" for n in range(100)]
+    table, text = first_spec(tmp_path, pl.DataFrame({"seen": ["2016-13-45", *days], "sex": ["F"] * 101}))
+    assert "ISO dates; 1 text is none, so that there is no hierarchy" in text and "dates:" not in text
+    released(tmp_path, table, tmp_path / "spec.yaml")
+
+
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
@@ -222,7 +271,7 @@ def test_interactive_takes_the_guess_on_enter(desk: Desk, monkeypatch: pytest.Mo
     Path("s.yaml").write_text(changed.stdout)
     assert load(Path("s.yaml"), PARAMETERS).privacy.suppression == 0.05
     assert plain.stdout == taken.stdout and taken.exit_code == 0
-    assert "  flag: {type: numeric}" in changed.stdout.split("sensitive:")[2]
+    assert "  flag: {}" in changed.stdout.split("sensitive:")[2]
 
 
 def answered(folder: Path, *answers: str) -> tuple[str, str]:
@@ -240,8 +289,8 @@ def answered(folder: Path, *answers: str) -> tuple[str, str]:
 
 def test_the_letters_of_roles_are_explained_before_the_first_question(tmp_path: Path) -> None:
     _, asked = answered(tmp_path, "", "", "")
-    legend = "i: identifier, q: quasi-identifier, s: sensitive, n: insensitive"
-    assert asked.index(legend) < asked.index("age")
+    legend = "i: identifier, q: quasi-identifier, s: sensitive, w: sampling-weight, n: insensitive, u: undecided"
+    assert " ".join(asked.split()).startswith(legend)
 
 
 def test_no_diversity_is_asked_for_where_one_value_is_enough(tmp_path: Path) -> None:
@@ -295,19 +344,19 @@ def test_one_row_is_not_released_by_itself(tmp_path: Path) -> None:
         ("plz", [f"{20_000 + 7 * (n % 30)}" for n in range(300)], "quasi-identifier", "{prefix: [4, 3, 2, 1]}"),
         ("area", [1000 + n % 90 for n in range(300)], "quasi-identifier", "{prefix: [3, 2, 1]}"),
         ("site", [10_001 + 7 * (n % 40) for n in range(300)], "quasi-identifier", "{prefix: [4, 3, 2, 1]}"),
-        ("fee", [10_000 + 100 * (n % 40) for n in range(300)], "insensitive", None),
-        ("steps", [9_000 + 101 * (n % 40) for n in range(300)], "insensitive", None),
+        ("fee", [10_000 + 100 * (n % 40) for n in range(300)], "undecided", None),
+        ("steps", [9_000 + 101 * (n % 40) for n in range(300)], "undecided", None),
         ("salary", [10_001 + 7 * (n % 40) for n in range(300)], "sensitive", None),
         ("officer_badge", [n % 60 for n in range(300)], "unit", None),
         ("patientId", [f"p{n % 90}" for n in range(300)], "unit", None),
         ("patientId", [f"p{n}" for n in range(300)], "identifier", None),
-        ("member_code", ["a", "b", "c"] * 100, "insensitive", None),
-        ("weight", [50 + n % 40 for n in range(300)], "quasi-identifier", "{intervals: [2, 4, 8]}"),
+        ("member_code", ["a", "b", "c"] * 100, "undecided", None),
+        ("weight", [50 + n % 40 for n in range(300)], "quasi-identifier", "{intervals: [5, 10, 20]}"),
         (
             "fnlwgt",
             [70_000 + 1000 * (n % 40) for n in range(300)],
-            "quasi-identifier",
-            "{intervals: [2000, 4000, 8000]}",
+            "sampling-weight",
+            None,
         ),
     ],
 )
@@ -317,7 +366,7 @@ def test_roles_by_names_and_forms(
     frame = pl.DataFrame({"age": [20 + n % 50 for n in range(300)], column: values})
     table, text = first_spec(tmp_path, frame)
     spec = load(tmp_path / "spec.yaml", PARAMETERS)
-    assert spec.roles()[column] == role
+    assert ("undecided" if column in spec.undecided else spec.roles()[column]) == role
     block = re.search(rf"^  {column}: .*\n((?:    .*\n)*)", text.split("quasi_identifiers:\n")[-1], re.MULTILINE)
     assert settings is None or (block is not None and f"hierarchy: {settings}" in block[1])
     assert released(tmp_path, table, tmp_path / "spec.yaml")["privacy"]["satisfied"] is True  # type: ignore[index]

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from anonymize.privacy import PARAMETERS
-from anonymize.profiling.hierarchies import settings
+from anonymize.profiling.hierarchies import is_numeric, settings
 from anonymize.profiling.measure import ColumnFacts, measure
-from anonymize.profiling.roles import Guess, guess, unit_of
+from anonymize.profiling.roles import Guess, guess, guesses, unit_of
 from anonymize.spec import make
 from anonymize.table import Source
 
@@ -62,8 +62,8 @@ def test_what_counts_persons_or_names_something_else_is_none(name: str) -> None:
 
 
 def test_persons_are_numbers_or_codes_and_no_words() -> None:
-    assert guessed("subject", ["maths", "physics", "arts"] * 200).role == "insensitive"
-    assert guessed("person", ["bride", "groom"] * 50).role == "insensitive"
+    assert guessed("subject", ["maths", "physics", "arts"] * 200).role == "undecided"
+    assert guessed("person", ["bride", "groom"] * 50).role == "undecided"
 
 
 def test_numbers_that_run_along_the_rows_are_those_of_persons() -> None:
@@ -95,9 +95,9 @@ def test_the_unit_has_most_persons_and_a_value_in_every_row() -> None:
         ("educdec", [0, 1, 2], "quasi-identifier"),
         ("site", [1, 2, 3], "quasi-identifier"),
         ("hospital_no", [1, 2, 3], "quasi-identifier"),
-        ("hospital_days", [1, 2, 3], "insensitive"),
-        ("placebo", [0, 1, 1], "insensitive"),
-        ("capacity", [1, 2, 3], "insensitive"),
+        ("hospital_days", [1, 2, 3], "undecided"),
+        ("placebo", [0, 1, 1], "undecided"),
+        ("capacity", [1, 2, 3], "undecided"),
         ("age", ["18-25", "26-40", "41+"], "quasi-identifier"),
         ("faminc", [1, 2, 3], "sensitive"),
     ],
@@ -112,7 +112,7 @@ def test_rows_alone_are_counted_among_those_with_a_value() -> None:
 
 def test_many_different_numbers_are_sensitive_where_none_singles_out() -> None:
     assert guessed("x1", [row % 120 * 0.5 for row in range(600)]).role == "sensitive"
-    assert guessed("x1", [row % 60 * 0.5 for row in range(600)]).role == "insensitive"
+    assert guessed("x1", [row % 60 * 0.5 for row in range(600)]).role == "undecided"
 
 
 def test_numbers_that_are_written_as_no_number_are_neither_names_nor_categories() -> None:
@@ -132,3 +132,78 @@ def test_dates_of_many_years_have_decades(years: int, levels: bool, form: str) -
 def test_numbers_of_institutions_are_in_no_order() -> None:
     assert "type" not in settings(guessed("site", [1, 2, 3, 4, 5, 6] * 20))
     assert settings(guessed("beds", [1, 2, 3, 4, 5, 6] * 20))["type"] == "numeric"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("kön", ["K", "M"], "quasi-identifier"),
+        ("län", ["AB", "C", "D"], "quasi-identifier"),
+        ("Geburtsdatum", ["heute", "gestern"], "quasi-identifier"),
+        ("fecha_nacimiento", ["hoy", "ayer"], "quasi-identifier"),
+        ("hushållsinkomst", [1, 2, 3], "sensitive"),
+        ("Haushaltseinkommen", [1, 2, 3], "sensitive"),
+        ("lwage", [1.5, 2.25, 3.125], "sensitive"),
+        ("highbp", [0, 1], "sensitive"),
+        ("diabetes", ["yes", "no"], "sensitive"),
+        ("maladie_chronique", ["oui", "non"], "sensitive"),
+        ("salud", [1, 2, 3], "sensitive"),
+        ("sexual_orientation", ["a", "b"], "sensitive"),
+        ("parti", ["a", "b"], "sensitive"),
+        ("ethnicity", ["a", "b"], "quasi-identifier"),
+        ("q1", ["Catholic", "Muslim", "none", "Jewish"], "quasi-identifier"),
+        ("q1", ["Never-married", "Married-civ-spouse", "Divorced"], "quasi-identifier"),
+        ("q1", ["lung cancer", "asthma", "diabetes type 2"], "sensitive"),
+        ("q1", ["heterosexual", "gay", "bisexual"], "sensitive"),
+        ("q1", ["E11.9", "I10", "J45.0", "C50"], "sensitive"),
+        ("q1", [f"DE89370400440532013{n:03}" for n in range(40)], "identifier"),
+        ("q1", ["Anna", "Lars", "Eva", "Karl", "Maja", "Nils", "Elsa", "Olof", "Erik", "Zed", "Ada"], "identifier"),
+        ("q1", ["a", "b", "c"], "undecided"),
+        ("batch_no", [1, 2], "undecided"),
+        ("batch", [1, 2], "insensitive"),
+    ],
+)
+def test_what_people_are_and_keep_to_themselves_in_several_languages(
+    name: str, values: list[object], role: str
+) -> None:
+    assert guessed(name, values * 50).role == role
+
+
+def test_findings_of_a_table_about_health_are_sensitive() -> None:
+    columns = {name: [0, 1] * 50 for name in ("cvd", "chf", "stroke", "afx", "code")} | {"ward": [*range(50)] * 2}
+    made = {each.name: each.role for each in guesses(list(facts_of(**columns).values()))}
+    assert made["afx"] == made["code"] == "sensitive" and guess(facts_of(afx=[0, 1] * 50)["afx"]).role == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "numeric"),
+    [
+        ("race", [1, 2, 3, 4, 5], False),
+        ("region", [*range(12)], False),
+        ("kids", [0, 1, 2, 3, 4], True),
+        ("age", [18, 19, 20], True),
+        ("height", [*range(150, 200)], True),
+        ("grade", [1.5, 2.0, 2.5], True),
+    ],
+)
+def test_few_whole_numbers_are_categories_unless_they_count(name: str, values: list[object], numeric: bool) -> None:
+    made = guessed(name, values * 20)
+    assert is_numeric(made) == numeric
+    assert made.role != "quasi-identifier" or ("type" in settings(made)) == numeric
+
+
+def test_intervals_fit_the_range() -> None:
+    assert settings(guessed("bmi", [15 + n / 10 for n in range(300)]))["hierarchy"] == {"intervals": [2.5, 5, 10]}
+    assert settings(guessed("age", [*range(18, 24)] * 20))["hierarchy"] == {"intervals": [2, 4]}
+
+
+@pytest.mark.parametrize(
+    ("values", "role"),
+    [
+        ([200.5 + n for n in range(300)], "sampling-weight"),
+        ([1.5 * n for n in range(300)], "quasi-identifier"),
+        ([None, *(200.5 + n for n in range(299))], "quasi-identifier"),
+    ],
+)
+def test_sampling_weights_are_above_zero_and_never_missing(values: list[object], role: str) -> None:
+    assert guessed("finalwgt", values).role == role
