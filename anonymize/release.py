@@ -75,7 +75,7 @@ def release(request: Request) -> dict[str, Any]:
     paths.check([request.input or request.spec.input.path, request.key], named_by(request.spec))
     with following(request) as series, opened(request.spec, paths) as files:
         files = series.begin(files)
-        spec = resolve(request.spec, files.source.columns).of_types(files.source.numeric)
+        spec = resolve(series.request.spec, files.source.columns).of_types(files.source.numeric)
         request = replace(request, spec=spec)
         requirements, room = family.requirements(spec), room_for(request, files.source)
         timed = partial(stage, request, clock, room=room)

@@ -105,8 +105,9 @@ def test_rounded_numbers_are_multiples_of_the_step(folder: Path) -> None:
     run(folder, "mondrian")
     for name in ("lab_a", "lab_b"):
         texts = {text.strip("[]+-") for text in cells(folder / "out.csv", name)} - {"*"}
-        numbers = {float(part) for text in texts for part in text.split("-")}
-        assert numbers and all(number % 5 == 0 and number <= 35 for number in numbers)
+        begins, ends = ({float(text.split("-")[side]) for text in texts} for side in (0, -1))
+        assert begins and all(number % 5 == 0 and number <= 35 for number in begins)
+        assert all(number % 5 in (0, 4) and number <= 35 for number in ends)  # up to the next multiple less one
 
 
 def test_anatomy_releases_rounded_numbers(folder: Path) -> None:

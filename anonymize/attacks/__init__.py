@@ -15,6 +15,7 @@ from anonymize.attacks import (
     composition,
     downcoding,
     histories,
+    homogeneity_retained,
     journalist,
     learned,
     linkability,
@@ -28,6 +29,7 @@ from anonymize.attacks import (
     reconstruction_row,
     refinement,
     singling_out,
+    singling_out_end,
     univariate,
 )
 from anonymize.attacks.channels import ChannelRows
@@ -69,9 +71,11 @@ _MODULES = (
     marketer,
     univariate,
     singling_out,
+    singling_out_end,
     linkability,
     majority,
     certain,
+    homogeneity_retained,
     bayes,
     learned,
     order,
@@ -86,7 +90,7 @@ _MODULES = (
 ATTACKERS: dict[str, Attacker] = {module.ID: cast(Attacker, module) for module in _MODULES}
 """Name -> attacker, in the order in which they are tried."""
 
-ONLY_NAMED = frozenset({prosecutor_retained.ID})
+ONLY_NAMED = frozenset({prosecutor_retained.ID, homogeneity_retained.ID})
 """Those whom a limit is about only where they are named: no privacy model promises anything against them."""
 _OF_CHANNELS = (reconstruction.ID, reconstruction_row.ID)
 """Those who read cells that may show anything; to all others a cell is true."""

@@ -34,7 +34,9 @@ class ShownRows:
     (rows,). `values`: of each sensitive attribute (rows,) codes, -1 where missing. `group_of` (rows,): of a
     bucketized release the group of each row, whose rows have the group's values in an order that tells nothing.
     `hidden_low`, `hidden_high` (classes, attributes): whether a cell leaves that end of its span unsaid, as `77+` and
-    `*` do, so that it is the domain's and no value that is known to occur; None where every cell says both. `kept`
+    `*` do, so that it is the domain's and no value that is known to occur; None where every cell says both. `ends`
+    (classes, attributes) twice: the code of the number that an interval shows as its lower and its upper end, the
+    domain's size where nobody has it, -1 where it shows none; None where that is not known. `kept`
     (rows,): a code for what the kept columns show together, None where there are none. `gapped`: by attribute, the
     cells that are sets of codes with others between them, which these do not span."""
 
@@ -45,6 +47,7 @@ class ShownRows:
     group_of: Ints | None = None
     hidden_low: Bools | None = None
     hidden_high: Bools | None = None
+    ends: tuple[Ints, Ints] | None = None
     kept: Ints | None = None
     gapped: GappedColumns = field(default_factory=dict)
 
@@ -203,7 +206,8 @@ class Scene:
     the sensitive values as they are shown. `trees`: of each quasi-identifier the hierarchy, None of numbers. `levels`:
     of each (levels, size) the node of each code at each level of its hierarchy, that of numbers, too.
     `required`: what the release was made to meet. `in_order`: says whether its rows are in an order that follows
-    from what they show, which tells nothing about the original's; the release is read for it.
+    from what they show, which tells nothing about the original's; the release is read for it. `kept`: makes the same
+    scene with the columns that are kept in place of the sensitive attributes, None where there are none.
     """
 
     attributes: tuple[str, ...]
@@ -221,6 +225,7 @@ class Scene:
     levels: tuple[Ints, ...] = ()
     required: Required | None = None
     in_order: Callable[[], bool] = lambda: False
+    kept: Callable[[], Scene | None] = lambda: None
 
     def with_chains(self, rows_of: Sequence[Ints | None]) -> Scene:
         """The same scene, where it is known of earlier releases which rows are about the same people."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -89,7 +89,21 @@ def _against(spec: str, input_path: str | None) -> tuple[str, list[str]]:
         _refuse_derived(loaded, source)
         statement = f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
         doubts = left_over_warnings(expand(loaded, source.columns))
-        return statement, [*doubts, *twofold({each.name: each.hierarchy for each in table.as_read.attributes})]
+        labels = twofold({each.name: each.hierarchy for each in table.as_read.attributes})
+        return statement, [*doubts, *labels, *_without_brackets(loaded, table)]
+
+
+def _without_brackets(spec: Spec, table: Table) -> Iterator[str]:
+    """A warning for each column whose rounded intervals the template could not show."""
+    from anonymize.domain.numeric import Numeric
+    from anonymize.recoding.spans import check_brackets
+
+    for domain in [each.domain for each in table.attributes if isinstance(each.domain, Numeric)]:
+        if domain.rounds and domain.bands is None and spec.output.numeric == "interval":
+            try:
+                check_brackets(domain, spec.output)
+            except SpecError as error:
+                yield from (f"{problem.message} ({problem.hint})" for problem in error.problems)
 
 
 def twofold(hierarchies: Mapping[str, Taxonomy]) -> list[str]:

@@ -206,14 +206,14 @@ def intervals(numeric: Numeric, widths: Sequence[float], interval: str, suppress
     return Taxonomy(numeric.name, numbered.levels, numbered.labels, numeric.missing)
 
 
-def check_half_open(name: str, interval: str, *, whole: bool) -> None:
+def check_half_open(name: str, interval: str, *, whole: bool, otherwise: str = "") -> None:
     """Raises SpecError where intervals of numbers that are not whole leave out their upper end, and include the lower
-    one, and the template cannot say so."""
+    one, and the template cannot say so. `otherwise`: what would do as well, for the hint."""
     if whole or (interval.endswith("]") and included(interval) == (True, True)) or included(interval) == (True, False):
         return
     message = f"column {name!r}: intervals of numbers that are not whole leave out their upper end, and this template"
     hint = 'write output.interval as "[{low}-{high}]", whose last ] becomes ), or as "[{low}, {high})"'
-    raise SpecError(Problem(f"{message} of output.interval cannot show that", hint=hint))
+    raise SpecError(Problem(f"{message} of output.interval cannot show that", hint=hint + otherwise))
 
 
 def _interval_labels(grid: Grid, start: NDArray[np.int64], steps: int, interval: str, *, whole: bool) -> list[str]:

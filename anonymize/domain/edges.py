@@ -81,12 +81,6 @@ class RoundedEnds:
         stop = np.minimum(self._points(self.stop), self.limits[1])
         return np.where(self.single, self.ends, np.ceil(stop) - 1 if self.whole else stop)
 
-    @property
-    def wider(self) -> Floats:
-        """(n,) by how much each is wider than what it spans, on average over where on its grid that lies."""
-        steps = np.array([*(grid.step for grid in self.grids), 0.0])
-        return np.asarray(np.maximum(steps[self.grid_of] - self.whole, 0.0))
-
     def closed(self) -> tuple[Numbers, Numbers]:
         """(n,) twice, the lowest and the highest number that each interval has in it."""
         if self.whole:
@@ -124,6 +118,15 @@ class RoundedEnds:
         return np.clip(points, -_LARGEST, _LARGEST)
 
 
+def widening(begins: Numbers, ends: Numbers, coding: Coding, *, whole: bool) -> Floats:
+    """(n,) by how much intervals with rounded ends are wider than what they span, on average over where on their grids
+    that lies: a function of the width alone."""
+    choices, place = _choices(_quarters(begins, ends), _least(begins, ends, whole=whole))
+    steps = np.array([_common(grid, coding.step).step for grid in choices])
+    wider = np.maximum(steps[place] - whole, 0.0) if len(place) else np.zeros(0)
+    return np.where(begins == ends, 0.0, wider)
+
+
 def _quarters(begins: Numbers, ends: Numbers) -> Floats:
     """(n,) quarters of the widths. Those of decimals are taken for what their texts say: what floats are beside their
     texts is added, so that from 0.3 to 0.7 a step of 0.1 is a quarter."""
@@ -141,17 +144,24 @@ def _least(begins: Numbers, ends: Numbers, *, whole: bool) -> Floats:
 
 
 def _grids(quarters: Floats, least: Floats, own: float | None) -> tuple[tuple[Grid, ...], Ints]:
-    """The different grids, and (n,) which of them has the largest step of at most a quarter, or the first one that is
-    not under the `least`."""
+    """The different grids, and (n,) which of them each has."""
+    choices, place = _choices(quarters, least)
+    used, grid_of = np.unique(place, return_inverse=True)
+    return tuple(_common(choices[each], own) for each in used.tolist()), grid_of.reshape(-1).astype(np.int64)
+
+
+def _choices(quarters: Floats, least: Floats) -> tuple[list[Grid], Ints]:
+    """Grids, and (n,) which of them has the largest step of at most a quarter, or the first one that is not under the
+    `least`."""
     if not len(least):
-        return (), np.zeros(0, np.int64)
+        return [], np.zeros(0, np.int64)
     widest = max(float(quarters.max()), float(least.max()))
     exponents = range(math.floor(math.log10(least.min())), math.floor(math.log10(widest)) + 2)
     choices = [Grid(mantissa, exponent) for exponent in exponents for mantissa in (1, 2, 5)]
     steps = np.array([grid.step for grid in choices])
-    place = np.maximum(np.searchsorted(steps, quarters, "right") - 1, np.searchsorted(steps, least, "left"))
-    used, grid_of = np.unique(place, return_inverse=True)
-    chosen = tuple(choices[each] for each in used.tolist())
-    if own is not None:
-        chosen = tuple(grid.common(Grid.of(own)) for grid in chosen)
-    return chosen, grid_of.reshape(-1).astype(np.int64)
+    return choices, np.maximum(np.searchsorted(steps, quarters, "right") - 1, np.searchsorted(steps, least, "left"))
+
+
+def _common(grid: Grid, own: float | None) -> Grid:
+    """The grid whose points are multiples of what numbers are rounded to as well."""
+    return grid if own is None else grid.common(Grid.of(own))

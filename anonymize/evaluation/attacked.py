@@ -7,7 +7,7 @@ that only they have is a value like any other.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -192,20 +192,23 @@ class AttackedTables:
         partition = Partition.of_labels(labels)
         which = self.text_of[:, partition.order[partition.starts[:-1]]]
         spans = [_span(*each) for each in zip(attributes, self.regions, which, strict=True)]
-        first, last, hidden_low, hidden_high = (np.stack(each, axis=1) for each in zip(*spans, strict=True))
+        first, last, hidden_low, hidden_high, *ends = (np.stack(each, axis=1) for each in zip(*spans, strict=True))
         class_of = partition.class_of(self.file.rows).astype(np.int64)
         gapped = gapped_columns(self.regions, which)
-        return ShownRows(first, last, class_of, values, self.group_of, hidden_low, hidden_high, gapped=gapped)
+        sides = hidden_low, hidden_high, (ends[0], ends[1])
+        return ShownRows(first, last, class_of, values, self.group_of, *sides, gapped=gapped)
 
 
-def _span(attribute: Attribute, regions: TextRegions, which: Ints) -> tuple[Ints, Ints, Bools, Bools]:
-    """(classes,) the codes that each class spans, all of them where a cell shows a mean; and whether the cell leaves
-    the lower and the upper end unsaid, as a mean and a suppressed one do both."""
+def _span(attribute: Attribute, regions: TextRegions, which: Ints) -> tuple[Ints, Ints, Bools, Bools, Ints, Ints]:
+    """(classes,) the codes that each class spans, all of them where a cell shows a mean; whether the cell leaves
+    the lower and the upper end unsaid, as a mean and a suppressed one do both; and the codes of those it shows."""
     wide = regions.summary[which]
     first = np.where(wide, 0, regions.first[which])
     last = np.where(wide, attribute.domain.size - 1, regions.last[which])
     silent = wide | regions.suppressed[which]
-    return first, last, silent | regions.open_low[which], silent | regions.open_high[which]
+    nothing = np.full(len(which), -1)
+    ends = (nothing, nothing) if regions.ends is None else (regions.ends[0][which], regions.ends[1][which])
+    return first, last, silent | regions.open_low[which], silent | regions.open_high[which], *ends
 
 
 def released(people: Known, path: str, stack: ExitStack, detached: Detached | None = None) -> AttackedTables:
@@ -273,22 +276,33 @@ class CodedValues:
 
 def coded_values(people: Known, releases: Sequence[ReadRelease]) -> CodedValues:
     """Those of the sensitive attributes that the first of the releases shows. A release without one has it missing."""
+    numeric = {name for name, attribute in people.spec.sensitive.items() if attribute.type == "numeric"}
+    return replace(_coded(people.texts, releases, numeric), kept=_kept(people, releases[0]) if releases else None)
+
+
+def coded_kept(people: Known, release: ReadRelease) -> CodedValues:
+    """Those of the kept columns that a release shows."""
+    return _coded(people.columns(people.kept), [release], set())
+
+
+def _coded(texts: pl.DataFrame, releases: Sequence[ReadRelease], numeric: Set[str]) -> CodedValues:
+    """Those of the columns of people that the first of the releases shows, of which some are numbers."""
     sizes: dict[str, int] = {}
     of_people: dict[str, Ints] = {}
     of_releases: list[dict[str, Ints]] = [{} for _ in releases]
-    for name, attribute in people.spec.sensitive.items():
+    for name in texts.columns:
         if not releases or name not in releases[0].file.texts.columns:
             continue
-        columns = [people.texts[name], *(_column(each, name) for each in releases)]
+        columns = [texts[name], *(_column(each, name) for each in releases)]
         ends = np.cumsum([len(column) for column in columns])[:-1]
         joined = unnamed(pl.concat([column.cast(pl.String) for column in columns]))
-        values = numbers(joined) if attribute.type == "numeric" else joined
+        values = numbers(joined) if name in numeric else joined
         codes = values.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
         sizes[name] = int(codes.max(initial=0)) + 1
         of_people[name], *parts = np.split(codes, ends)
         for each, part in zip(of_releases, parts, strict=True):
             each[name] = part
-    return CodedValues(sizes, of_people, of_releases, _kept(people, releases[0]) if releases else None)
+    return CodedValues(sizes, of_people, of_releases)
 
 
 def _kept(people: Known, release: ReadRelease) -> tuple[Ints, Ints] | None:

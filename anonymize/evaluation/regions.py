@@ -41,7 +41,7 @@ class TextRegions:
     the hierarchy the text may stand, nowhere if it is not a node. `suppressed` (n,). `ambiguous`: texts with meanings
     of different costs. `open_low`, `open_high` (n,): whether the text says no such end, as `77+` does. `gapped`: the
     sets that leave out codes between their first and last; None where there are none. `named` (n,): how many values a
-    set names, 0 for other texts; None of numbers.
+    set names, 0 for other texts; None of numbers. `ends` (n,) twice: see `ShownRows`; None of categories.
     """
 
     first: Ints
@@ -58,6 +58,7 @@ class TextRegions:
     open_high: Bools
     gapped: Gapped | None = None
     named: Ints | None = None
+    ends: tuple[Ints, Ints] | None = None
 
     def of_sets(self, size: int) -> Floats:
         """(n,) the NCP, of a set by the number of its values, in a domain of `size` leaves."""
@@ -211,10 +212,20 @@ class _Numbers(_TextReader[Numeric]):
                 start[index], stop[index] = self._values(first[index], last[index])
             twice[index] |= bool(self.interval[index]) and abs(width[index] - ncp[index]) > 1e-9
         ambiguous = int(np.count_nonzero(twice))
-        open_ends = (self.as_interval & ends.is_null().to_numpy() for ends in (texts.cells.low, texts.cells.high))
-        return TextRegions(
-            first, last, start, stop, ncp, ncp, self._levels(), texts.hidden, summary, ambiguous, *open_ends
+        open_low, open_high = (
+            self.as_interval & each.is_null().to_numpy() for each in (texts.cells.low, texts.cells.high)
         )
+        levels, ends = self._levels(), (self._ends_shown(texts.cells.low, 0), self._ends_shown(texts.cells.high, 1))
+        figures = first, last, start, stop, ncp, ncp, levels, texts.hidden, summary, ambiguous
+        return TextRegions(*figures, open_low, open_high, ends=ends)
+
+    def _ends_shown(self, numbers: pl.Series, side: int) -> Ints:
+        """(n,) the code of what an interval shows as its lower (0) or upper (1) end; see `ShownRows.ends`."""
+        present = self.interval & ~self.point & numbers.is_not_null().to_numpy() & ~self.texts.cells.excluded[side]
+        some, codes = np.flatnonzero(present), np.full(len(present), -1)
+        code, exact = self._code(numbers, some, ("left", "right")[side])
+        codes[some] = np.where(exact, code, self.domain.size)
+        return codes
 
     def _spans(self) -> tuple[Ints, Ints, Floats, Floats, Floats]:
         """Codes and ends of each interval, and its width over the column's; all of the domain where there is none."""

@@ -14,7 +14,7 @@ from anonymize.attacks import ATTACKERS, ONLY_NAMED, EarlierRows, KnownDiversity
 from anonymize.claims import State
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, people_of
+from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, coded_kept, people_of
 from anonymize.evaluation.opened import ReleasedSource
 from anonymize.formats import Finding, state_of
 from anonymize.request import Progress
@@ -72,7 +72,17 @@ def scene_of(
         levels=tuple(map(_levels, attributes)),
         required=_required(people.spec),
         in_order=cache(partial(_in_order, releases[0].file, people.spec)),
+        kept=partial(_kept_scene, plan, people, releases[0], row_of),
     )
+
+
+def _kept_scene(plan: AttackPlan, people: Known, release: ReadRelease, row_of: Ints | None) -> Scene | None:
+    """The scene of the same people and release with the kept columns in place of the sensitive attributes."""
+    values = coded_kept(people, release)
+    if not values.sizes:
+        return None
+    scene = scene_of(plan, people, [release], values, row_of)
+    return replace(scene, release=replace(scene.release, group_of=None))  # what is kept is each row's own
 
 
 def _levels(attribute: Attribute) -> Ints:

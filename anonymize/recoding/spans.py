@@ -152,8 +152,8 @@ class Spans:
             return self.domain.ends(self.low, self.high)
         lows, highs = self.rounded.low_texts(), self.rounded.high_texts()
         wide = np.flatnonzero(~(self.rounded.single | self.below | self.above | self.empty))
-        if self.half_open and len(wide) and output.numeric == "interval":
-            check_half_open(self.domain.name, output.interval, whole=False)
+        if len(wide) and output.numeric == "interval":
+            check_brackets(self.domain, output)
         if self.half_open and output.numeric == "bounds":
             for texts in (lows, highs):
                 for place in wide.tolist():
@@ -187,6 +187,12 @@ class Spans:
         hidden, empty = pl.Series(self.hidden), pl.Series(self.empty)
         absent = pl.lit(self.domain.missing_text or "")
         return pl.select(pl.when(hidden).then(pl.lit(suppressed)).when(empty).then(absent).otherwise(texts)).to_series()
+
+
+def check_brackets(domain: Numeric, output: Output) -> None:
+    """Raises SpecError where rounded intervals of the column leave out their upper end, and no bracket says so."""
+    otherwise = "; or set output.edges: open, whose ends belong to their intervals"
+    check_half_open(domain.name, output.interval, whole=domain.whole, otherwise=otherwise)
 
 
 def _filled(template: str, place: str, column: str) -> pl.Expr:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anonymize.algorithms.base import Found
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class Following(Protocol):
-    """The steps on the road of a release that depend on whether it is in a series."""
+    """The steps on the road of a release that depend on whether it is in a series. `request`: what is asked for, with
+    what the spec leaves to the series."""
+
+    request: Request
 
     def begin(self, files: Files) -> Files:
         """Takes note of the files of the run, which are open; returns those that it goes on with."""
@@ -43,8 +47,11 @@ class Following(Protocol):
         """Gives the outputs their places."""
 
 
+@dataclass
 class Alone:
     """A release that is in no series."""
+
+    request: Request
 
     def begin(self, files: Files) -> Files:
         """They are as they are."""
@@ -81,7 +88,7 @@ def following(request: Request) -> Iterator[Following]:
         if request.spec.output.pseudonym is not None:
             hint = "begin one with --start-series"
             raise UsageError(Problem("output.pseudonym: people are followed in a series of releases", hint=hint))
-        yield Alone()
+        yield Alone(request)
         return
     from anonymize.series.night import night_of
 

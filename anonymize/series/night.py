@@ -58,7 +58,17 @@ def night_of(request: Request) -> Iterator[Night]:
             raise UsageError(f"{path}: exists already (--after continues it; --force starts a new series)")
         output = stack.enter_context(OutputFile(path, force=before is not None or request.force, private=True))
         stack.callback(journal.end)
-        yield Night(request, journal, series_key, before, output, stack)
+        yield Night(_continued(request, before), journal, series_key, before, output, stack)
+
+
+def _continued(request: Request, before: SeriesState | None) -> Request:
+    """The request with the edges of the series where its spec names none."""
+    output = request.spec.output
+    edges = output.edges if before is None else before.fixed["output"]["edges"]
+    if "edges" in output.model_fields_set or edges == output.edges:
+        return request
+    output = output.model_copy(update={"edges": edges})
+    return replace(request, spec=request.spec.model_copy(update={"output": output}))
 
 
 def _check(request: Request) -> None:

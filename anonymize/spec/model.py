@@ -203,9 +203,9 @@ class Output(Entry):
     """How an interval without an upper end reads: text with {low}."""
     open_low: Annotated[str, AfterValidator(_open_low)] = "{high}-"
     """How an interval without a lower end reads: text with {high}."""
-    edges: Literal["open", "tight", "rounded"] = "open"
-    """Ends of intervals and bounds: open (tight, but none is shown at or beyond which there are fewer than k rows),
-    tight, or rounded (outward to multiples of a step that follows from the width of the class; open in tails)."""
+    edges: Literal["rounded", "open", "tight"] = "rounded"
+    """Ends of intervals and bounds: rounded (outward to multiples of a step that follows from the width of the class;
+    open in tails), open (tight, but none is shown at or beyond which there are fewer than k rows), or tight."""
     row_order: Literal["sorted", "shuffle", "keep"] = "sorted"
     """sorted: by what the rows show, so that the order tells nothing. shuffle: a random order. keep: the input's order,
     which tells more than the cells do where the input is sorted, and by which two releases can be joined."""

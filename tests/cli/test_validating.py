@@ -227,3 +227,17 @@ def test_what_is_undecided_is_left_out_with_the_others_and_named(call: Call, des
     assert call("evaluate", "spec.yaml", "out.csv").code == 0
     assert call("recode", "s.json", "-i", "table.csv", "-o", "again.csv").code == 0
     assert (desk.folder / "again.csv").read_text().startswith("age,zip,job,diagnosis\n")
+
+
+def test_a_template_that_shows_no_rounded_decimals_is_warned_of_and_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What would do is in the message, and does."""
+    (folder / "d.csv").write_text("age\n" + "".join(f"{n}.5\n" for n in range(40)))
+    spec = SPEC + "output: {interval: '{low} to {high}', edges: rounded}\n"
+    for written, code in {spec.replace(", edges: rounded", ""): 2, spec.replace("rounded", "open"): 0}.items():
+        (folder / "d.yaml").write_text(written)
+        said, text = printed(capsys, "d.yaml", "-i", "d.csv", "--format", "json")
+        assert said == 0 and ("warnings" in json.loads(text)) == bool(code)
+        assert outcome(lambda: run(["mondrian", "d.yaml", "-i", "d.csv", "-q"])) == code
+        assert ("edges: open" in capsys.readouterr().err) == bool(code)

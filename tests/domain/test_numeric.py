@@ -128,3 +128,13 @@ def test_no_number_reads_as_what_means_missing() -> None:
 )
 def test_the_unit_is_the_least_difference_and_1_of_whole_numbers(values: list[float], unit: float) -> None:
     assert Numeric("x", np.array(values)).unit == unit
+
+
+def test_halving_saves_half_of_what_is_spanned_and_of_rounded_ends_what_the_halves_cost_less() -> None:
+    values = np.array([10, 11, 14, 15, 30])
+    low, high = np.array([0, 0, 1, 0, 2, 5]), np.array([4, 1, 1, 3, 5, 5])
+    tight, rounded = (Numeric("age", values, "?", rounds=rounds) for rounds in (False, True))
+    assert tight.saved_by_halving(low, high) == pytest.approx(tight.cost(low, high) / 2)
+    # Those with a step of 2 are 1 wider on average; nothing costs more than the whole column, which is 20 wide.
+    expected = [20 - (5 + 16) / 2, 2, 0, 6 - (2 + 2) / 2, 17 - (2 + 0) / 2, 0]
+    assert rounded.saved_by_halving(low, high) == pytest.approx(np.array(expected) / 20)

@@ -42,7 +42,7 @@ def people(count: int = 300, seed: int = 1) -> list[dict[str, str]]:
     ]
 
 
-def spec(more: str = "", privacy: str = f"k: {K}", output: str = "{}", age: str = "") -> str:
+def spec(more: str = "", privacy: str = f"k: {K}", output: str = "{edges: open}", age: str = "") -> str:
     return (
         "version: 1\ninput: {path: table.csv, missing: ['?']}\nquasi_identifiers:\n"
         f"  age: {{type: numeric{age}}}\n  hours: {{type: numeric}}\n  sex: {{}}\n"
@@ -100,7 +100,7 @@ def test_no_end_lies_in_a_tail_of_fewer_than_k_rows(algorithm: str, tmp_path: Pa
 def test_nor_in_another_form(numeric: str, tmp_path: Path) -> None:
     rows = people()
     write(tmp_path, rows)
-    release = released(tmp_path, spec("identifiers: [who]", output=f"{{numeric: {numeric}}}"))
+    release = released(tmp_path, spec("identifiers: [who]", output=f"{{numeric: {numeric}, edges: open}}"))
     for name in ("age", "hours"):
         cells = [row[key] for row in release for key in row if key.startswith(name)]
         assert not ends_in_tails(cells, column(rows, name), K), name
@@ -124,7 +124,9 @@ def test_hiding_an_outlier_does_not_show_the_next(tmp_path: Path) -> None:
     """Whatever is suppressed: of the rows that show something, too, k are at or beyond each end."""
     rows = people()
     write(tmp_path, rows)
-    text = spec("identifiers: [who]", privacy=f"k: {K}, suppression: 0.05", output="{suppressed_rows: drop}")
+    text = spec(
+        "identifiers: [who]", privacy=f"k: {K}, suppression: 0.05", output="{suppressed_rows: drop, edges: open}"
+    )
     for algorithm in ("tds", "k-optimize", "mondrian"):
         wanted = text + "workload: {targets: [sex]}\n" if algorithm == "tds" else text
         shown = [row["age"] for row in released(tmp_path, wanted, algorithm)]

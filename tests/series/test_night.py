@@ -206,6 +206,28 @@ def test_what_may_change(tmp_path: Path) -> None:
     nights.release(refused=2)
 
 
+OPEN = SPEC + "output: {edges: open}\n"
+
+
+def test_a_series_keeps_its_edges_where_the_spec_names_none(tmp_path: Path) -> None:
+    """One that was begun with others than today's default goes on with them, and refuses another choice."""
+    texts = {}
+    for name, later in {"named": OPEN, "unnamed": SPEC}.items():
+        (tmp_path / name).mkdir()
+        nights = Nights(tmp_path / name, spec=OPEN)
+        nights.come(120)
+        nights.release()
+        (nights.folder / "spec.yaml").write_text(later)
+        nights.come(40)
+        nights.release()
+        assert nights.release("--force", name="night1")["series"]["again"]
+        texts[name] = (nights.folder / "night1.csv").read_text()
+    assert texts["named"] == texts["unnamed"]
+    (nights.folder / "spec.yaml").write_text(SPEC + "output: {edges: rounded}\n")
+    nights.come(40)
+    nights.release(refused=2)
+
+
 REFUSED = {
     "no key": (["--start-series", "new"], "--key"),
     "standard output": (["--start-series", "new", "--key", "key", "-o", "-"], "-o"),
