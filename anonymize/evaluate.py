@@ -22,6 +22,7 @@ import polars as pl
 
 from anonymize.auditing.table import undivided
 from anonymize.calling import make_callable
+from anonymize.channels.estimate import Method
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.opened import ReleasedSource, read_file
@@ -39,7 +40,6 @@ from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
 from anonymize.modelling.protocol import Protocol, evaluate_models
 from anonymize.privacy.asked import requirements_if_any
 from anonymize.publication import Paths, named_by, opened, report_files
-from anonymize.randomization.estimate import Method
 from anonymize.report import Clock
 from anonymize.report.data import SMALLEST, required_size
 from anonymize.report.head import head, spec_path, table_block

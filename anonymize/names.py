@@ -50,7 +50,7 @@ def split(path: str) -> tuple[str, str]:
 
 
 def parameters_beside(path: str) -> str:
-    """The recipient's parameters of a randomized release: `released.csv` has `released.params.json`."""
+    """The recipient's parameters of a release through channels: `released.csv` has `released.params.json`."""
     return split(path)[0] + ".params.json"
 
 

@@ -375,7 +375,7 @@ def _options(name: str, given: Mapping[str, Any]) -> Any:
 
 
 def _by_manifest(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options, with the parameters of a randomized release as its manifest, which they are."""
+    """Options, with the parameters of a release through channels as its manifest, which they are."""
     return {"manifest" if name == "parameters" else name: value for name, value in options.items()}
 
 

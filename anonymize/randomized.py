@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from anonymize.channels import kronecker
+from anonymize.channels.risk import epsilon
 from anonymize.classes import Codes
 from anonymize.domain.categories import Categories
 from anonymize.meaning import Channel
 from anonymize.meaning.manifest import RANDOMIZED, VERSION
-from anonymize.randomization import kronecker
-from anonymize.randomization.risk import epsilon
 
 
 @dataclass(frozen=True)

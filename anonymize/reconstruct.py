@@ -14,15 +14,15 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from anonymize.channels import estimate, where
+from anonymize.channels.estimate import About, Count, Method
+from anonymize.channels.interval import interval
+from anonymize.channels.kronecker import Floats
+from anonymize.channels.where import Comparison
 from anonymize.classes import mixed_radix
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.meaning import Channel, Manifest
 from anonymize.publication import Files, Paths, ReleasePaths, opened
-from anonymize.randomization import estimate, where
-from anonymize.randomization.estimate import About, Count, Method
-from anonymize.randomization.interval import interval
-from anonymize.randomization.kronecker import Floats
-from anonymize.randomization.where import Comparison
 from anonymize.report import as_json
 from anonymize.spec import Spec, make
 from anonymize.table import Source

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.randomization import estimate
-from anonymize.randomization.interval import interval
-from anonymize.randomization.kronecker import Bits, Floats, distorted, seeded_bits
+from anonymize.channels import estimate
+from anonymize.channels.interval import interval
+from anonymize.channels.kronecker import Bits, Floats, replaced, seeded_bits
 
 KEPT = Path(__file__).resolve().parent / "randomization_intervals.json"
 COUNTS = (0, 1, 2, 5, 10, 50)
@@ -57,7 +57,7 @@ def drawn(case: Case, count: int, random: np.random.Generator, bits: Bits) -> Fl
         counts = random.multinomial(case.rows, pi)
     original = np.unravel_index(np.repeat(np.arange(len(counts)), counts), case.shape)
     axes = zip(original, case.p, case.shape, strict=True)
-    shown = [distorted(codes.astype(np.uint8), p, size, bits) for codes, p, size in axes]
+    shown = [replaced(codes.astype(np.uint8), p, size, bits) for codes, p, size in axes]
     place = np.ravel_multi_index([codes.astype(np.int64) for codes in shown], case.shape)
     return np.bincount(place, minlength=len(counts)).reshape(case.shape) / case.rows
 

@@ -51,15 +51,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
+from anonymize.channels.kronecker import Bits, replaced, representable, seeded_bits, system_bits
+from anonymize.channels.optimum import optimum
+from anonymize.channels.problem import MOST_CELLS, ChannelProblem, Guarded, JointAxis, pose
+from anonymize.channels.risk import largest_p
 from anonymize.classes import Codes, Floats, Ints
 from anonymize.domain.categories import Categories
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.names import parted
 from anonymize.privacy import Requirement, amplification, disclosure, local_dp
-from anonymize.randomization.kronecker import Bits, distorted, representable, seeded_bits, system_bits
-from anonymize.randomization.optimum import optimum
-from anonymize.randomization.problem import MOST_CELLS, DistortionProblem, Guarded, JointAxis, pose
-from anonymize.randomization.risk import largest_p
 from anonymize.randomized import Distorted, Randomized
 from anonymize.table import Table
 
@@ -143,7 +143,7 @@ def _distorted(column: Distorted, p: float, bits: Bits) -> Distorted:
     """The column as it is released: one that is left alone, and is not generalized, is not touched."""
     if p == 1 and not column.generalized:
         return column
-    return replace(column, released=distorted(column.original, p, column.size, bits), p=p)
+    return replace(column, released=replaced(column.original, p, column.size, bits), p=p)
 
 
 # --- parameters by hand ----------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def _cap(column: Distorted, requirements: Iterable[Requirement]) -> float:
 
 
 def _reasons(
-    posed: DistortionProblem, requirements: tuple[Requirement, ...], on: str, capped: Collection[str]
+    posed: ChannelProblem, requirements: tuple[Requirement, ...], on: str, capped: Collection[str]
 ) -> Iterator[Problem]:
     """Why there are no parameters. `capped`: sensitive attributes whose p cannot be as small as it has to."""
     for each in requirements:
@@ -273,7 +273,7 @@ def _reasons(
             yield Problem(f"{each} cannot be met: {each.attribute} {left}", hint=hint)
 
 
-def _explain(posed: DistortionProblem, requirement: Requirement, on: str) -> Problem:
+def _explain(posed: ChannelProblem, requirement: Requirement, on: str) -> Problem:
     """Why even the strongest distortion does not keep the bound, and what would."""
     what = {"qi": "the quasi-identifiers", "sensitive": "the sensitive attributes", "both": "all attributes"}[on]
     cells = posed.sensitive[0]

@@ -1,8 +1,8 @@
-"""A randomized release as attackers see it: what each row shows, and the parameters that everybody has.
+"""A release through channels as attackers see it: what each row shows, and the parameters that everybody has.
 
 A cell shows the category that it had with probability p, and each other one of d with (1 - p) / (d - 1). What is the
 same in expectation as counting the people of some quasi-identifiers with each sensitive value is a sum over the rows:
-each counts for the product, over its cells, of the inverse distortion from the category that it shows to the person's
+each counts for the product, over its cells, of the inverse channel from the category that it shows to the person's
 (Guo, Ying and Wu, lemma 4).
 """
 
@@ -68,7 +68,7 @@ class ChannelRows:
         return weights
 
 
-def undistorted(observed: Floats, column: Channel) -> Floats:
+def undone(observed: Floats, column: Channel) -> Floats:
     """(people, values) counts of values as they were, from counts as they are shown; none below 0."""
     same, other = column.inverse
     return np.asarray(np.maximum(same * observed + other * observed.sum(axis=1, keepdims=True), 0.0))

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.channels import ChannelRows, undistorted
+from anonymize.attacks.channels import ChannelRows, undone
 from anonymize.attacks.guessing import guessed, guesses, normalized
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import Success
@@ -53,9 +53,9 @@ def joint(scene: Scene, channels: ChannelRows, name: str, people: TargetPeople) 
     all."""
     size, column = scene.sensitive[name], channels.values[name]
     counts = channels.counts(scene.release.values[name], size)
-    before = undistorted(counts.sum(axis=0)[None], column)[0, :size]
+    before = undone(counts.sum(axis=0)[None], column)[0, :size]
     before /= max(before.sum(), 1e-300)
-    beside = undistorted(channels.beside(people.codes, counts), column)[:, :size]
+    beside = undone(channels.beside(people.codes, counts), column)[:, :size]
     return normalized(beside, before), before
 
 

@@ -202,9 +202,9 @@ class Scene:
     attribute has. `release`: its rows. `everybody`: the people of the original, against whom guesses are checked.
     `targets`: those of the release who are attacked. `outsiders`: people who are not in it, None where nobody is known;
     `control`: those of them who are attacked.
-    `earlier`: the releases before it, the oldest first. `channels`: a randomized release, of which `release` has only
-    the sensitive values as they are shown. `trees`: of each quasi-identifier the hierarchy, None of numbers. `levels`:
-    of each (levels, size) the node of each code at each level of its hierarchy, that of numbers, too.
+    `earlier`: the releases before it, the oldest first. `channels`: a release through channels, of which `release` has
+    only the sensitive values as they are shown. `trees`: of each quasi-identifier the hierarchy, None of numbers.
+    `levels`: of each (levels, size) the node of each code at each level of its hierarchy, that of numbers, too.
     `required`: what the release was made to meet. `in_order`: says whether its rows are in an order that follows
     from what they show, which tells nothing about the original's; the release is read for it. `kept`: makes the same
     scene with the columns that are kept in place of the sensitive attributes, None where there are none.

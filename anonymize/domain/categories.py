@@ -1,4 +1,4 @@
-"""The values that a distortion is over: an attribute's own, those of a level of its hierarchy, or bins of numbers."""
+"""The values that a channel is over: an attribute's own, those of a level of its hierarchy, or bins of numbers."""
 
 from __future__ import annotations
 

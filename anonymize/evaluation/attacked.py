@@ -256,7 +256,7 @@ class ReadRelease(Protocol):
 
     @property
     def channels(self) -> ChannelRows | None:
-        """What a randomized one shows."""
+        """What a release through channels shows."""
 
     def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints], /) -> ShownRows:
         """Its rows by class."""

@@ -21,19 +21,19 @@ from anonymize.table import Attribute
 
 def read_release(people: Known, path: str, manifest: Manifest, stack: ExitStack) -> ReadRelease:
     """A release of people who are known. Raises DataError for files that cannot be read or do not fit together,
-    UsageError for columns whose meaning nothing reads, and for a randomized release of which no sensitive attribute is
-    known."""
+    UsageError for columns whose meaning nothing reads, and for a release through channels of which no
+    sensitive attribute is known."""
     manifest.check_read([*people.spec.quasi_identifiers, *people.spec.sensitive], "attacked")
     if not manifest.channels:
         return released(people, path, stack, manifest.detached)
     if not people.table.sensitive:
         raise UsageError(f"{path}: is randomized, and the spec has no sensitive attribute to reconstruct")
-    return randomized(people, path, manifest, stack)
+    return channel_table(people, path, manifest, stack)
 
 
 @dataclass(frozen=True)
-class RandomizedTable:
-    """A randomized release of people who are known."""
+class ChannelTable:
+    """A release through channels of people who are known."""
 
     file: ReleasedSource
     channels: ChannelRows
@@ -44,8 +44,8 @@ class RandomizedTable:
         return ShownRows(np.zeros_like(last), last, np.zeros(self.file.rows, np.int64), values)
 
 
-def randomized(people: Known, path: str, manifest: Manifest, stack: ExitStack) -> RandomizedTable:
-    """A randomized release. Raises DataError for files that cannot be read or do not fit together, UsageError for
+def channel_table(people: Known, path: str, manifest: Manifest, stack: ExitStack) -> ChannelTable:
+    """A release through channels. Raises DataError for files that cannot be read or do not fit together, UsageError for
     quasi-identifiers that are not among the parameters."""
     spec = people.spec.of_release(manifest.separator)
     file = read_file(spec, path, stack)
@@ -60,7 +60,7 @@ def randomized(people: Known, path: str, manifest: Manifest, stack: ExitStack) -
     cells, category_of = zip(*columns, strict=True)
     channels = manifest.channels
     values = {column.name: channels[column.name] for column in table.sensitive if column.name in channels}
-    return RandomizedTable(file, ChannelRows(np.stack(cells, axis=1), quasi, category_of, values))
+    return ChannelTable(file, ChannelRows(np.stack(cells, axis=1), quasi, category_of, values))
 
 
 def _column(axes: Axes, channel: Channel, attribute: Attribute, texts: pl.DataFrame, missing: str) -> tuple[Ints, Ints]:

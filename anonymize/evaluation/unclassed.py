@@ -1,4 +1,4 @@
-"""Releases without equivalence classes beside their original: bucketized ones (anatomy) and randomized ones.
+"""Releases without equivalence classes beside their original: bucketized ones (anatomy) and those through channels.
 
 What a recipient has of them is an estimate of the joint table of quasi-identifiers and sensitive attributes
 (`anonymize.metrics.joint`). It is what they are measured by, on one footing with generalized releases.
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from anonymize.channels.estimate import Method
 from anonymize.classes import Floats, Ints, same_rows
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.fidelity import DISTRIBUTIONS, BothSides, fidelity
@@ -24,7 +25,6 @@ from anonymize.metrics.base import Declaring
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, counted, summed
-from anonymize.randomization.estimate import Method
 from anonymize.report.data import SMALLEST
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
@@ -74,20 +74,20 @@ def opened_release(
     Raises DataError for files that are not what they should be, UsageError for meanings that go together nowhere.
     """
     if manifest.channels:
-        return _randomized(manifest, method or "inverse", spec, table, path)
+        return _through_channels(manifest, method or "inverse", spec, table, path)
     if manifest.detached is None:
         raise UsageError(f"{path}: no column of it has lost anything that is measured here")
     return _bucketized(manifest.detached, spec, table, path, stack)
 
 
-def _randomized(manifest: Manifest, method: Method, spec: Spec, table: Table, path: str) -> RandomizedRelease:
+def _through_channels(manifest: Manifest, method: Method, spec: Spec, table: Table, path: str) -> ChannelRelease:
     with Source.open(spec.of_release(manifest.separator), path) as source:
         rows = _texts(source, list(manifest.channels), spec, keep_empty=True)
         output = {"path": source.name, "sha256": source.sha256, "parameters_path": manifest.path}
     if rows.height != manifest.rows:
         message = f"has {rows.height} rows, and its parameters are of {manifest.rows}"
         raise DataError(Problem(message, file=source.name))
-    return RandomizedRelease(spec, table, output, rows, manifest, method)
+    return ChannelRelease(spec, table, output, rows, manifest, method)
 
 
 def _bucketized(detached: Detached, spec: Spec, table: Table, path: str, stack: ExitStack) -> BucketizedRelease:
@@ -216,12 +216,12 @@ class BucketizedRelease:
         return (counts() if same else counted(codes, queries)).astype(np.float64)
 
 
-# --- randomized ------------------------------------------------------------------------------------------------------
+# --- through channels -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class RandomizedRelease:
-    """Distorted rows as text, with the manifest that says how, and a method of reconstruction."""
+class ChannelRelease:
+    """The released rows as text, with the manifest that says how, and a method of reconstruction."""
 
     spec: Spec
     table: Table
@@ -254,7 +254,7 @@ class RandomizedRelease:
 
     def joints(self) -> dict[str, Estimated]:
         """With each sensitive attribute that the parameters cover."""
-        estimate = partial(joint.randomized, rows=self.frame, manifest=self.manifest, method=self.method)
+        estimate = partial(joint.of_channels, rows=self.frame, manifest=self.manifest, method=self.method)
         names = [column.name for column in self.table.sensitive if column.name in self.manifest.channels]
         return {name: Estimated(_axes(self.spec, self.table, name), estimate) for name in names}
 

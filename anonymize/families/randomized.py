@@ -129,7 +129,7 @@ class RandomizedDraft(Draft):
         }
         quasi = [seen[each.name] for each in self.distorted.columns if each.role == "quasi-identifier"]
         sensitive = [each for each in self.distorted.columns if each.role == "sensitive"]
-        return {each.name: guessing.of_randomized(quasi, seen[each.name], each.missing) for each in sensitive}
+        return {each.name: guessing.of_channels(quasi, seen[each.name], each.missing) for each in sensitive}
 
     def _original(self) -> pl.DataFrame:
         """The codes before the distortion, in the order of the released rows."""

@@ -13,11 +13,11 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from anonymize.channels import kronecker
+from anonymize.channels.kronecker import Floats
+from anonymize.channels.where import Comparison, Span
 from anonymize.errors import UsageError
 from anonymize.meaning.base import Meaning
-from anonymize.randomization import kronecker
-from anonymize.randomization.kronecker import Floats
-from anonymize.randomization.where import Comparison, Span
 
 Bounds: TypeAlias = tuple[float | None, float | None]
 
@@ -45,11 +45,11 @@ class Channel(Meaning):
     @property
     def likelihood(self) -> kronecker.Factor:
         """How likely each value is shown, given the true one; one that was left alone is shown for certain."""
-        return (1.0, 0.0) if self.size < 2 else kronecker.distortion(self.p, self.size)
+        return (1.0, 0.0) if self.size < 2 else kronecker.matrix(self.p, self.size)
 
     @property
     def inverse(self) -> kronecker.Factor:
-        """The inverse of the distortion; that of a column that was left alone changes nothing."""
+        """The inverse of the channel; that of a column that was left alone changes nothing."""
         return (1.0, 0.0) if self.p >= 1 or self.size < 2 else kronecker.inverse(self.p, self.size)
 
     def entry(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from anonymize.table import Attribute
 Goal: TypeAlias = Literal["lower", "higher"]
 Bounds: TypeAlias = tuple[float, float | None]
 DRAWN = frozenset({"exact", "channel"})
-"""The meanings of the columns of a randomized release."""
+"""The meanings of the columns of a release through channels."""
 OF_CELLS = frozenset({"exact", "spans", "detached"})
 """The meanings of columns whose cells lose a share of what was known, nothing where they are exact."""
 OF_CLASSES = frozenset({"exact", "spans"})

@@ -2,7 +2,8 @@
 
 Measured for each sensitive attribute and target that passes through, on the joint table of all quasi-identifiers and
 that attribute. From a generalized release the recipient spreads the rows of a class evenly over the leaves of its
-region; from a bucketized one, the sensitive values of a group evenly over its rows; a randomized one is reconstructed.
+region; from a bucketized one, the sensitive values of a group evenly over its rows; what came through channels is
+reconstructed.
 `kl`, `chi_squared`, `euclidean`, `total_variation` and `hellinger` compare the estimate with the original's;
 `base_error` and `cube_error` are the mean relative errors of the counts of its cells, and of those of every group-by. A
 joint table of more than 20 million cells is not made, and these figures are left out; `cells` says how many it has.

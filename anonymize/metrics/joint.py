@@ -5,8 +5,8 @@ The axes are the leaves of quasi-identifiers and the values of one sensitive att
 
 - of a generalized release: every class spread evenly over the leaves of its region (`OfClasses`, in `evidence`);
 - of a bucketized release: the sensitive values of each group spread evenly over its rows (`bucketized`);
-- of a randomized release: P^-1 lambda, by the parameters that come with it; a category of several leaves (`level`,
-  `bins`) spread evenly over them (`randomized`).
+- of a release through channels: P^-1 lambda, by the parameters that come with it; a category of several leaves
+  (`level`, `bins`) spread evenly over them (`of_channels`).
 
 Each works on the released text and the original's encoded table. Rows need not stand in the original's order.
 
@@ -24,6 +24,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from anonymize.channels.estimate import Method, estimate
 from anonymize.classes import Floats, Integers, Ints, mixed_radix
 from anonymize.domain.categories import Categories
 from anonymize.domain.cells import numbers
@@ -32,7 +33,6 @@ from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
 from anonymize.meaning import Channel, Manifest
 from anonymize.metrics import distributions
-from anonymize.randomization.estimate import Method, estimate
 from anonymize.table import Attribute, SensitiveColumn
 from anonymize.table.named import unnamed
 
@@ -199,7 +199,7 @@ def listing(rows: pl.DataFrame, group: str, sensitive: str, count: str | None = 
     return plain.with_columns(count=rows[count])
 
 
-def randomized(axes: Axes, rows: pl.DataFrame, manifest: Manifest, method: Method = "inverse") -> Floats:
+def of_channels(axes: Axes, rows: pl.DataFrame, manifest: Manifest, method: Method = "inverse") -> Floats:
     """(*shape) rows, by a method of `reconstruct`: the unbiased `inverse` may have negative cells.
 
     `rows`: every attribute as text.

@@ -8,7 +8,7 @@ and single values in place of ranges (`--query-points`) can be asked for, or all
 
 The recipient's answer spreads the rows of a class evenly over its region: over whole numbers where the column has
 nothing else, over the line between its ends, over the leaves of a category. The rows of a bucketized release are
-counted, a randomized release is reconstructed. Rows of which a number is missing are in no range.
+counted, a release through channels is reconstructed. Rows of which a number is missing are in no range.
 
 The error of a query is |estimate - count| / count. Queries whose true count is 0 have none: they are left out, and
 counted as `empty`. With a sanity bound of b rows (`--query-bound`) the error is |estimate - count| / max(count, b), no

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from anonymize import privacy, verify
+from anonymize.channels import kronecker
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
 from anonymize.declared import declared
@@ -22,7 +23,6 @@ from anonymize.meaning import Channel
 from anonymize.metrics import METRICS, undefined
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import disclosures, diversities, requirements_if_any
-from anonymize.randomization import kronecker
 from anonymize.report.data import (
     Blocks,
     defined,
@@ -234,7 +234,7 @@ def _why(spec: Spec, requirement: Requirement) -> str | None:
     return None if spec.unit is None else "it is about individuals, and the release shows rows"
 
 
-# --- groups and distorted values --------------------------------------------------------------------------------------
+# --- groups and channels --------------------------------------------------------------------------------------
 
 
 def _bucketized(published: Published) -> Blocks:

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymize.channels import kronecker
+from anonymize.channels.kronecker import Floats
 from anonymize.classes import Codes, Ints, concatenated_ranges, mixed_radix, summed_by_key
-from anonymize.randomization import kronecker
-from anonymize.randomization.kronecker import Floats
 
 MOST_CELLS = 20_000_000
 """Cells of the largest joint table that is reconstructed."""
@@ -98,7 +98,7 @@ def _compared(people: Subjects, guesses: Ints, totals: Floats) -> Guesses:
 # --- randomized tables -----------------------------------------------------------------------------------------------
 
 
-def of_randomized(quasi: Sequence[Seen], sensitive: Seen, missing: int | None) -> Guesses | None:
+def of_channels(quasi: Sequence[Seen], sensitive: Seen, missing: int | None) -> Guesses | None:
     """How often the attacker of a randomized table is right; None where the joint table is too large for it.
 
     The guess is the largest cell of the unbiased estimate of the joint table; where no cell of a combination is above

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from anonymize.algorithms.randomize import Options, planned, unknown_values
+from anonymize.channels.kronecker import replaced, system_bits
 from anonymize.classes import Codes
 from anonymize.errors import UnsafeError
 from anonymize.families.randomized import bounds_of, warnings_of_spec
@@ -26,7 +27,6 @@ from anonymize.families.steps import check_needs
 from anonymize.metrics import DRAWN, METRICS, undefined
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import disclosures
-from anonymize.randomization.kronecker import distorted, system_bits
 from anonymize.randomized import Distorted, Randomized
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
@@ -87,7 +87,7 @@ class DrawnColumn:
         """What rows of these categories show; None: what they showed."""
         if self.texts is None:
             return None
-        return self.texts.gather(distorted(original, self.p, len(self.texts), system_bits))
+        return self.texts.gather(replaced(original, self.p, len(self.texts), system_bits))
 
 
 def chosen(

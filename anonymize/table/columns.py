@@ -39,7 +39,7 @@ class Attribute:
     rules: tuple[Rule, ...] = ()
     identifying: Literal["most", "more", "yes"] | None = None
     categorize: Callable[[Attribute], Categories] | None = None
-    """Makes the values that a distortion is over; None: the attribute's own."""
+    """Makes the values that a channel is over; None: the attribute's own."""
     research_value: tuple[float, ...] | None = None
     """(levels,) what an expert gives each level of the hierarchy, perhaps without the root; None: nobody does."""
     range: Literal["width", "leaves"] = "width"
@@ -56,7 +56,7 @@ class Attribute:
 
     @property
     def categories(self) -> Categories:
-        """The values that a distortion is over."""
+        """The values that a channel is over."""
         return of_domain(self.domain) if self.categorize is None else self.categorize(self)
 
     @property

@@ -345,7 +345,7 @@ def _generalize(spec: Spec, definition: Definition, numbers: Numeric) -> Callabl
 
 
 def _categorize(definition: QuasiIdentifier, interval: str) -> Callable[[Attribute], Categories] | None:
-    """What makes the values that a distortion is over, where the spec says which."""
+    """What makes the values that a channel is over, where the spec says which."""
     level, bins = definition.level, definition.bins
     if level is not None:
         return lambda attribute: of_level(attribute.generalization, level, interval)

@@ -9,7 +9,7 @@ import pytest
 
 from anonymize.attacks import ChannelRows, Scene, ShownRows, TargetPeople, reconstruction
 from anonymize.attacks import reconstruction_row as row
-from anonymize.attacks.channels import undistorted
+from anonymize.attacks.channels import undone
 from anonymize.meaning import Channel
 from tests.attacks.scenes import of_rows
 
@@ -46,7 +46,7 @@ def test_counts_as_they_were_are_those_of_the_inverse_matrix() -> None:
     by_hand = np.linalg.inv(matrices[0]) @ table @ np.linalg.inv(matrices[1]).T
     counts = scene.channels.counts(released, 3)
     beside = scene.channels.beside(np.arange(4)[:, None], counts)[:, :3]
-    assert undistorted(beside, scene.channels.values["ill"]) == pytest.approx(np.maximum(by_hand, 0))
+    assert undone(beside, scene.channels.values["ill"]) == pytest.approx(np.maximum(by_hand, 0))
 
 
 def test_what_is_not_known_of_somebody_counts_for_all_alike() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from anonymize.channels.where import parse
 from anonymize.errors import DataError, UsageError
 from anonymize.meaning import Channel, Manifest
-from anonymize.randomization.where import parse
 
 SEX = {"name": "sex", "role": "quasi-identifier", "p": 0.8, "values": ["F", "M"]}
 FILE: dict[str, Any] = {

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.algorithms.anatomy import _grouped
+from anonymize.channels import estimate
+from anonymize.channels.kronecker import replaced, seeded_bits
+from anonymize.channels.optimum import optimum
 from anonymize.metrics import distributions
-from anonymize.randomization import estimate
-from anonymize.randomization.kronecker import distorted, seeded_bits
-from anonymize.randomization.optimum import optimum
 from anonymize.table import SensitiveColumn
-from tests.randomization.tables import ADULT, ESGRO, adult, problem_of
+from tests.channels.tables import ADULT, ESGRO, adult, problem_of
 
 needs_adult = pytest.mark.skipif(not ADULT.is_file(), reason="adult.csv is not there: set ANONYMIZE_SHARED")
 ROWS = 30_162
@@ -140,7 +140,7 @@ def test_what_is_left_of_it_after_randomized_response(l: int, expected: float) -
     assert p is not None
     bits = seeded_bits(l)
     shown = [
-        distorted(codes.astype(np.uint8), each, size, bits)
+        replaced(codes.astype(np.uint8), each, size, bits)
         for codes, each, size in zip(people(joint), p, joint.shape, strict=True)
     ]
     counts = np.zeros(joint.shape)

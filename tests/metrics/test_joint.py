@@ -109,11 +109,11 @@ def test_what_was_left_alone_is_known(original: Path) -> None:
     spec = spec_of(original)
     path = released(spec, "randomize", p="sex=0.95,ill=0.9")
     axes = axes_of(spec)
-    found = joint.randomized(axes, text(path), Manifest.read(str(path.with_name("out.params.json"))))
+    found = joint.of_channels(axes, text(path), Manifest.read(str(path.with_name("out.params.json"))))
     np.testing.assert_allclose(found.sum(axis=(1, 2)), axes.original.sum(axis=(1, 2)))
     assert np.abs(found - axes.original).max() < 15
     assert found.min() < 0
-    clipped = joint.randomized(axes, text(path), Manifest.read(str(path.with_name("out.params.json"))), "simplex")
+    clipped = joint.of_channels(axes, text(path), Manifest.read(str(path.with_name("out.params.json"))), "simplex")
     assert clipped.min() >= 0
     assert clipped.sum() == pytest.approx(ROWS)
 
@@ -122,7 +122,7 @@ def test_bins_are_spread_over_their_values(original: Path) -> None:
     spec = spec_of(original, bins=[22, 25])
     path = released(spec, "randomize", p="age=0.9")
     axes = axes_of(spec)
-    found = joint.randomized(axes, text(path), Manifest.read(str(path.with_name("out.params.json"))))
+    found = joint.of_channels(axes, text(path), Manifest.read(str(path.with_name("out.params.json"))))
     np.testing.assert_allclose(found[0], found[1])
     np.testing.assert_allclose(found[2], found[4])
     assert not np.allclose(found[4], found[5])
@@ -173,7 +173,7 @@ def test_negative_cells_are_no_part_of_a_sum(original: Path) -> None:
     spec = spec_of(original)
     path = released(spec, "randomize", p="sex=0.9,ill=0.8,age=0.8")
     manifest = Manifest.read(str(path.with_name("out.params.json")))
-    found = joint.Estimated(axes_of(spec), partial(joint.randomized, rows=text(path), manifest=manifest))
+    found = joint.Estimated(axes_of(spec), partial(joint.of_channels, rows=text(path), manifest=manifest))
     whole = found.tables(range(3))[1]
     assert whole.min() < 0
     np.testing.assert_allclose(found.tables((0, 1))[1], np.maximum(whole, 0).sum(axis=2))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.risk.guessing import Seen, Subjects, of_buckets, of_randomized
+from anonymize.risk.guessing import Seen, Subjects, of_buckets, of_channels
 
 people = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=30)
 
@@ -29,7 +29,7 @@ def test_the_original_is_attacked_person_by_person(pairs: list[tuple[int, int]],
 @given(people)
 def test_an_undistorted_table_is_as_open_as_the_original(pairs: list[tuple[int, int]]) -> None:
     groups, values = (np.array(column, np.uint8) for column in zip(*pairs, strict=True))
-    guesses = of_randomized([Seen(groups, groups, 3, 1.0)], Seen(values, values, 4, 1.0), None)
+    guesses = of_channels([Seen(groups, groups, 3, 1.0)], Seen(values, values, 4, 1.0), None)
     assert guesses is not None and guesses["success"] == guesses["original"]
 
 
@@ -38,14 +38,14 @@ def test_a_distortion_is_undone_before_the_guess() -> None:
     original = np.array([1] * 60 + [0] * 40, np.uint8)
     shown = np.array([1] * 42 + [0] * 58, np.uint8)
     nothing = np.zeros(100, np.uint8)
-    guesses = of_randomized([Seen(nothing, nothing, 1, 1.0)], Seen(original, shown, 2, 0.1), None)
+    guesses = of_channels([Seen(nothing, nothing, 1, 1.0)], Seen(original, shown, 2, 0.1), None)
     assert guesses == {"success": 0.6, "baseline": 0.6, "original": 0.6}
 
 
 def test_too_large_a_joint_table_is_left_out() -> None:
     codes = np.zeros(10, np.uint16)
     quasi = [Seen(codes, codes, 5000, 0.9), Seen(codes, codes, 5000, 0.9)]
-    assert of_randomized(quasi, Seen(codes, codes, 2, 1.0), None) is None
+    assert of_channels(quasi, Seen(codes, codes, 2, 1.0), None) is None
 
 
 def test_groups_are_spread_over_their_rows() -> None:

@@ -76,7 +76,7 @@ def records(path: Path) -> list[Row]:
 # --- attackers that know the files that are published, and nothing of the code ----------------------------------------
 
 
-def of_randomized(folder: Path) -> dict[tuple[str, str], str]:
+def of_channels(folder: Path) -> dict[tuple[str, str], str]:
     """The most frequent illness of the reconstructed table, by the inverse of the written distortions."""
     names = ("age", "sex", "ill")
     told = json.loads((folder / "released.params.json").read_text(encoding="utf-8"))["attributes"]
@@ -121,7 +121,7 @@ def test_the_report_says_how_often_an_ordinary_attacker_is_right(desk: Path, run
     ended = run("randomize", *words, "--allow-unsafe", privacy="l: 4")
     assert ended.code == 0, ended.err
     told = ended.report["risk"]["attacker"]["ill"]
-    assert told["success"] == pytest.approx(success(desk, of_randomized(desk)))
+    assert told["success"] == pytest.approx(success(desk, of_channels(desk)))
     assert told["original"] >= told["success"] > told["baseline"]
 
 

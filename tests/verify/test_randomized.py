@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anonymize.channels.kronecker import replaced, representable, seeded_bits
+from anonymize.channels.problem import Guarded, JointAxis, pose
 from anonymize.errors import DataError
-from anonymize.randomization.kronecker import distorted, representable, seeded_bits
-from anonymize.randomization.problem import Guarded, JointAxis, pose
 from anonymize.verify.randomized import Bound, RatioBound, measure_counted, measure_randomized
 
 ROWS = 5000
@@ -42,7 +42,7 @@ def shown(table: pl.DataFrame, p: dict[str, float], seed: int = 2) -> pl.LazyFra
     bits = seeded_bits(seed)
     columns = {}
     for name, size in SIZES.items():
-        codes = distorted(table[name].to_numpy(), p.get(name, 1.0), size, bits)
+        codes = replaced(table[name].to_numpy(), p.get(name, 1.0), size, bits)
         columns[name] = pl.Series([f"{name}{code}" for code in range(size)]).gather(codes)
     return pl.DataFrame(columns).lazy()
 
@@ -140,7 +140,7 @@ def test_attributes_may_be_called_anything() -> None:
     bits = seeded_bits(9)
     text = pl.DataFrame(
         {
-            each["name"]: distorted(table[each["name"]].to_numpy(), each["p"], len(each["values"]), bits).astype(str)
+            each["name"]: replaced(table[each["name"]].to_numpy(), each["p"], len(each["values"]), bits).astype(str)
             for each in attributes
         }
     )

@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.randomization import kronecker
-from anonymize.randomization.kronecker import representable
-from anonymize.randomization.optimum import optimum
-from anonymize.randomization.problem import DistortionProblem
+from anonymize.channels import kronecker
+from anonymize.channels.kronecker import representable
+from anonymize.channels.optimum import optimum
+from anonymize.channels.problem import ChannelProblem
+from tests.channels.matrices import Matrix
+from tests.channels.tables import ADULT, DISEASES, EMGRW, ESGRO, adult, problem_of
 from tests.examples import some
-from tests.randomization.matrices import Matrix
-from tests.randomization.tables import ADULT, DISEASES, EMGRW, ESGRO, adult, problem_of
 
 needs_adult = pytest.mark.skipif(not ADULT.is_file(), reason="adult.csv is not there: set ANONYMIZE_SHARED")
 
 
-def norms(problem: DistortionProblem, p: Matrix) -> float:
+def norms(problem: ChannelProblem, p: Matrix) -> float:
     """The product over the quasi-identifiers."""
     return float(np.prod([kronecker.norm_squared(p[at], problem.sizes[at]) for at in range(problem.pi.ndim)]))
 

@@ -1,4 +1,4 @@
-"""Confidence intervals of counts: all counts that the randomized table does not refute.
+"""Confidence intervals of counts: all counts that the released table does not refute.
 
 A condition names some values of each of m attributes. A row's profile says for which of them the row has one of these
 values; there are 2^m profiles. The estimate is a sum over rows of a weight that depends on the observed profile alone.
@@ -29,9 +29,9 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.randomization import kronecker
-from anonymize.randomization.estimate import About
-from anonymize.randomization.kronecker import Floats
+from anonymize.channels import kronecker
+from anonymize.channels.estimate import About
+from anonymize.channels.kronecker import Floats
 
 FARTHEST = 600.0
 """A tilt times the spread of the weights is at most this: beyond it a tail is taken to be empty."""
@@ -109,14 +109,14 @@ class Profiles:
         return float(self.counts.sum())
 
     @cached_property
-    def distortion(self) -> list[Floats]:
+    def channel(self) -> list[Floats]:
         """For each attribute (2, 2): from whether a row has a chosen value to whether it shows one."""
         return [np.array([[1 - out, out], [1 - inside, inside]]) for out, inside in self.chances]
 
     @cached_property
     def inverses(self) -> list[Floats]:
         """The inverse of each of these."""
-        return [np.asarray(np.linalg.inv(matrix), np.float64) for matrix in self.distortion]
+        return [np.asarray(np.linalg.inv(matrix), np.float64) for matrix in self.channel]
 
     @cached_property
     def weights(self) -> Floats:
@@ -152,7 +152,7 @@ class Profiles:
         exponents = tilt * self.weights
         top = float(exponents.max())
         grown = np.exp(exponents - top)
-        moments = _through(self.distortion, np.stack([grown, self.weights * grown, self.weights**2 * grown]))
+        moments = _through(self.channel, np.stack([grown, self.weights * grown, self.weights**2 * grown]))
         original = self.others * (self.rows - count)
         original[-1] = count
         if self.about == "population":

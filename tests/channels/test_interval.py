@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from anonymize.randomization import estimate
-from anonymize.randomization.interval import interval
+from anonymize.channels import estimate
+from anonymize.channels.interval import interval
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 ROWS = 200

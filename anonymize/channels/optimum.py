@@ -14,7 +14,7 @@ earlier searches were given; bounds that its result breaks are added, and it goe
 It ends early where it comes near what an earlier one has found. The best of all starts is moved along a line until it
 lies on the bound (the loss falls as every p rises), and each p is rounded down to what 32 random bits can draw.
 
-Two starts lie on the bound itself, where a line from no distortion meets it; the others bend that line towards one
+Two starts lie on the bound itself, where a line from the identity meets it; the others bend that line towards one
 attribute. In general the problem has several local optima; the result is the best of those that were reached. The
 solver is `descent`; where it reaches no stationary point, scipy's SLSQP sets out from the same start.
 """
@@ -26,10 +26,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anonymize.channels.kronecker import Floats, representable
+from anonymize.channels.problem import ChannelProblem
+from anonymize.channels.risk import Ints
 from anonymize.classes import Bools
-from anonymize.randomization.kronecker import Floats, representable
-from anonymize.randomization.problem import DistortionProblem
-from anonymize.randomization.risk import Ints
 
 STEPS = 100
 STATIONARY = 1e-9
@@ -189,10 +189,10 @@ LARGE = 1 << 18
 """Cells of the joint table from which on a search has fewer starts."""
 
 
-def optimum(problem: DistortionProblem) -> Floats | None:
+def optimum(problem: ChannelProblem) -> Floats | None:
     """All parameters, quasi-identifiers first; None where even the least of each does not keep the bounds.
 
-    Where the table meets them without distortion, every p is the largest that it may be, without a cap 1.
+    Where the table meets them as it is, every p is the largest that it may be, without a cap 1.
     """
     if problem.beyond_caps:
         return None
@@ -211,17 +211,17 @@ def optimum(problem: DistortionProblem) -> Floats | None:
     return _rounded(problem, _settled(problem, best, least))
 
 
-def _fine(problem: DistortionProblem, p: Floats) -> bool:
+def _fine(problem: ChannelProblem, p: Floats) -> bool:
     return _beyond(problem, p) <= 0
 
 
-def _beyond(problem: DistortionProblem, p: Floats) -> float:
+def _beyond(problem: ChannelProblem, p: Floats) -> float:
     """Log of how far the worst bound is exceeded; at most 0 where all are kept."""
     return float(np.log(problem.excess(p).max(initial=LEAST_EXCESS))) - 1e-12
 
 
-def _starts(problem: DistortionProblem, least: Floats) -> Iterator[Floats]:
-    """Points on the bound: from no distortion straight down, and bent towards each variable."""
+def _starts(problem: ChannelProblem, least: Floats) -> Iterator[Floats]:
+    """Points on the bound: from the identity straight down, and bent towards each variable."""
     count = len(problem.variables)
     bends = [np.ones(count)]
     reach = problem.highest() - least
@@ -233,7 +233,7 @@ def _starts(problem: DistortionProblem, least: Floats) -> Iterator[Floats]:
         yield _on_bound(problem, lambda t, bend=bend: least + reach * t**bend, WIDE)  # type: ignore[misc]
 
 
-def _on_bound(problem: DistortionProblem, path: Callable[[float], Floats], width: float = NARROW) -> Floats:
+def _on_bound(problem: ChannelProblem, path: Callable[[float], Floats], width: float = NARROW) -> Floats:
     """A point of a path from t = 0, which is fine, to t = 1 that keeps the bounds, and behind which, at most `width`
     on, one is broken; t = 1 where it is fine.
 
@@ -259,9 +259,7 @@ def _on_bound(problem: DistortionProblem, path: Callable[[float], Floats], width
     return path(low)
 
 
-def _search(
-    problem: DistortionProblem, start: Floats, active: Ints, stationary: Sequence[Floats]
-) -> tuple[Floats, Ints]:
+def _search(problem: ChannelProblem, start: Floats, active: Ints, stationary: Sequence[Floats]) -> tuple[Floats, Ints]:
     """A local optimum that keeps all bounds, up to the tolerance of the solver, which may be a known one; and the
     bounds that it was given, with those that were active before."""
     chosen, active = start, np.union1d(_worst(problem, start), active)
@@ -274,21 +272,21 @@ def _search(
     return chosen, active
 
 
-def _worst(problem: DistortionProblem, chosen: Floats, above: float = 0.0) -> Ints:
+def _worst(problem: ChannelProblem, chosen: Floats, above: float = 0.0) -> Ints:
     """Numbers, ascending, of the bounds of largest excess."""
     excess = problem.excess(problem.full(chosen))
     worst = np.argpartition(excess, -min(WORST, len(excess)))[-WORST:]
     return np.sort(worst[excess[worst] > above])
 
 
-def _solved(problem: DistortionProblem, start: Floats, active: Ints, earlier: Sequence[Floats]) -> Floats:
+def _solved(problem: ChannelProblem, start: Floats, active: Ints, earlier: Sequence[Floats]) -> Floats:
     """A local optimum under some of the bounds; where the first solver reaches none, by scipy's."""
     task = _task(problem, active)
     stationary = descend(task, start, earlier)
     return _by_scipy(task, start) if stationary is None else stationary
 
 
-def _task(problem: DistortionProblem, active: Ints) -> Task:
+def _task(problem: ChannelProblem, active: Ints) -> Task:
     """Both sides as logarithms."""
     seen: dict[bytes, Floats] = {}
 
@@ -328,7 +326,7 @@ def _by_scipy(task: Task, start: Floats) -> Floats:
     return np.asarray(np.clip(result.x, task.low, task.high))
 
 
-def _settled(problem: DistortionProblem, chosen: Floats, least: Floats) -> Floats:
+def _settled(problem: ChannelProblem, chosen: Floats, least: Floats) -> Floats:
     """The point moved onto the bound; what is largest but for the solver's tolerance is that, unless it breaks the
     bound."""
     top = problem.highest()
@@ -341,7 +339,7 @@ def _settled(problem: DistortionProblem, chosen: Floats, least: Floats) -> Float
     return _on_bound(problem, lambda t: bottom + (snapped - bottom) * t)
 
 
-def _rounded(problem: DistortionProblem, chosen: Floats) -> Floats:
+def _rounded(problem: ChannelProblem, chosen: Floats) -> Floats:
     """Parameters that can be drawn exactly, none of them above what was found."""
     sizes = [problem.sizes[axis] for axis in problem.variables]
     return problem.full(np.array([representable(p, d) for p, d in zip(chosen, sizes, strict=True)]))

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize, nnls
 
-from anonymize.randomization.optimum import Task, _by_scipy, descend, least_distance, nonnegative, optimum
-from anonymize.randomization.problem import DistortionProblem
-from tests.randomization.tables import problem_of
+from anonymize.channels.optimum import Task, _by_scipy, descend, least_distance, nonnegative, optimum
+from anonymize.channels.problem import ChannelProblem
+from tests.channels.tables import problem_of
 
 
 def circle(radius: float, centre: tuple[float, float] = (1.0, 2.0)) -> Task:
@@ -81,7 +81,7 @@ def test_the_shortest_point_of_a_polyhedron(seed: int) -> None:
     assert point @ point <= other.fun + 1e-7
 
 
-def by_scipy(problem: DistortionProblem, start: NDArray[np.float64]) -> NDArray[np.float64]:
+def by_scipy(problem: ChannelProblem, start: NDArray[np.float64]) -> NDArray[np.float64]:
     """A local optimum of the whole problem by scipy alone: no solver, no gradient and no selection of ours."""
     low, high = problem.lowest(), problem.highest()
     slack = {"type": "ineq", "fun": lambda chosen: 1 - problem.excess(problem.full(chosen))}

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.randomization import kronecker
-from tests.randomization.matrices import distortion, formed, product
+from anonymize.channels import kronecker
+from tests.channels.matrices import distortion, formed, product
 
 sizes = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 shares = st.floats(0.05, 1.0)
@@ -23,7 +23,7 @@ def parameter(share: float, d: int) -> float:
 def test_a_product_is_applied_as_if_it_had_been_formed(shape: list[int], data: st.DataObject) -> None:
     p = [parameter(data.draw(shares), d) for d in shape]
     table = np.random.default_rng(1).random(shape)
-    factors = [kronecker.distortion(*each) for each in zip(p, shape, strict=True)]
+    factors = [kronecker.matrix(*each) for each in zip(p, shape, strict=True)]
     expected = product([distortion(*each) for each in zip(p, shape, strict=True)]) @ table.ravel()
     np.testing.assert_allclose(kronecker.apply(factors, table).ravel(), expected, rtol=1e-12)
 
@@ -48,7 +48,7 @@ def test_squares_are_element_by_element(share: float, d: int) -> None:
 def test_slopes_are_what_differences_give(share: float, d: int) -> None:
     p, step = parameter(share, d), 1e-6
     for kind, slope in (
-        (kronecker.distortion, kronecker.distortion_slope),
+        (kronecker.matrix, kronecker.matrix_slope),
         (kronecker.squared, kronecker.squared_slope),
     ):
         difference = (formed(kind(p + step, d), d) - formed(kind(p - step, d), d)) / (2 * step)

@@ -1,9 +1,9 @@
-"""What is asked of the parameters: as little distortion as keeps every risk within its bound.
+"""What is asked of the parameters: as little change as keeps every risk within its bound.
 
-The quasi-identifiers that may be distorted span the joint table, an axis each; all others of them are one axis more,
-of the combinations that occur: what is never distorted never mixes.
+The quasi-identifiers that may be changed span the joint table, an axis each; all others of them are one axis more,
+of the combinations that occur: what is never changed never mixes.
 
-Problem 1 and result 2 of Guo, Ying, Wu: minimize the product of ||P_i^-1||_F^2 over the randomized attributes, subject
+Problem 1 and result 2 of Guo, Ying, Wu: minimize the product of ||P_i^-1||_F^2 over the attributes that change, subject
 to Pr(S = u | QI = a) <= 1 / l for every cell that occurs. Here the logarithms of both: the sum of log norms, and log of
 risk times l, which must not be above 0.
 """
@@ -16,10 +16,10 @@ from functools import cached_property
 
 import numpy as np
 
+from anonymize.channels import kronecker
+from anonymize.channels.kronecker import Floats
+from anonymize.channels.risk import DisclosureCells, Identification, Ints
 from anonymize.classes import Codes, Integers, Runs
-from anonymize.randomization import kronecker
-from anonymize.randomization.kronecker import Floats
-from anonymize.randomization.risk import DisclosureCells, Identification, Ints
 
 MOST_CELLS = 20_000_000
 """Cells of the largest joint table that is worked on."""
@@ -27,7 +27,7 @@ MOST_CELLS = 20_000_000
 
 @dataclass(frozen=True)
 class JointAxis:
-    """A quasi-identifier: its codes (rows,), below `size`, and whether it may be distorted."""
+    """A quasi-identifier: its codes (rows,), below `size`, and whether it may be changed."""
 
     codes: Codes
     size: int
@@ -36,7 +36,7 @@ class JointAxis:
 
 @dataclass(frozen=True)
 class Guarded:
-    """A sensitive attribute: codes (rows,) below `l`'s length, which code is missing, whether it may be distorted, and
+    """A sensitive attribute: codes (rows,) below `l`'s length, which code is missing, whether it may be changed, and
     the l (values,) of each value, and what its p is at most."""
 
     codes: Codes
@@ -46,7 +46,7 @@ class Guarded:
     cap: float = 1.0
 
 
-def pose(axes: Sequence[JointAxis], guarded: Sequence[Guarded], counts: Ints | None = None) -> DistortionProblem:
+def pose(axes: Sequence[JointAxis], guarded: Sequence[Guarded], counts: Ints | None = None) -> ChannelProblem:
     """The problem. Its parameters: the quasi-identifiers that are free, one for all others if there are any, then the
     sensitive attributes. `counts` (rows,): how many rows each row stands for; None: itself alone."""
     free = [axis for axis in axes if axis.free]
@@ -63,7 +63,7 @@ def pose(axes: Sequence[JointAxis], guarded: Sequence[Guarded], counts: Ints | N
     pi = (totals / totals.sum()).reshape(shape)
     caps = tuple(each.cap for each in guarded)
     flags = [axis.free for axis in free] + [each.free for each in guarded]
-    return DistortionProblem(pi, tuple(_cells(number, totals, each, counts) for each in guarded), tuple(flags), caps)
+    return ChannelProblem(pi, tuple(_cells(number, totals, each, counts) for each in guarded), tuple(flags), caps)
 
 
 def _combined(axes: Sequence[JointAxis]) -> tuple[Codes, int]:
@@ -96,7 +96,7 @@ LEAST = 1e-6
 
 
 @dataclass(frozen=True)
-class DistortionProblem:
+class ChannelProblem:
     """A joint distribution `pi` of the quasi-identifiers, the cells of every sensitive attribute, and which of their
     parameters are free: the others stay 1. Parameters are one array, quasi-identifiers first. `caps`: what the
     parameter of each sensitive attribute is at most; 1 where it is left out."""
@@ -154,13 +154,13 @@ class DistortionProblem:
     def loss_slope(self, p: Floats) -> Floats:
         """(variables,) its gradient."""
         sizes = np.array([self.sizes[index] for index in self.variables], np.float64)
-        gap = np.array([kronecker.distortion(p[index], self.sizes[index])[0] for index in self.variables])
+        gap = np.array([kronecker.matrix(p[index], self.sizes[index])[0] for index in self.variables])
         return np.asarray(-2 * sizes / (gap * (gap * gap + sizes - 1)))
 
     def loss_curvature(self, p: Floats) -> Floats:
         """(variables,) its second derivatives; there are no mixed ones."""
         sizes = np.array([self.sizes[index] for index in self.variables], np.float64)
-        gap = np.array([kronecker.distortion(p[index], self.sizes[index])[0] for index in self.variables])
+        gap = np.array([kronecker.matrix(p[index], self.sizes[index])[0] for index in self.variables])
         whole = gap * gap + sizes - 1
         return np.asarray(2 * sizes**2 / (sizes - 1) * (3 * gap * gap + sizes - 1) / (gap * whole) ** 2)
 

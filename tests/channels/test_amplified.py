@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.randomization.optimum import optimum
-from anonymize.randomization.problem import DistortionProblem
-from anonymize.randomization.risk import epsilon, largest_p
-from tests.randomization.matrices import distortion
-from tests.randomization.tables import DISEASES, cells_of
+from anonymize.channels.optimum import optimum
+from anonymize.channels.problem import ChannelProblem
+from anonymize.channels.risk import epsilon, largest_p
+from tests.channels.matrices import distortion
+from tests.channels.tables import DISEASES, cells_of
 
 
 @given(st.floats(0.01, 0.99), st.integers(2, 6))
@@ -35,9 +35,9 @@ def test_the_largest_p_has_the_ratio(gamma: float, d: int) -> None:
     assert p / ((1 - p) / (d - 1)) == pytest.approx(gamma)
 
 
-def capped(l: float, cap: float, *, free: bool = True) -> DistortionProblem:  # noqa: E741
+def capped(l: float, cap: float, *, free: bool = True) -> ChannelProblem:  # noqa: E741
     pi = DISEASES.sum(axis=-1)
-    return DistortionProblem(pi, (cells_of(DISEASES, l),), (True, free), (cap,))
+    return ChannelProblem(pi, (cells_of(DISEASES, l),), (True, free), (cap,))
 
 
 def test_without_another_bound_the_cap_is_all() -> None:

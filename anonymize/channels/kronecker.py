@@ -1,15 +1,15 @@
-"""Distortion matrices and their Kronecker product, which is applied attribute by attribute and never formed.
+"""Channel matrices and their Kronecker product, which is applied attribute by attribute and never formed.
 
 An attribute of d values keeps a value with probability p and replaces it by each other one with q = (1 - p) / (d - 1):
 P = (p - q) I + q 1 1'. Its square element by element, its inverse and its derivative by p have the same form, a I + b 1
 1', so each is a pair (a, b). The product with such a matrix along one axis of a table is a x + b (sum of x along it):
-the joint distortion of m attributes takes m such steps, O(m D) for D cells.
+the joint channel of m attributes takes m such steps, O(m D) for D cells.
 
 Source: Guo, Ying, Wu: formula (1), lemma 2 (a Kronecker product applied mode by mode), lemma 4 (the inverse).
 
 **Drawing**: a row keeps its value with probability x = p - q, else it gets any value, all alike. That is P: p = x + (1
 - x) / d. Whether a row keeps its value is decided by 32 random bits against a threshold, so x is a multiple of 2^-32
-and the released table is distorted by exactly the p that is published. The new value is drawn by multiplying 64 bits
+and the released table went through exactly the p that is published. The new value is drawn by multiplying 64 bits
 with d; of d values none is likelier than another by more than d / 2^53.
 
 The bits come from the operating system, or, for experiments, from a generator with a seed.
@@ -34,7 +34,7 @@ def other(p: float, d: int) -> float:
     return (1 - p) / (d - 1) if d > 1 else 0.0
 
 
-def distortion(p: float, d: int) -> Factor:
+def matrix(p: float, d: int) -> Factor:
     """P."""
     q = other(p, d)
     return p - q, q
@@ -58,7 +58,7 @@ def inverse_squared(p: float, d: int) -> Factor:
     return (a + b) ** 2 - b * b, b * b
 
 
-def distortion_slope(p: float, d: int) -> Factor:
+def matrix_slope(p: float, d: int) -> Factor:
     """The derivative of P by p, for d > 1."""
     return d / (d - 1), -1 / (d - 1)
 
@@ -104,7 +104,7 @@ def _along(axis: int, factor: Factor, table: Floats) -> None:
 
 def norm_squared(p: float, d: int) -> float:
     """Squared Frobenius norm of P's inverse: 1 + (d - 1) / (p - q)^2; an attribute left alone contributes d."""
-    return 1 + (d - 1) / distortion(p, d)[0] ** 2
+    return 1 + (d - 1) / matrix(p, d)[0] ** 2
 
 
 # --- drawing ----------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def threshold(p: float, d: int) -> int:
     return round((p * d - 1) / (d - 1) * SCALE) if d > 1 else SCALE
 
 
-def distorted(codes: Codes, p: float, d: int, bits: Bits) -> Codes:
+def replaced(codes: Codes, p: float, d: int, bits: Bits) -> Codes:
     """(rows,) the codes, below d, each kept with probability p, else replaced by one of the others, all alike."""
     keep = threshold(p, d)
     if keep >= SCALE:

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.randomization.problem import DistortionProblem
-from anonymize.randomization.risk import DisclosureCells
+from anonymize.channels.problem import ChannelProblem
+from anonymize.channels.risk import DisclosureCells
 
 SHARED = Path(os.environ.get("ANONYMIZE_SHARED") or Path(__file__).resolve().parents[2].parent / "shared")
 ADULT = SHARED / "data" / "adult.csv"
@@ -30,11 +30,11 @@ def cells_of(joint: NDArray[np.float64], l: float = 2.0) -> DisclosureCells:  # 
     return DisclosureCells(groups, shares, shares, np.full(len(groups), l), joint.shape[-1])
 
 
-def problem_of(joint: NDArray[np.float64], l: float, on: str) -> DistortionProblem:  # noqa: E741
+def problem_of(joint: NDArray[np.float64], l: float, on: str) -> ChannelProblem:  # noqa: E741
     """The problem of RR-QI ("qi"), RR-S ("sensitive") or RR-Both ("both")."""
     pi = joint.sum(axis=-1)
     free = (*[on != "sensitive"] * pi.ndim, on != "qi")
-    return DistortionProblem(pi, (cells_of(joint, l),), free)
+    return ChannelProblem(pi, (cells_of(joint, l),), free)
 
 
 def adult(columns: tuple[tuple[str, ...], str]) -> NDArray[np.float64]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from anonymize.channels.where import Comparison, Span, parse
 from anonymize.errors import UsageError
-from anonymize.randomization.where import Comparison, Span, parse
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.randomization import estimate
-from anonymize.randomization.kronecker import distorted, seeded_bits
-from tests.randomization.matrices import Matrix, distortion, product
+from anonymize.channels import estimate
+from anonymize.channels.kronecker import replaced, seeded_bits
+from tests.channels.matrices import Matrix, distortion, product
 
 SHAPE, P, ROWS = (2, 3), (0.8, 0.7), 400
 PI = np.array([[0.30, 0.05, 0.15], [0.10, 0.25, 0.15]])
@@ -23,7 +23,7 @@ def releases(count: int, *, of_one_table: bool) -> Matrix:
     for _ in range(count):
         cells = fixed if of_one_table else random.choice(6, size=ROWS, p=PI.ravel())
         axes = np.unravel_index(cells, SHAPE)
-        shown = [distorted(axis.astype(np.uint8), p, d, bits) for axis, p, d in zip(axes, P, SHAPE, strict=True)]
+        shown = [replaced(axis.astype(np.uint8), p, d, bits) for axis, p, d in zip(axes, P, SHAPE, strict=True)]
         observed = np.bincount(np.ravel_multi_index(shown, SHAPE), minlength=6).reshape(SHAPE) / ROWS
         found.append(estimate.unbiased(observed, P).ravel())
     return np.array(found)

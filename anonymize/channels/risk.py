@@ -5,8 +5,8 @@ ratio is largest between a value that is kept and one that is replaced: gamma = 
 local differential privacy.
 
 **Disclosure.** Pr(S = u | QI = a) = R_QI(a) * (pi[a, u] / pi[a]) * R_S(u | a): the chance that an attacker who knows
-the person's quasi-identifiers a, who sees the distorted table and guesses in proportion to the posterior (formula 4),
-gets both the quasi-identifiers and then the sensitive value right. It is an average over the randomization: for one
+the person's quasi-identifiers a, who sees the released table and guesses in proportion to the posterior (formula 4),
+gets both the quasi-identifiers and then the sensitive value right. It is an average over the draws: for one
 observed row the posterior may be higher.
 
 R_QI(a) = pi[a] * sum over b of P[b, a]^2 / (P pi)[b] (formula 9), for all a at once. R_S(u | a) is the same sum over
@@ -27,8 +27,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.randomization import kronecker
-from anonymize.randomization.kronecker import Floats
+from anonymize.channels import kronecker
+from anonymize.channels.kronecker import Floats
 
 
 def epsilon(p: float, d: int) -> float | None:
@@ -55,7 +55,7 @@ class DisclosureCells:
     """The cells (a, u) of one sensitive attribute that occur, sorted by group, then value.
 
     `groups` (C,) number of each cell's combination of quasi-identifiers, its place in the flattened joint table.
-    `shares` (C,) pi[a, u] / pi[a] over all rows of a: what the distortion acts on. `exposed` (C,) the share that the
+    `shares` (C,) pi[a, u] / pi[a] over all rows of a: what the channel acts on. `exposed` (C,) the share that the
     risk is made of: over the rows of a whose value is not missing, and 0 of a missing one. `l` (C,) the bound on the
     risk is 1 / l. `size`: number of values of the attribute.
     """
@@ -129,7 +129,7 @@ class Identification:
     def _slope(self, axis: int) -> Floats:
         p, size = self.p[axis], self.pi.shape[axis]
         turn = kronecker.instead(self._squares[axis], kronecker.squared_slope(p, size), size)
-        move = kronecker.instead(self._plain[axis], kronecker.distortion_slope(p, size), size)
+        move = kronecker.instead(self._plain[axis], kronecker.matrix_slope(p, size), size)
         moved = kronecker.apply_along(axis, move, self._seen)
         moved *= self._inverse**2
         slope = kronecker.apply_along(axis, turn, self._back)
@@ -139,7 +139,7 @@ class Identification:
 
     @cached_property
     def _plain(self) -> list[kronecker.Factor]:
-        return self._factors(kronecker.distortion)
+        return self._factors(kronecker.matrix)
 
     @cached_property
     def _squares(self) -> list[kronecker.Factor]:

@@ -1,8 +1,8 @@
-"""What a recipient can work out from a distorted table: the original distribution, how sure it is, answers to counts.
+"""What a recipient can work out from a released table: the original distribution, how sure it is, answers to counts.
 
 The unbiased estimate of the original distribution is P^-1 lambda, lambda the distribution that is observed. It sums to
-1, and cells may be negative. Its covariance is, over draws of rows from a population and of the distortion,
-N^-1 (P^-1 diag(P pi) P'^-1 - pi pi') (formula 2: "population"), and over repeated distortions of one table
+1, and cells may be negative. Its covariance is, over draws of rows from a population and of the channel,
+N^-1 (P^-1 diag(P pi) P'^-1 - pi pi') (formula 2: "population"), and over repeated passages of one table
 N^-1 (P^-1 diag(P pi) P'^-1 - diag(pi)) ("table"). Both are estimated with lambda in place of P pi.
 
 Source: Guo, Ying, Wu: formulas (2) and (4); the iterative Bayes estimate is that of Agrawal and Aggarwal (PODS 2001),
@@ -17,8 +17,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from anonymize.randomization import kronecker
-from anonymize.randomization.kronecker import Floats
+from anonymize.channels import kronecker
+from anonymize.channels.kronecker import Floats
 
 About: TypeAlias = Literal["population", "table"]
 Method: TypeAlias = Literal["inverse", "simplex", "clip", "bayes"]
@@ -93,7 +93,7 @@ def simplex(point: Floats) -> Floats:
 
 def bayes(observed: Floats, p: Sequence[float]) -> Floats:
     """The likeliest distribution, by at most STEPS steps of the iteration."""
-    factors = [kronecker.distortion(*each) for each in zip(p, observed.shape, strict=True)]
+    factors = [kronecker.matrix(*each) for each in zip(p, observed.shape, strict=True)]
     pi = np.full(observed.shape, 1 / observed.size)
     for _ in range(STEPS):
         seen = kronecker.apply(factors, pi)

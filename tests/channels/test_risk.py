@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.randomization.problem import DistortionProblem
-from anonymize.randomization.risk import Identification
-from tests.randomization.matrices import Matrix, distortion, product
-from tests.randomization.tables import DISEASES, cells_of, problem_of
+from anonymize.channels.problem import ChannelProblem
+from anonymize.channels.risk import Identification
+from tests.channels.matrices import Matrix, distortion, product
+from tests.channels.tables import DISEASES, cells_of, problem_of
 
 FEMALE_CANCER = 3
 """Of the six cells of DISEASES."""
 
 
-def risks(problem: DistortionProblem, *p: float) -> Matrix:
+def risks(problem: ChannelProblem, *p: float) -> Matrix:
     """The risk of every cell, RR-Both."""
     (cells,) = problem.sensitive
     known = Identification(problem.pi, p[:-1]).probability

@@ -1,4 +1,0 @@
-"""The mathematics of randomized response: what a distortion does to a table, what it protects, how it is undone.
-
-Everything here is arrays and probabilities; nothing knows a spec, a file or a text.
-"""
