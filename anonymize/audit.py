@@ -380,7 +380,8 @@ def checks_asked(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...],
 
 def _requires(spec: Spec) -> bool:
     """Whether the spec or the options require anything."""
-    return spec.privacy.k is not None or spec.privacy.l is not None or bool(spec.privacy.models)
+    privacy = spec.privacy
+    return privacy.k is not None or privacy.l is not None or bool(privacy.models or privacy.combinations)
 
 
 def _unjudged(spec: Spec) -> list[Check]:

@@ -93,7 +93,8 @@ class Audited:
             )
         if frame is not None:
             return verdict
-        return measure_codes(verdict, self.source.scan(), self.spec, declared(self.spec, self.columns_of, None))
+        verdict = measure_codes(verdict, self.source.scan(), self.spec, declared(self.spec, self.columns_of, None))
+        return self._passing.with_combinations(verdict)
 
     @property
     def exact(self) -> frozenset[str]:
@@ -104,9 +105,7 @@ class Audited:
     def passing(self, original: str | Path | None = None, own: Spec | None = None) -> PassingFigures:
         """What the columns that pass through give away; without a spec, these are all that no option names. `original`:
         the table in which they are compared with the quasi-identifiers, None: they are not. `own`: how it is read."""
-        besides = () if self.buckets is None else (self.buckets.name,)
-        text = PassingText(self.source.scan(), self.spec, self.columns_of, self.missing, self.units, besides)
-        figures = replace(text, strange=not self.declared).measured()
+        figures = replace(self._passing, strange=not self.declared).measured()
         if original is None:
             return figures
         with Source.open(self.spec if own is None else own, original) as other:
@@ -114,6 +113,11 @@ class Audited:
             other.check()
             derivations = derived(other.scan(), self.spec, self.spec.missing(other.format), figures.columns)
         return replace(figures, derived=derivations)
+
+    @property
+    def _passing(self) -> PassingText:
+        besides = () if self.buckets is None else (self.buckets.name,)
+        return PassingText(self.source.scan(), self.spec, self.columns_of, self.missing, self.units, besides)
 
     @property
     def order_kept(self) -> bool:

@@ -38,8 +38,8 @@ from anonymize.verify import SharedNumbers, Verdict
 
 
 def requirements(spec: Spec) -> tuple[Requirement, ...]:
-    """Every model of the spec."""
-    return privacy.requirements(spec)
+    """Every model of the spec; with combinations, what makes classes that meet them."""
+    return privacy.searched(spec)
 
 
 def paths(request: Request) -> ReleasePaths:
@@ -64,6 +64,7 @@ def draft(request: Request, requirements: tuple[Requirement, ...], table: Table,
 
 def _drawn(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> ClassedDraft:
     drop = must_drop(request.spec, table, result, requirements)
+    requirements = privacy.requirements(request.spec) if request.spec.privacy.combinations else requirements
     released = recoding.render(result, table, request.spec.output, drop=drop, threads=_threads_at_once(request, table))
     return ClassedDraft(request, requirements, table, result, released, drop)
 
@@ -124,6 +125,7 @@ class ClassedDraft(Draft):
         verdict = self._verdict(files, columns, shared)
         declarations = declared(self.request.spec, columns, files.source.scan())
         verdict = verify.measure_codes(verdict, shared.frame, self.request.spec, declarations)
+        verdict = text.with_combinations(verdict)
         return Measured(
             replace(verdict, passing=passing()),
             by_weights(self.request, files.table, list(columns.values()), self._units),

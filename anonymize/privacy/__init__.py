@@ -206,11 +206,23 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
             problems.append(Problem(f"{model}: {error}", file=_file(spec), line=line))
         else:
             collected.update(dict.fromkeys(Requirement(model, name, parameters, line) for name in attributes))
-    if not collected and not problems and not (spec.privacy.passing and spec.privacy.passing.bounds):
+    further = spec.privacy.combinations or (spec.privacy.passing and spec.privacy.passing.bounds)
+    if not collected and not problems and not further:
         problems.append(_nothing_asked(spec))
     if problems:
         raise SpecError(problems)
     return tuple(collected)
+
+
+def searched(spec: Spec) -> tuple[Requirement, ...]:
+    """What a search is to meet so that the combinations of the spec have their k as well: the largest of these, of all
+    quasi-identifiers together, which any of them then has."""
+    required, k = requirements(spec), max((each.k for each in spec.privacy.combinations), default=0)
+    if k <= (spec.privacy.k or 0):
+        return required
+    model, line = k_anonymity.MODEL.id, _line(spec, "combinations")
+    others = [each for each in required if each.model != model]
+    return (Requirement(model, None, k_anonymity.Parameters(k=k), line), *others)
 
 
 def _entries(spec: Spec) -> Iterator[tuple[str, str | None, Parameters, int | None]]:

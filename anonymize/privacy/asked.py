@@ -14,7 +14,8 @@ from anonymize.spec.model import Spec
 def requirements_if_any(spec: Spec) -> tuple[Requirement, ...]:
     """Everything that the spec asks for, which may be nothing. Raises SpecError as `requirements` does else."""
     privacy = spec.privacy
-    return () if privacy.k is None and privacy.l is None and not privacy.models else requirements(spec)
+    asked = privacy.k is not None or privacy.l is not None or privacy.models or privacy.combinations
+    return requirements(spec) if asked else ()
 
 
 def diversities(spec: Spec) -> tuple[Requirement, ...]:
@@ -64,6 +65,9 @@ def _refused(spec: Spec, algorithm: str, models: tuple[str, ...]) -> Iterator[Pr
         hint = "leave k out, or use an algorithm that generalizes"
         message = f"k: {algorithm} gives no k-anonymity, only a bound on the sensitive attribute"
         yield Problem(message, _file(spec) if place else None, place[0] if place else None, hint=hint)
+    if spec.privacy.combinations:
+        message = f"combinations: {algorithm} gives no k-anonymity, only a bound on the sensitive attribute"
+        yield spec.problem(("privacy", "combinations"), message, "leave combinations out")
     if spec.privacy.missing == "wildcard":
         place = spec.place("privacy", "missing")
         message = f"missing: wildcard: {algorithm} makes no classes that a missing value could match"

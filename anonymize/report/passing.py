@@ -14,11 +14,13 @@ from anonymize.spec import Missing, Spec
 from anonymize.table.units import units_of
 from anonymize.table.weights import as_released
 from anonymize.threads import meanwhile
+from anonymize.verify.combinations import with_combinations
 from anonymize.verify.derived import derivations
 from anonymize.verify.kept import Derivation, PassingFigures, PassingResult
 from anonymize.verify.looks import looking_alike
 from anonymize.verify.passing import PassingColumns, figures_of, numbers_of, weights_as_declared
 from anonymize.verify.table import SharedNumbers, TextTable, numbered
+from anonymize.verify.verdict import Verdict
 
 PASSING = ("insensitive", "target", "sampling-weight")
 """The roles of columns that pass through."""
@@ -57,6 +59,10 @@ class PassingText:
         sets = meanwhile(partial(singling_out, codes.lazy(), columns.passing, units=self.units), threads)
         figures = replace(figures_of(numbers, columns, self.units), weights=self._weights(columns.passing))
         return replace(figures, sets=sets())
+
+    def with_combinations(self, verdict: Verdict) -> Verdict:
+        """A verdict on the file, with the combinations of quasi-identifiers that the spec requires something of."""
+        return with_combinations(verdict, replace(self._text, units=self.units), self.spec, self.columns_of)
 
     def _weights(self, present: Sequence[str]) -> PassingResult | None:
         """Whether the sampling weights are rounded, or in bands, as the spec declares."""

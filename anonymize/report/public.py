@@ -153,7 +153,8 @@ def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
         exact=published.exact,
         ordering=_ordering(published),
     )
-    return verify.measure_codes(verdict, table.text, spec, declared(spec, published.columns_of, None))
+    verdict = verify.measure_codes(verdict, table.text, spec, declared(spec, published.columns_of, None))
+    return _text_of(published).with_combinations(verdict) if spec.unit is None else verdict
 
 
 def _with_passing(published: Published, verdict: Verdict) -> Verdict:
@@ -164,8 +165,12 @@ def _with_passing(published: Published, verdict: Verdict) -> Verdict:
 
 def _passing(published: Published) -> PassingFigures:
     """What the columns that pass through give away, row by row."""
+    return _text_of(published).measured()
+
+
+def _text_of(published: Published) -> PassingText:
     spec, table = published.spec, published.table
-    return PassingText(table.text, spec, published.columns_of, spec.missing(table.form)).measured()
+    return PassingText(table.text, spec, published.columns_of, spec.missing(table.form))
 
 
 def _by_rows(spec: Spec, passing: Mapping[str, Any]) -> dict[str, Any]:

@@ -282,6 +282,7 @@ def _values(values: tuple[Value, ...], path: KeyPath, kind: str) -> Iterator[Fau
 
 def _privacy(spec: Spec) -> Iterator[Fault]:
     yield from _accepted(spec)
+    yield from _combinations(spec)
     if spec.privacy.l is not None and not spec.sensitive:
         hint = "list the sensitive columns under `sensitive:`"
         yield Fault(("privacy", "l"), "`privacy.l` needs a sensitive attribute, and there is none", hint, at_key=True)
@@ -293,6 +294,24 @@ def _privacy(spec: Spec) -> Iterator[Fault]:
         if (name := entry.parameters.name_of(Means.PROTECTED)) is not None:
             values = entry.parameters.given(Means.PROTECTED)
             yield from _protected(spec, ("privacy", "models", position, name), values or ())
+
+
+def _combinations(spec: Spec) -> Iterator[Fault]:
+    """Combinations of columns that are no quasi-identifiers, or of which no more is asked than of all together."""
+    for position, each in enumerate(spec.privacy.combinations):
+        path: KeyPath = ("privacy", "combinations", position)
+        if (each.columns is None) == (each.size is None):
+            yield Fault(path, f"`{dotted(path)}`: expected one of `columns` and `size`", at_key=True)
+        for index, name in enumerate(each.columns or ()):
+            if name not in spec.quasi_identifiers:
+                message = f"`{dotted((*path, 'columns', index))}`: `{name}` is not a quasi-identifier"
+                yield Fault((*path, "columns", index), message, nearest_or_all(name, spec.quasi_identifiers))
+        if each.size is not None and each.size > len(spec.quasi_identifiers):
+            message = f"`{dotted((*path, 'size'))}`: there are {len(spec.quasi_identifiers)} quasi-identifiers"
+            yield Fault((*path, "size"), message)
+        if spec.privacy.k is not None and each.k <= spec.privacy.k:
+            message = f"`{dotted((*path, 'k'))}`: asks no more than `privacy.k`, which is of all quasi-identifiers"
+            yield Fault((*path, "k"), message, "take it out, or raise it")
 
 
 def _accepted(spec: Spec) -> Iterator[Fault]:

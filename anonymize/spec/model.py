@@ -126,6 +126,22 @@ class Passing(Entry):
         return {name: most for name, most in bounds.items() if most is not None}
 
 
+class Combination(Entry):
+    """The individuals that read the same in some of the quasi-identifiers."""
+
+    columns: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """The quasi-identifiers, by name."""
+    size: Annotated[int, Field(ge=1)] | None = None
+    """In place of `columns`: every set of so many quasi-identifiers."""
+    k: Annotated[int, Field(ge=1)]
+    """How many individuals read the same in them, at least."""
+
+    @property
+    def name(self) -> str:
+        """How a report names it."""
+        return ", ".join(self.columns) if self.columns else f"any {self.size} of the quasi-identifiers"
+
+
 class Privacy(Entry):
     """What the release has to meet."""
 
@@ -135,6 +151,9 @@ class Privacy(Entry):
     """Distinct l-diversity of every sensitive attribute: at least l values in every class."""
     models: tuple[ModelEntry, ...] = ()
     """Further privacy models, with their parameters."""
+    combinations: tuple[Combination, ...] = ()
+    """k-anonymity of combinations of quasi-identifiers, each by `columns` or `size`: in place of `k`, a weaker promise,
+    or beside it with a larger one. [{columns: [age, zip], k: 20}, {size: 2, k: 5}]"""
     suppression: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The share of rows that may be suppressed, from 0 to 1."""
     missing: Literal["own-category", "wildcard"] = "own-category"
@@ -321,7 +340,8 @@ class Spec(Entry):
     def largest_k(self) -> int | None:
         """The most individuals that every class has to have, or to have under it; None where none counts."""
         further = (entry.parameters.given(Means.PEOPLE) for entry in self.privacy.models)
-        return max((k for k in (self.privacy.k, *further) if k is not None), default=None)
+        own = (self.privacy.k, *(each.k for each in self.privacy.combinations))
+        return max((k for k in (*own, *further) if k is not None), default=None)
 
     @property
     def fewest(self) -> int:

@@ -127,6 +127,7 @@ class _Encoders:
     def warnings(self, spec: Spec) -> Iterator[str]:
         """What there is to say of single columns, once they have been read."""
         yield from left_over_warnings(spec)
+        yield from _combination_warnings(spec)
         yield from _unique_warnings(self.passing)
         yield from _text_warnings(spec, self.coded)
         yield from (warning for column in self.units for warning in column.warnings)
@@ -412,6 +413,12 @@ def _unique_warnings(passing: Iterable[UniquenessSample | KeptTexts]) -> Iterato
                 f"column {column.name!r} passes through untouched and may identify people: more than "
                 f"{NEARLY_UNIQUE:.0%} of its values differ"
             )
+
+
+def _combination_warnings(spec: Spec) -> Iterator[str]:
+    if spec.privacy.combinations:
+        k = max(each.k for each in spec.privacy.combinations)
+        yield f"privacy.combinations: classes by all quasi-identifiers are made of k = {k}, which meets each of them"
 
 
 def _text_warnings(spec: Spec, encoders: Mapping[str, Encoder]) -> Iterator[str]:

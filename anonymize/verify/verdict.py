@@ -47,6 +47,14 @@ class Subject(NamedTuple):
         return self._replace(alike=False)
 
 
+COMBINATION = "k-anonymity of a combination"
+"""What a report calls that of some of the quasi-identifiers."""
+WEAKER = (
+    "k-anonymity is promised of combinations of quasi-identifiers, and not of all of them together: "
+    "whoever knows more of them than a combination has may single people out"
+)
+
+
 @dataclass(frozen=True)
 class Check:
     """A privacy model to be measured. `numeric`: the values of the sensitive attribute are compared as numbers. `tree`:
@@ -215,6 +223,10 @@ class Verdict:
         """What the reader of a verdict has to know: that nothing is required, or that the rows say nothing; what the
         order of rows tells, and what passes through."""
         unasked = [NOTHING_ASKED] if self.state is State.NOTHING_REQUIRED else []
+        if any(each.model == COMBINATION for each in self.codes) and not any(
+            each.model == "k-anonymity" for each in self.results
+        ):
+            unasked.append(WEAKER)
         blank = [BLANK] if self.blank else []
         order = self.order.cautions if self.order is not None else []
         passing = self.passing.cautions if self.passing is not None else []
