@@ -583,6 +583,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
             "Sensitive",
             "Privacy",
             "Passing",
+            "Combination",
             "RiskTrials",
             "Workload",
             "Condition",

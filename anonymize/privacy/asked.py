@@ -14,8 +14,8 @@ from anonymize.spec.model import Spec
 def requirements_if_any(spec: Spec) -> tuple[Requirement, ...]:
     """Everything that the spec asks for, which may be nothing. Raises SpecError as `requirements` does else."""
     privacy = spec.privacy
-    asked = privacy.k is not None or privacy.l is not None or privacy.models or privacy.combinations
-    return requirements(spec) if asked else ()
+    required = privacy.k is not None or privacy.l is not None or privacy.models or privacy.combinations
+    return requirements(spec) if required else ()
 
 
 def diversities(spec: Spec) -> tuple[Requirement, ...]:
