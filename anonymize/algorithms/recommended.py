@@ -6,7 +6,7 @@ rows. And so it is where it loses nothing. Otherwise the same rows are released 
 `--effort` allows.
 
 With `normal`, the default, what `mondrian --refine` begins with is refined for as long as that pays: each further pass
-over the table has to save 0.3 % of what is lost by then. In tables with other models than k-anonymity, or with a unit,
+over the table has to save 0.4 % of what is lost by then. In tables with other models than k-anonymity, or with a unit,
 a pass counts twice, and more the larger the classes are; in small tables several count as one. Where not even the
 first pass pays, `top-down` and `bottom-up` are tried as well, on at most 3,000 rows. With `low` there is one pass. Of
 one column of numbers, of which a class only has to have enough, both begin with the groups that lose least of all that
@@ -31,7 +31,7 @@ Budget. Counted in work, never in seconds. `high` is 1.0: up to 100,000 rows, pa
 rows in total, thirty times over the table at most. A table of 30,000 rows so takes half a minute to a minute and a half
 of the processor, the most under models that look at more than sizes. Beyond, they go over 2,500,000 cells, or a sixth
 of those of the quasi-identifiers where that is more. A number is times that. `normal` makes no more passes than `high`,
-and mostly a fifth: a table of 10,000 or 30,000 rows takes 5 to 20 seconds of the processor, and loses one or two
+and mostly a fifth: a table of 10,000 or 30,000 rows takes 5 to 12 seconds of the processor, and loses one or two
 hundredths more. On a table of 1,000,000 rows with 6 quasi-identifiers out of 11 columns a release takes about eleven
 times the processor time of a copy of the file, half of it Mondrian, reading, checking and writing. The same table,
 spec, options and seed give the same bytes, at each effort. A `--time-limit` ends it earlier, and reruns may then

@@ -4,7 +4,8 @@ A cut puts all rows on its two sides into classes of their own. Carving leaves t
 whose box goes across that of the crowd: they lose what they lost before, and the crowd loses little. And where a model
 asks for more than a number of rows, a class can seldom be cut in two: all rows on one side of a cut are too much of one
 sensitive value, though each side has many rows. Carving takes from one side as many rows as make a class that meets the
-models, and leaves the others with the rest, if the rest still meets them too.
+models, and leaves the others with the rest, if the rest still meets them too. Where a number of rows is all that is
+required, classes are divided as `dividing` has it.
 
 Around rows drawn at random, boxes are drawn at random inside the box of the class. Of each box, all rows are weighed,
 and ever fewer of the values that it has too many of: at most c times as many of each type (see `types`) as its weight,
@@ -22,14 +23,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from anonymize.algorithms.refining.block import GAIN, Block
+from anonymize.algorithms.refining.dividing import divided
 from anonymize.algorithms.refining.measure import Places, Singles
 from anonymize.algorithms.refining.types import RowTypes
 from anonymize.classes import Bools, Floats, Ints, starts_of
 
-DRAWN = (64, 256)
-"""Boxes drawn of a class at a time: under models so many, and with k alone required up to so many."""
-BOXES = 5
-"""With k alone required, so many boxes for each row of k: more boxes hold k rows then, and fewer of those are good."""
+BOXES = 64
+"""Boxes drawn of a class at a time."""
 SHARES = np.linspace(0.15, 1, 8)
 """How many rows of a box are weighed: quantiles of the types' counts over their weights, at which they are capped; of
 few types there are fewer."""
@@ -50,6 +50,7 @@ def carve(block: Block, types: RowTypes, among: Ints, labels: Ints, rng: np.rand
     after, count = labels.copy(), int(labels.max()) + 1
     fails = np.zeros(count, np.int64)
     while True:
+        fails[np.bincount(after, minlength=count) < 2 * types.least] = FAILS  # too few rows for two classes
         rows = np.flatnonzero((fails < FAILS)[after])
         if not len(rows):
             return after
@@ -80,20 +81,16 @@ def _met_by_rows(block: Block, rows: Ints, labels: Ints, taken: Bools) -> Bools:
     return np.asarray(met.all(axis=1))[of]
 
 
-def boxes_of(types: RowTypes) -> int:
-    """How many boxes are drawn of a class at a time."""
-    few, most = DRAWN
-    return min(max(BOXES * types.k, few), most) if types.alike else few
-
-
 def _taken(block: Block, types: RowTypes, rows: Ints, sizes: Ints, rng: np.random.Generator) -> Bools:
     """(rows,) which are carved by one draw of each class, given the rows class by class, and how many each has."""
+    if types.alike:
+        return divided(block, rows, sizes, rng)
     taken = np.zeros(len(rows), np.bool_)
     starts, by_size = starts_of(sizes), np.argsort(sizes, kind="stable")
-    begin, boxes = 0, boxes_of(types)
+    begin = 0
     while begin < len(by_size):
         end = begin + 1
-        while end < len(by_size) and (end + 1 - begin) * sizes[by_size[end]] * boxes <= CELLS:
+        while end < len(by_size) and (end + 1 - begin) * sizes[by_size[end]] * BOXES <= CELLS:
             end += 1
         some = by_size[begin:end]
         width = np.arange(int(sizes[some[-1]]))
@@ -123,8 +120,7 @@ class _Drawn:
     @classmethod
     def of(cls, block: Block, types: RowTypes, rows: Ints, there: Bools, rng: np.random.Generator) -> _Drawn:
         """Boxes around random rows. Padding repeats the class's first row, and is never inside."""
-        boxes = boxes_of(types)
-        middle = (rng.random((len(rows), boxes)) * there.sum(axis=1)[:, None]).astype(np.int64)
+        middle = (rng.random((len(rows), BOXES)) * there.sum(axis=1)[:, None]).astype(np.int64)
         middle += np.arange(len(rows))[:, None] * rows.shape[1]
         ends: tuple[list[Places], list[Places]] = ([], [])
         wholes: tuple[list[Places], list[Places]] = ([], [])
@@ -136,7 +132,7 @@ class _Drawn:
             for both, new in ((wholes, (low, high)), (ends, (left, right))):
                 both[0].append(new[0])
                 both[1].append(new[1])
-        inside = _inside(there, compared, boxes)
+        inside = _inside(there, compared)
         kinds = types.of[rows][..., None] == np.arange(types.count)
         held = np.rint(np.swapaxes(kinds, 1, 2).astype(np.float32) @ inside.astype(np.float32)).astype(np.int64)
         saved = block.measure.cost(*wholes)[:, None] - block.measure.cost(*ends)
@@ -198,12 +194,12 @@ class _Drawn:
         return taken
 
 
-def _inside(there: Bools, axes: list[list[Places]], boxes: int) -> Bools:
+def _inside(there: Bools, axes: list[list[Places]]) -> Bools:
     """(classes, width, boxes) which rows lie in which boxes, given of each axis the places of rows (classes, width),
     and the first and the last place in each box (classes, boxes). Some classes at a time, so that what is compared
     stays near the processor; and boxes are the last axis, as most classes have fewer rows than boxes."""
-    inside = np.repeat(there[..., None], boxes, axis=2)
-    step = max(NEAR_CELLS // max(there.shape[1] * boxes, 1), 1)
+    inside = np.repeat(there[..., None], BOXES, axis=2)
+    step = max(NEAR_CELLS // max(there.shape[1] * BOXES, 1), 1)
     for begin in range(0, len(there), step):
         some = slice(begin, begin + step)
         part = inside[some]

@@ -54,6 +54,10 @@ class BoxAxis(Protocol):
     def cost(self, low: Places, high: Places) -> Singles:
         """Weighted cost of each interval, of any shape."""
 
+    def between(self, places: Places, others: Places) -> Singles:
+        """What tells how far places lie apart, but for a share of those of the one: weighted cost of the interval of
+        both; shapes are broadcast."""
+
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         """Weighted cost of each interval once a place has joined it; shapes are broadcast."""
 
@@ -81,6 +85,11 @@ class NumericAxis:
     def cost(self, low: Places, high: Places) -> Singles:
         """See BoxAxis."""
         return np.asarray(high - low)
+
+    def between(self, places: Places, others: Places) -> Singles:
+        """See BoxAxis."""
+        apart = places - others
+        return np.asarray(np.abs(apart, out=apart))
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         """See BoxAxis."""
@@ -162,6 +171,10 @@ class TaxonomyAxis(LeavesAxis):
         cells += high
         return self.table.take(cells)
 
+    def between(self, places: Places, others: Places) -> Singles:
+        """See BoxAxis; the table has both orders of the two."""
+        return self.table.take(places * self.size + others)
+
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         """See BoxAxis."""
         if self.cube is None:
@@ -221,6 +234,10 @@ class ManyLeavesAxis(LeavesAxis):
         """See BoxAxis; of ends that cross, that of the interval between them."""
         ends = np.minimum(low, high), np.maximum(low, high)
         return (self.weight * self.domain.cost(*(self.leaves[end] for end in ends))).astype(np.float32)
+
+    def between(self, places: Places, others: Places) -> Singles:
+        """See BoxAxis."""
+        return self.cost(places, others)
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
         """See BoxAxis."""

@@ -14,6 +14,7 @@ alone loses nothing.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -50,7 +51,7 @@ def _three(domain: Numeric, codes: Integers, weight: float) -> list[BoxAxis]:
     return [LowEnd((weight * low).astype(np.float32), last), HighEnd((weight * high).astype(np.float32)), present]
 
 
-class _End:
+class _End(ABC):
     """What both ends have in common."""
 
     rests: ClassVar[bool] = False
@@ -58,6 +59,14 @@ class _End:
     def line(self, places: Places) -> Singles:
         """Half of what numbers are apart, as there are two ends."""
         return np.asarray(places, np.float32) * np.float32(0.5)
+
+    def between(self, places: Places, others: Places) -> Singles:
+        """See BoxAxis; what the farther of the two ends costs."""
+        return self.joined(places, places, others)
+
+    @abstractmethod
+    def joined(self, low: Places, high: Places, places: Places) -> Singles:
+        """See BoxAxis."""
 
 
 @dataclass(frozen=True)

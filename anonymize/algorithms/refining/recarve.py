@@ -28,9 +28,11 @@ SPREAD = 0.05
 """How far chance reorders them, in shares of the mean rise of the NCP by a union."""
 CELLS = 1 << 20
 """Cells of (classes x classes) that are worked on at once."""
-CLOSE = 1 << 7
+CLOSE = 1 << 6
 """Where there are more classes than so many times `NEAR`, only so many are weighed for each: those whose middles are
-nearest."""
+nearest, or hardly farther."""
+FARTHER = 0.5
+"""By this share of its distance, the last of them may be farther than one that is left out."""
 
 
 def recarved(block: Block, types: RowTypes, labels: Ints, first: bool, resources: Resources) -> Ints:
@@ -69,7 +71,7 @@ def _close(block: Block, classes: BlockClasses, drawn: Ints) -> Ints:
 
     ends = zip(block.measure.axes, classes.low, classes.high, strict=True)
     middles = np.stack([axis.line(low) + axis.line(high) for axis, low, high in ends], axis=1)
-    return np.asarray(cKDTree(middles).query(middles[drawn], CLOSE)[1], np.int64)
+    return np.asarray(cKDTree(middles).query(middles[drawn], CLOSE, eps=FARTHER)[1], np.int64)
 
 
 def _nearest(block: Block, classes: BlockClasses, drawn: Ints, close: Ints, rng: np.random.Generator) -> Ints:

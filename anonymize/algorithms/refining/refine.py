@@ -88,7 +88,7 @@ LITTLE = 1e-4
 does."""
 PATIENCE = 3
 """So many passes in a row."""
-PAYS = 0.003
+PAYS = 0.004
 """The share of the loss that a unit of work has to save, where refinement goes on for as long as it pays."""
 UNIT, OVERHEAD = 25_000, 8_000
 """Cells of quasi-identifiers that a unit of work goes over at least, in several passes over a small table; and what

@@ -14,7 +14,7 @@ from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.refining.block import Block
-from anonymize.algorithms.refining.carving import boxes_of, carve
+from anonymize.algorithms.refining.carving import carve
 from anonymize.algorithms.refining.coarse import VALUES
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.algorithms.refining.pools import PoolNeighbours
@@ -127,16 +127,6 @@ def test_a_crowd_in_the_middle_is_carved_out_where_only_a_number_of_rows_is_requ
     assert types.count == 1
     assert np.bincount(np.unique(carved, return_inverse=True)[1]).tolist() == [6, 5, 5]
     assert ncp(block, carved) == pytest.approx(6)
-
-
-@pytest.mark.parametrize(("k", "boxes"), [(2, 64), (12, 64), (20, 100), (51, 255), (52, 256), (500, 256)])
-def test_more_boxes_are_drawn_for_a_larger_k_but_under_models(k: int, boxes: int) -> None:
-    table = apart(40)
-    rows = np.arange(40)
-    alone = RowTypes.made(table, (k_anonymity(k),), rows)
-    beside = RowTypes.made(table, (k_anonymity(k), MODELS["distinct"]), rows)
-    assert alone is not None and boxes_of(alone) == boxes
-    assert beside is not None and boxes_of(beside) == 64
 
 
 def test_a_batch_after_the_deadline_changes_nothing() -> None:

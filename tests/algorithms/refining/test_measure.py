@@ -69,6 +69,18 @@ def test_a_box_joined_by_a_row_costs_what_the_penalty_says(table: Table, rng: Rn
     assert crossed == pytest.approx(wanted * scale - offset, abs=1e-4)
 
 
+@settings(max_examples=some(60))
+@given(tables(), seeds)
+def test_rows_lie_as_far_apart_as_their_box_costs_more_than_the_one_alone(table: Table, rng: Rng) -> None:
+    one, other = rng.integers(0, table.rows, (2, 20))
+    found = measure_of(table)
+    for axis in found.axes:
+        apart = axis.between(axis.places[one], axis.places[other])
+        alone = axis.between(axis.places[one], axis.places[one])
+        box = axis.joined(axis.places[one], axis.places[one], axis.places[other])
+        assert apart - alone == pytest.approx(box - axis.cost(axis.places[one], axis.places[one]), abs=1e-5)
+
+
 def test_what_is_crossed_twice_is_right_both_times() -> None:
     table = table_of(numeric(list(range(50)), "x"))
     found = measure_of(table)
