@@ -37,6 +37,8 @@ SMALL, TRIAL = 200_000, 4_000
 """If a table has more rows than the first, anonymity is tried on only as many as the second: reading them takes long
 enough."""
 
+DERIVED = "left out, as it would tell what is generalized"
+"""How the reason ends of what follows from a quasi-identifier, or gives it away."""
 Decide = Callable[[Sequence[Guess]], Sequence[Guess]]
 Choose = Callable[[Proposal], Proposal]
 """From a proposal that says what several k cost, makes the one whose k, l and suppression are taken."""
@@ -78,9 +80,10 @@ def init(request: Init) -> str:
         target = OutputFile(request.output, force=request.force, private=request.show_values)
         outputs = [stack.enter_context(target)]
         facts = measure(source)
-        decided = list(
-            request.decide(_without_derived(guesses(list(facts.columns.values()), facts.hashes), source, reading))
-        )
+        made = _without_derived(guesses(list(facts.columns.values()), facts.hashes), source, reading)
+        decided = list(request.decide(made))
+        if [guess.role for guess in decided] != [guess.role for guess in made]:
+            decided = _without_derived(decided, source, reading)
         if not any(guess.role == "quasi-identifier" for guess in decided):
             raise UsageError("a spec needs a quasi-identifier, and no column is to be one")
         proposal = _proposal(request, facts, decided, values)
@@ -105,9 +108,8 @@ def _without_derived(made: Sequence[Guess], source: Source, reading: Spec) -> li
     for k in (NO_LESS, *KS) if kept else ():
         spec = make({**content, "privacy": {"k": k}} | ({"unit": unit.name} if unit else {}), PARAMETERS)
         derivations |= {each.column: each for each in derived(source.scan(), spec, missing, source.columns)}
-    reason = "{}: left out, as it would tell what is generalized"
     return [
-        each.as_role("identifier", reason.format(derivations[each.name])) if each.name in derivations else each
+        each.as_role("identifier", f"{derivations[each.name]}: {DERIVED}") if each.name in derivations else each
         for each in made
     ]
 

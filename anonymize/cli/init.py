@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,21 +12,20 @@ from anonymize.cli.exits import say
 from anonymize.cli.following import say_next
 from anonymize.cli.kinds import PATH, file_option, flag_option
 from anonymize.cli.options import FORCE, QUIET, THREADS, use_threads, with_options
-from anonymize.errors import visible
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from anonymize.init import Init
-    from anonymize.profiling.document import Proposal
-    from anonymize.profiling.roles import Guess
 
 
 @click.command()
 @with_options(
     click.argument("table", type=PATH),
     file_option("-o", "--output", default="-", help="The spec; - is standard output."),
-    flag_option("--interactive", help="Ask for roles, k, l and suppression; Enter takes the guess."),
+    click.option(
+        "--interactive/--no-ask",
+        default=None,
+        help="Whether to ask about each column. Left out: on a terminal, unless there is -q.",
+    ),
     flag_option(
         "--show-values",
         help="Some values of each column in its comment. The spec is private then, and of mode 0600.",
@@ -52,7 +50,7 @@ if TYPE_CHECKING:
 def init(
     table: str,
     output: str,
-    interactive: bool,
+    interactive: bool | None,
     show_values: bool,
     hierarchies: str | None,
     separator: str | None,
@@ -63,14 +61,21 @@ def init(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Profile a table and write a first spec for it, which runs as it is.
+    """Profile a table, ask what nobody can know from it, and write a first spec, which runs as it is.
+
+    On a terminal it asks about one column after the other, the most dangerous first: could a neighbour know this of
+    somebody, would it harm somebody if it came out, does anybody need it? The questions are on standard error; values
+    of the table stand there only if you say that they may. After that nothing is undecided. With -q or --no-ask, in a
+    pipeline, and with --watch it asks nothing, and lists what it knows nothing about under `undecided`, which
+    `others: drop` leaves out of the release; a warning says so each time.
 
     Each column has a role and the reason for it: what names its rows, or seems to be names, contact data or free text,
-    is left out; dates, places, ages, codes and what singles people out are quasi-identifiers; a few words in names tell
-    what people would keep to themselves. Where several rows are about one person, by a column of numbers of persons,
-    that is the unit, and k counts persons. Uniqueness is counted over all rows, of columns by themselves and of sets of
-    them; forms of values are recognized in a sample. Quasi-identifiers get a hierarchy from a builder. k is the largest
-    of 5, 10 and 20 that costs at most 25 % of the precision, or 5.
+    is left out; dates, places, ages, codes and what singles people out are quasi-identifiers; words in names (English,
+    German, French, Spanish, Swedish) and values tell what people would keep to themselves. Where several rows are about
+    one person or household, by a column of their numbers, that is the unit, and k counts these. Uniqueness is counted
+    over all rows, of columns by themselves and of sets of them; forms of values are recognized in a sample.
+    Quasi-identifiers get a hierarchy from a builder. k is the largest of 5, 10 and 20 that costs at most 25 % of the
+    precision, or 5.
 
     Guesses are marked `# decide:`. None of them knows what people outside can know: a wrong role is a leak that no
     later check finds. No value of the table is in the spec unless --show-values asks for it; but texts of a fixed list
@@ -90,16 +95,29 @@ def init(
 
     if interactive and table == "-":
         raise click.UsageError("--interactive asks on standard input: name the table's file.")
+    if interactive is None:
+        interactive = not (quiet or watching or table == "-") and _on_terminal()
     request = Init(table, output, show_values, hierarchies, force, separator, encoding, header)
     if watching:
         _watched(request, interactive, quiet)
         return
     try:
-        road(replace(request, decide=_with_typed_roles, choose=_chosen) if interactive else request)
+        road(_with_answers(request) if interactive else request)
     except EOFError:
-        raise UsageError("--interactive: standard input ended before the last answer; nothing was written") from None
+        raise UsageError("standard input ended before the last answer; nothing was written") from None
     if output != "-" and not quiet:
         say_next("validate", output, *([] if table == "-" else ["-i", table]))
+
+
+def _on_terminal() -> bool:
+    """Whether somebody can be asked: questions are seen, and answers typed."""
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
+
+
+def _with_answers(request: Init) -> Init:
+    from anonymize.cli.conversation import chosen, decided
+
+    return replace(request, decide=decided, choose=chosen)
 
 
 def _watched(request: Init, interactive: bool, quiet: bool) -> None:
@@ -152,56 +170,3 @@ def _content(path: str) -> str:
     with suppress(FileNotFoundError):
         return Path(path).read_text(encoding="utf-8")
     return ""
-
-
-def _with_typed_roles(guesses: Sequence[Guess]) -> Sequence[Guess]:
-    """The guesses with the roles that are typed; Enter takes what is guessed."""
-    from rich.markup import escape
-    from rich.prompt import Prompt
-
-    from anonymize.profiling.roles import ROLES
-    from anonymize.report.terminal import console as console_on
-
-    console = console_on(sys.stderr)
-    letters = {{"insensitive": "n", "sampling-weight": "w"}.get(role, role[0]): role for role in ROLES}
-    legend = ", ".join(f"{letter}: {role}" for letter, role in letters.items())
-    console.print(f"{legend}; Enter takes the guess")
-    decided = []
-    for guess in guesses:
-        letter = next(key for key, role in letters.items() if role == guess.role)
-        question = f"{escape(visible(guess.name))} [dim]({escape(guess.reason)})[/dim]"
-        answer = Prompt.ask(question, console=console, choices=list(letters), default=letter)
-        role = letters[answer]
-        decided.append(guess if role == guess.role else guess.as_role(role, "decided"))
-    return decided
-
-
-def _chosen(proposal: Proposal) -> Proposal:
-    """The proposal with the k, the l and the suppression that are typed; Enter takes what is proposed."""
-    from anonymize.report.terminal import console as console_on
-
-    console = console_on(sys.stderr)
-    figures = ", ".join(f"{cost.k} loses {cost.gcp:.0%}" for cost in proposal.costs)
-    k = _number(
-        console, f"k: rows that read alike [dim]({figures})[/dim]", proposal.k, 1, max(proposal.rows, proposal.k)
-    )
-    sensitive = [guess.facts.distinct for guess in proposal.guesses if guess.role == "sensitive"]
-    diversity = None
-    if sensitive:
-        question = "l: values of each sensitive column among them [dim](1 asks for nothing)[/dim]"
-        answer = _number(console, question, 1, 1, max(min(sensitive), 1))
-        diversity = answer if answer > 1 else None
-    percent = _number(console, "rows that may be suppressed, in %", 0, 0, 100)
-    share = percent / 100 if percent else None
-    return replace(proposal, k=k, diversity=diversity, suppression=share)
-
-
-def _number(console: Console, question: str, default: int, low: int, high: int) -> int:
-    """A whole number between two, asked for until it is one."""
-    from rich.prompt import IntPrompt
-
-    while True:
-        answer = IntPrompt.ask(question, console=console, default=default)
-        if low <= answer <= high:
-            return answer
-        console.print(f"a whole number from {low} to {high:,}")

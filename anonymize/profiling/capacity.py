@@ -45,7 +45,8 @@ def costs(spec: Spec, sample: pl.DataFrame, ks: Sequence[int] = KS) -> list[Loss
 
     `sample`: rows as text, of which the quasi-identifiers are read with their hierarchies, and the unit; nothing else.
     """
-    rest: dict[str, Any] = {"identifiers": [], "sensitive": {}, "insensitive": []}
+    rest: dict[str, Any] = {"identifiers": (), "sensitive": {}, "insensitive": (), "undecided": (), "others": "error"}
+    rest |= {"sampling_weight": None}
     reduced = spec.of_release(",").reading(path=None).model_copy(update=rest)
     sampled = sample.select(column(name) for name in [*spec.quasi_identifiers, *filter(None, [spec.unit])])
     with _as_file(sampled) as path, Source.open(reduced, path) as source:

@@ -15,7 +15,7 @@ from anonymize.places import scheme_of
 from anonymize.profiling.capacity import LossAtK
 from anonymize.profiling.hierarchies import is_numeric
 from anonymize.profiling.joint import Singled
-from anonymize.profiling.roles import SHARED, Guess, GuessedRole
+from anonymize.profiling.roles import DECIDED, SHARED, Guess, GuessedRole
 
 DECIDE = "decide:"
 NO_PASSWORD = "its password is not kept here: PGPASSWORD, ~/.pgpass, or the whole URI with -i"
@@ -181,7 +181,8 @@ def _note(proposal: Proposal, guess: Guess, group: Sequence[Guess]) -> str:
     if guess.shape is not None and guess.shape.ambiguous and guess.role == "quasi-identifier":
         more.append(f"or is it {guess.shape.ambiguous}?")
     values = [f"values: {proposal.listed[guess.name]}"] if guess.name in proposal.listed else []
-    return f"{DECIDE} {'; '.join([reason, *more, *values])}"
+    text = "; ".join([reason, *more, *values])
+    return text if guess.reason == DECIDED else f"{DECIDE} {text}"
 
 
 # --- blocks -----------------------------------------------------------------------------------------------------------

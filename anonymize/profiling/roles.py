@@ -61,6 +61,8 @@ MOST_OF_HOUSEHOLD = 50
 """Rows with the same number, on average, up to which it may be a household's, or a person's over time."""
 TOPIC, ANSWERS = 3, 3
 """Columns about health that make it the topic of a table, and values that a column has at most to be about it, too."""
+DECIDED = "decided"
+"""The reason for what somebody has said."""
 BY_NAME = ", by its name"
 MANY_NUMBERS = 100
 """So many different numbers or more are amounts or measurements, where nothing says otherwise."""

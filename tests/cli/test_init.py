@@ -5,9 +5,13 @@ from __future__ import annotations
 import io
 import os
 import re
+import signal
 import stat
+import subprocess
+import sys
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -256,53 +260,112 @@ def test_hierarchy_files_are_private(call: Call, desk: Desk) -> None:
     assert call("mondrian", "s.yaml", "-o", "out.csv").code == 0
 
 
-def test_interactive_takes_the_guess_on_enter(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from click.testing import CliRunner
-
-    from anonymize.cli.init import init as command
-
-    monkeypatch.chdir(desk.folder)
-    frame = pl.DataFrame({"age": range(30), "flag": [0, 1, 1] * 10})
-    frame.write_csv("t.csv")
-    plain = CliRunner().invoke(command, ["t.csv"])
-    taken = CliRunner().invoke(command, ["t.csv", "--interactive"], input="\n\n\n\n")
-    changed = CliRunner().invoke(command, ["t.csv", "--interactive"], input="\ns\n99\n7\n3\n2\n5\n")
-    assert all(f"  {line} " in changed.stdout for line in ("k: 7", "l: 2", "suppression: 0.05"))
-    Path("s.yaml").write_text(changed.stdout)
-    assert load(Path("s.yaml"), PARAMETERS).privacy.suppression == 0.05
-    assert plain.stdout == taken.stdout and taken.exit_code == 0
-    assert "  flag: {}" in changed.stdout.split("sensitive:")[2]
-
-
-def answered(folder: Path, *answers: str) -> tuple[str, str]:
-    """The spec and what is asked, for answers about a table of ages, of which `flag` is called sensitive."""
+def conversed(folder: Path, *answers: str, arguments: Sequence[str] = ("--interactive",)) -> tuple[int, str, str]:
+    """How `init` ends, its spec and what it says, for answers about a name, an age, a salary and an undecided flag."""
     from click.testing import CliRunner
 
     from anonymize.cli.init import init as command
 
     table = folder / "t.csv"
-    pl.DataFrame({"age": range(30), "flag": [1] * 30}).write_csv(table)
-    ended = CliRunner().invoke(command, [str(table), "--interactive"], input="\n".join(["", "s", *answers, ""]))
-    assert ended.exit_code == 0, ended.stderr
-    return ended.stdout, ended.stderr
+    columns = {"name": [f"Qx{n}" for n in range(60)], "age": [n // 2 for n in range(60)], "flag": ["a", "b"] * 30}
+    pl.DataFrame(columns | {"salary": [n % 4 * 100 for n in range(60)]}).write_csv(table)
+    ended = CliRunner().invoke(command, [str(table), *arguments], input="".join(f"{answer}\n" for answer in answers))
+    return ended.exit_code, ended.stdout, " ".join(ended.stderr.split())
 
 
-def test_the_letters_of_roles_are_explained_before_the_first_question(tmp_path: Path) -> None:
-    _, asked = answered(tmp_path, "", "", "")
-    legend = "i: identifier, q: quasi-identifier, s: sensitive, w: sampling-weight, n: insensitive, u: undecided"
-    assert " ".join(asked.split()).startswith(legend)
+REST = ("", "", "")
+"""What is proposed of k, l and suppression."""
 
 
-def test_no_diversity_is_asked_for_where_one_value_is_enough(tmp_path: Path) -> None:
-    for answer in ("", "1"):
-        spec, asked = answered(tmp_path, "5", answer, "")
-        assert "  l:" not in spec and "a whole number" not in asked
+def roles_of(folder: Path, spec: str) -> dict[str, str]:
+    (folder / "s.yaml").write_text(spec)
+    made = load(folder / "s.yaml", PARAMETERS)
+    assert not made.undecided
+    return dict(made.roles())
 
 
-def test_an_answer_out_of_range_is_asked_for_again(tmp_path: Path) -> None:
-    spec, asked = answered(tmp_path, "0", "1", "2", "1", "101", "100")
-    assert "  k: 1 " in spec and "  suppression: 1 " in spec and "  l:" not in spec
-    assert re.findall(r"a whole number from (\d+) to (\d+)", asked) == [("1", "30"), ("1", "1"), ("0", "100")]
+def test_after_a_conversation_nothing_is_undecided(tmp_path: Path) -> None:
+    code, spec, said = conversed(tmp_path, "n", "", "known", "l", "n", *REST)
+    assert code == 0 and roles_of(tmp_path, spec) == {
+        **{"name": "identifier", "age": "quasi-identifier"},
+        **{"salary": "identifier", "flag": "insensitive"},
+    }
+    order = [said.index(f"{place} of 4 {name}") for place, name in enumerate(["name", "age", "salary", "flag"], 1)]
+    assert order == sorted(order) and "Could a neighbour or a colleague know this of somebody?" in said
+    assert re.search(r"^  - flag +# decided$", spec, re.MULTILINE) and "\nothers: drop" not in spec
+
+
+def test_values_are_on_the_screen_only_if_that_is_said(tmp_path: Path) -> None:
+    assert "Qx" not in conversed(tmp_path, "n", "", "", "", "s", *REST)[2]
+    code, spec, said = conversed(tmp_path, "y", "", "", "", "s", *REST)
+    assert code == 0 and "such as Qx" in said and "Qx" not in spec.replace(str(tmp_path), "")
+
+
+def test_the_rest_as_proposed_leaves_out_what_nobody_decided(tmp_path: Path) -> None:
+    code, spec, _ = conversed(tmp_path, "", "rest", *REST)
+    assert code == 0 and roles_of(tmp_path, spec)["flag"] == "identifier" and "left out, as nobody decided" in spec
+
+
+def test_back_asks_again_and_why_gives_the_reason(tmp_path: Path) -> None:
+    code, spec, said = conversed(tmp_path, "", "", "known", "b", "secret", "?", "why?", "", "s", *REST)
+    assert code != 0 and spec == ""  # without a column that others know it begins anew, and the answers end
+    assert "Here they are once more." in said and said.count("2 of 4 age") == 3
+    code, spec, said = conversed(tmp_path, "", "", "s", "b", "k", "?", "", "x", "", "s", *REST)
+    assert code == 0 and roles_of(tmp_path, spec)["age"] == "quasi-identifier"
+    assert "why: about money, by its name" in said and said.count("one of these, or its first letter") == 2
+
+
+def test_k_l_and_suppression_are_asked_for_last(tmp_path: Path) -> None:
+    _, spec, said = conversed(tmp_path, "", "r", "0", "61", "7", "5", "3", "101", "5")
+    assert all(f"  {line} " in spec for line in ("k: 7", "l: 3", "suppression: 0.05"))
+    assert re.findall(r"a whole number from (\d+) to (\d+)", said) == [
+        ("1", "60"),
+        ("1", "60"),
+        ("1", "4"),
+        ("0", "100"),
+    ]
+    assert "  l:" not in conversed(tmp_path, "", "r", "5", "1", "")[1]
+
+
+def test_what_follows_from_what_others_know_is_left_out_and_said(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from anonymize.cli.init import init as command
+
+    frame = pl.DataFrame({"age": [n // 4 for n in range(200)], "old": ["ab"[n > 99] for n in range(200)]})
+    frame.write_csv(tmp_path / "t.csv")
+    answers = "n\nknown\nneeded\n\n\n\n"
+    ended = CliRunner().invoke(command, [str(tmp_path / "t.csv"), "--interactive"], input=answers)
+    assert ended.exit_code == 0 and "old follows from age: left out" in " ".join(ended.stderr.split())
+    assert roles_of(tmp_path, ended.stdout) == {"old": "identifier", "age": "quasi-identifier"}
+
+
+def test_nothing_is_asked_where_nobody_can_answer(tmp_path: Path) -> None:
+    code, spec, said = conversed(tmp_path, arguments=())
+    assert (code, said) == (0, "") and "undecided:\n  - flag" in spec
+
+
+@pytest.mark.parametrize(("more", "asks"), [((), True), (("-q",), False), (("--no-ask",), False)])
+def test_on_a_terminal_it_asks_and_an_interruption_writes_nothing(
+    tmp_path: Path, more: Sequence[str], asks: bool
+) -> None:
+    pl.DataFrame({"age": range(30), "flag": ["a", "b"] * 15}).write_csv(tmp_path / "t.csv")
+    terminal, end = os.openpty()
+    line = [sys.executable, "-m", "anonymize", "init", "t.csv", "-o", "s.yaml", *more]
+    with subprocess.Popen(line, cwd=tmp_path, stdin=end, stderr=end, stdout=subprocess.DEVNULL) as process:
+        os.close(end)
+        said = b""
+        while asks and b"May values" not in said:
+            said += os.read(terminal, 1 << 16)
+        while asks and process.poll() is None:  # a signal that comes just before the process waits is not seen
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+        try:
+            assert process.wait(60) == (130 if asks else 0)
+        finally:
+            process.kill()
+            os.close(terminal)
+    assert (tmp_path / "s.yaml").exists() != asks
 
 
 @pytest.mark.parametrize(
