@@ -55,7 +55,7 @@ OVERRIDES = (
 )
 COLOR = choice_option("--color", choices=["auto", "always", "never"], default="auto", help="When to use colours.")
 QUIET = flag_option("-q", "--quiet", help="Print only errors.")
-VERBOSE = flag_option("-v", "--verbose", help="Print more: time and memory of each stage.")
+VERBOSE = flag_option("-v", "--verbose", help="Print every table of the report, and time and memory of each stage.")
 PLACES = (
     f"a file, whose suffix says the format ({', '.join(SUFFIXES)}), - for standard output, or the URI of a table in a "
     "database."

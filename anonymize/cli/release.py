@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -179,7 +180,7 @@ def _release(
         report = release(request) if engine == "local" else release_there(request, master, checkpoint)
     if not quiet and sys.stderr is not None:
         with reporting():
-            _summary(report, color, verbose)
+            _summary(report, color, verbose, _written(request) if engine == "local" else {})
             if "public" in report and report["privacy"]["state"] == State.UNKNOWN:
                 say(ALLOWED if request.allow_unsafe else REQUIRED)
         if engine == "local":
@@ -209,11 +210,30 @@ def _say_next(request: Request, spec_path: str) -> None:
         say_next("evaluate", spec_path, released, *beside({"input": request.input, "group": group}))
 
 
-def _summary(report: dict[str, Any], color: str, verbose: bool) -> None:
-    from anonymize.report.terminal import console, show
+def _written(request: Request) -> dict[str, list[str]]:
+    """The files of a release by who may have them."""
+    from anonymize.families import family_of
+
+    if request.dry_run:
+        return {}
+    paths = family_of(request.algorithm).paths(request)
+    state = request.after or request.start_series
+    private = [path for path in (request.save_recoding, request.save_link, state) if path]
+    reports = [path for path in request.reports if path != "-"]
+    release = [path for path in (*paths.tables, *paths.texts) if path != "-"]
+    if request.public:
+        return {"publish": release + reports, "keep private": private}
+    return {"publish": release, "keep private": reports + private}
+
+
+def _summary(report: dict[str, Any], color: str, verbose: bool, files: Mapping[str, Sequence[str]]) -> None:
+    """The report in a few lines; `verbose`: all of it, with time and memory of each stage."""
+    from anonymize.report.terminal import console, show, summarize
 
     out = console(sys.stderr, color)
+    if not verbose:
+        return summarize(report, out, files)
     show(report, out)
-    if verbose and "timing" in report:
+    if "timing" in report:
         stages = "  ".join(f"{name.removesuffix('_s')} {seconds:.2f} s" for name, seconds in report["timing"].items())
         out.print(f"\n{stages}  peak {report['memory']['peak_mb']:.0f} MB")

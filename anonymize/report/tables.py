@@ -19,7 +19,7 @@ def sections(report: dict[str, Any]) -> list[Section]:
         "comparison": _comparison,
         "attacks": attacks.sections,
         "outside": _outside,
-        "privacy": _privacies,
+        "privacy": privacies,
         "series": series.sections,
         "classes": _classes,
         "risk": risks,
@@ -36,7 +36,8 @@ def parameters(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {figure(value)}" for name, value in values.items()) or "-"
 
 
-def _privacies(report: dict[str, Any]) -> list[Section]:
+def privacies(report: dict[str, Any]) -> list[Section]:
+    """What is required and what is reached; where missing is a wildcard, the same in that meaning."""
     block = report["privacy"]
     models = block["models"]
     measured = _privacy(f"Privacy, {known_by(models)}" if models else "Privacy", models)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
+from anonymize.claims import State
 from anonymize.errors import visible
 from anonymize.report.fitting import tables
 from anonymize.report.intros import INTROS
-from anonymize.report.section import FIGURES, called
-from anonymize.report.tables import sections
-from anonymize.report.verdict import smallest_group, verdict_of
+from anonymize.report.section import FIGURES, Section, called
+from anonymize.report.tables import privacies, sections
+from anonymize.report.verdict import main_figures, smallest_group, verdict_of
 
 STYLES = {"met": "bold green", "but": "bold yellow", "unmet": "bold red", "unknown": "bold red", "neutral": "bold"}
 COLORS = {"auto": None, "always": True, "never": False}
@@ -39,15 +41,46 @@ def console(file: IO[str], color: str = "auto") -> Console:
 
 def show(report: dict[str, Any], to: Console) -> None:
     """Prints verdict, warnings and the sections."""
-    verdict = verdict_of(report)
-    to.print(Text(visible(f"{verdict.sentence[0].upper()}{verdict.sentence[1:]}."), STYLES[verdict.tone]))
+    _headline(report, to)
     for place, line in enumerate(smallest_group(report)):
         to.print(Text(visible(f"  {line}" if place else f"{line[0].upper()}{line[1:]}."), "dim" if place else ""))
+    _released_by(report, to)
+    _warnings(report, to)
+    _sections(sections(report), to)
+
+
+def summarize(report: dict[str, Any], to: Console, files: Mapping[str, Sequence[str]]) -> None:
+    """Prints what whoever has made a release wants to know first, in a screen of 25 lines: the verdict, the figures on
+    which it rests, what was lost, warnings, and the `files` that were written, by what they are. What is required and
+    not met is a table, as in `show`."""
+    _headline(report, to)
+    grid = Table.grid(padding=(0, 2))
+    for name, text in (*main_figures(report), *((kind, ", ".join(paths)) for kind, paths in files.items() if paths)):
+        grid.add_row(Text(name, "dim"), Text(visible(text)))
+    to.print(grid)
+    _released_by(report, to)
+    _warnings(report, to)
+    if State(report["privacy"]["state"]) not in (State.MET, State.NOTHING_REQUIRED):
+        _sections(privacies(report), to)
+
+
+def _headline(report: dict[str, Any], to: Console) -> None:
+    verdict = verdict_of(report)
+    to.print(Text(visible(f"{verdict.sentence[0].upper()}{verdict.sentence[1:]}."), STYLES[verdict.tone]))
+
+
+def _released_by(report: dict[str, Any], to: Console) -> None:
     if recommended := report.get("algorithm", {}).get("recommended"):
         to.print(Text(f"Released by {called(recommended)}: {recommended['reason']}."))
+
+
+def _warnings(report: dict[str, Any], to: Console) -> None:
     for warning in report["warnings"]:
         to.print(Text(visible(f"warning: {warning}"), "yellow"))
-    for section in sections(report):
+
+
+def _sections(every: Iterable[Section], to: Console) -> None:
+    for section in every:
         to.print()
         to.print(Text(section.title, "bold"))
         if section.title in INTROS and "meaning" not in section.header:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -83,9 +83,36 @@ def smallest_group(report: Mapping[str, Any]) -> list[str]:
     share = passing.get("below_k_with_quasi_identifiers")
     if smallest is None or share is None or not passing.get("columns"):
         return []
-    main = f"smallest group by the quasi-identifiers: {smallest:,} {'row' if smallest == 1 else 'rows'}"
+    main = f"smallest group by the quasi-identifiers: {counted(smallest, 'row')}"
     names = shortened(passing["columns"])
     return [main, f"with {names}: {percent(share)} of rows in groups below {passing['k']}"]
+
+
+def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a release comes to in a few lines, each with its name: requirements, the smallest group, the highest risk
+    of a row, what was lost, and rows. What is not defined for the release is left out."""
+    if models := [each for each in report["privacy"]["models"] if each["satisfied"]]:
+        yield "requirements", f"{len(models)} met, {known_by(models)}"
+    classes, risk, output = (report.get(name, {}) for name in ("classes", "risk", "output"))
+    if (smallest := classes.get("min_size")) is not None:
+        beside = "; ".join(smallest_group(report)[1:])
+        yield (
+            "smallest group",
+            f"{counted(smallest, 'row')} by the quasi-identifiers" + (f"; {beside}" if beside else ""),
+        )
+    if (highest := risk.get("prosecutor_max")) is not None:
+        before = risk.get("before", {}).get("prosecutor_max")
+        yield "highest risk", percent(highest) + ("" if before is None else f", before {percent(before)}")
+    if (lost := report.get("utility", {}).get("gcp")) is not None:
+        yield "lost", f"{percent(lost)} of the precision of the quasi-identifiers (gcp)"
+    if (rows := output.get("rows")) is not None:
+        kinds = (("suppressed", output.get("suppressed_rows")), ("left out", output.get("dropped_rows")))
+        yield "rows", ", ".join([f"{rows:,}", *(f"{number:,} {kind}" for kind, number in kinds if number is not None)])
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def shortened(names: Sequence[str]) -> str:

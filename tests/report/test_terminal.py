@@ -9,7 +9,7 @@ import pytest
 from rich.text import Text
 
 from anonymize.report.intros import INTROS
-from anonymize.report.terminal import console, show
+from anonymize.report.terminal import console, show, summarize
 
 
 class Terminal(io.StringIO):
@@ -30,6 +30,67 @@ def lines(blocks: dict[str, Any], color: str = "never", width: int = 200) -> lis
     to.width = width
     show(blocks, to)
     return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+RELEASED: dict[str, Any] = {
+    "warnings": ["the week is long"],
+    "privacy": {
+        "state": "met",
+        "models": [
+            {
+                "model": "k-anonymity",
+                "attribute": None,
+                "required": {"k": 5},
+                "achieved": {"k": 7},
+                "satisfied": True,
+                "basis": "measured",
+            }
+        ],
+    },
+    "classes": {"count": 3, "min_size": 7},
+    "risk": {"prosecutor_max": 1 / 7, "before": {"prosecutor_max": 1.0}},
+    "utility": {"gcp": 0.25},
+    "output": {"rows": 1200, "suppressed_rows": 3, "dropped_rows": 0},
+}
+
+
+def summary(blocks: dict[str, Any], width: int = 80, **files: list[str]) -> list[str]:
+    stream = io.StringIO()
+    to = console(stream, "never")
+    to.width = width
+    summarize(blocks, to, files)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_a_release_ends_with_verdict_figures_files_and_warnings() -> None:
+    assert summary(RELEASED, publish=["out.csv"], private=[]) == [
+        "Every requirement is met.",
+        "requirements    1 met, measured from the table as written",
+        "smallest group  7 rows by the quasi-identifiers",
+        "highest risk    14.3 %, before 100 %",
+        "lost            25 % of the precision of the quasi-identifiers (gcp)",
+        "rows            1,200, 3 suppressed, 0 left out",
+        "publish         out.csv",
+        "warning: the week is long",
+    ]
+
+
+def test_what_is_not_met_is_a_table() -> None:
+    unmet = {**RELEASED["privacy"]["models"][0], "satisfied": False}
+    said = summary(RELEASED | {"privacy": {"state": "unmet", "models": [unmet]}})
+    assert said[0] == "NOT SAFE: a requirement is not met."
+    assert not any(line.startswith("requirements") for line in said)
+    assert said[-1].split() == ["k-anonymity", "k", "=", "5", "k", "=", "7", "NO"]
+
+
+def test_what_is_not_defined_for_a_release_is_left_out() -> None:
+    said = summary({name: RELEASED[name] for name in ("warnings", "privacy", "output")})
+    assert [line.split("  ")[0] for line in said] == [
+        "Every requirement is met.",
+        "requirements",
+        "rows",
+        "warning: the week is long",
+    ]
 
 
 def test_sections_stand_apart_from_what_is_said_before_them() -> None:
