@@ -297,3 +297,39 @@ def test_dates_before_a_bottom_code_are_one_value_to_every_reader() -> None:
     assert released.recoding is not None
     older = pl.DataFrame({"born": ["1850-01-01", "1940-01-01"]})
     assert anonymize.recode(older, released.recoding).frame["born"].to_list() == ["1934-", "1940"]
+
+
+# --- missing sensitive values that count ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "?"])
+def test_a_missing_value_counts_as_one_more_where_that_is_declared(text: str) -> None:
+    people = pl.DataFrame({"sex": [*"FFFFMMMM"], "illness": ["flu", text, text, "flu", "gout", text, "gout", "gout"]})
+    spec: dict[str, Any] = {
+        "input": {"missing": ["", "?"]},
+        "quasi_identifiers": {"sex": {}},
+        "sensitive": {"illness": {"missing": "value"}},
+        "privacy": {"k": 2, "l": 2},
+    }
+    released = anonymize.release(people, spec, algorithm="mondrian")
+    assert released.report["classes"]["count"] == 2
+    assert [each["achieved"] for each in released.report["privacy"]["models"]] == [{"k": 4}, {"l": 2}]
+    assert anonymize.audit(released.frame, spec).report["privacy"]["satisfied"]
+    assert anonymize.evaluate(released.frame, spec, people, queries=5).report["utility"]["gcp"] == 0
+    uncounted = {**spec, "sensitive": {"illness": {}}}
+    assert anonymize.audit(released.frame, uncounted).report["privacy"]["models"][1]["achieved"] == {"l": 1}
+    assert anonymize.release(people, uncounted, algorithm="mondrian").report["classes"]["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("illness", "says"),
+    [
+        ({"missing": "apart"}, "apart is not there yet"),
+        ({"missing": "value", "type": "numeric"}, "numbers have no place"),
+        ({"missing": "value", "hierarchy": {"mask": "right"}}, "hierarchy has no place"),
+    ],
+)
+def test_missing_values_that_cannot_count_are_refused(illness: dict[str, str], says: str) -> None:
+    spec = {"quasi_identifiers": {"sex": {}}, "sensitive": {"illness": illness}, "privacy": {"k": 2}}
+    with pytest.raises(SpecError, match=says):
+        anonymize.release(PEOPLE.select("sex", "illness"), spec)

@@ -306,7 +306,8 @@ def as_text(column: pl.Series, spec: Spec, form: str) -> pl.Series:
             .otherwise(spec.notation(column.name).with_point(present))
         )
     text = column.cast(pl.String).to_frame("text").select(missing.filled(present))
-    return compared(text.to_series(), missing).alias(column.name)
+    texts = compared(text.to_series(), missing).alias(column.name)
+    return texts.fill_null(spec.input.missing_text) if spec.counts_missing(column.name) else texts
 
 
 def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple[str, str]]:

@@ -65,6 +65,9 @@ def _refused(spec: Spec, algorithm: str, models: tuple[str, ...]) -> Iterator[Pr
         hint = "leave k out, or use an algorithm that generalizes"
         message = f"k: {algorithm} gives no k-anonymity, only a bound on the sensitive attribute"
         yield Problem(message, _file(spec) if place else None, place[0] if place else None, hint=hint)
+    for name in spec.missing_as_value:
+        message = f"sensitive.{name}.missing: value: {algorithm} has no classes in which it would count"
+        yield spec.problem(("sensitive", name, "missing"), message, "leave `missing` out")
     if spec.privacy.combinations:
         message = f"combinations: {algorithm} gives no k-anonymity, only a bound on the sensitive attribute"
         yield spec.problem(("privacy", "combinations"), message, "leave combinations out")

@@ -112,6 +112,7 @@ def beyond(spec: Spec) -> dict[str, object]:
         "sampling_weight": spec.sampling_weight is not None,
         "privacy.missing: wildcard": spec.privacy.missing == "wildcard",
         "normalize: exact of a quasi-identifier": not spec.exact.isdisjoint(spec.quasi_identifiers),
+        "sensitive: missing: value": spec.missing_as_value,
         "privacy.combinations": spec.privacy.combinations,
         "output.pseudonym": spec.output.pseudonym is not None,
         "input.header: false (a DataFrame has names)": not spec.input.header,

@@ -118,6 +118,7 @@ def _attributes(spec: Spec) -> Iterator[Fault]:
     yield from _coded(spec)
     yield from _domains(spec)
     yield from _notations(spec)
+    yield from _missing_values(spec)
 
 
 def _pools(spec: Spec) -> Iterator[Fault]:
@@ -127,6 +128,19 @@ def _pools(spec: Spec) -> Iterator[Fault]:
             label, path = attribute.hierarchy.rare.label, ("quasi_identifiers", name, "hierarchy", "rare", "label")
             if label == spec.output.suppressed or label in spec.missing("csv"):
                 yield Fault(path, f"`{dotted(path)}`: means suppressed or missing already", "choose another label")
+
+
+def _missing_values(spec: Spec) -> Iterator[Fault]:
+    """What missing sensitive values may not count as."""
+    for name, attribute in spec.sensitive.items():
+        path: KeyPath = ("sensitive", name, "missing")
+        if attribute.missing == "apart":
+            yield Fault(path, f"`{dotted(path)}`: apart is not there yet", "uncounted, or value")
+        elif attribute.missing == "value" and (attribute.type == "numeric" or attribute.hierarchy is not None):
+            what = (
+                "numbers have no place for it" if attribute.type == "numeric" else "its hierarchy has no place for it"
+            )
+            yield Fault(path, f"`{dotted(path)}`: a missing value is no value, {what}", "leave `missing` out")
 
 
 def _notations(spec: Spec) -> Iterator[Fault]:

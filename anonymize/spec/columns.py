@@ -187,3 +187,7 @@ WeightEntry = Annotated[
 
 class Sensitive(Definition):
     """An attribute that nobody may learn about an individual; released as it is."""
+
+    missing: Literal["uncounted", "value", "apart"] = "uncounted"
+    """What a missing value counts as in models of this attribute. uncounted: as none, so that it makes no class more
+    diverse. value: as one more value, where it tells something that a value is missing. apart is not there yet."""

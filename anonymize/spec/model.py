@@ -403,6 +403,15 @@ class Spec(Entry):
         own = None if definition is None else definition.normalize
         return self.input.normalize if own is None else own
 
+    def counts_missing(self, column: str) -> bool:
+        """Whether a missing value of a sensitive column is a value like any other."""
+        return column in self.sensitive and self.sensitive[column].missing == "value"
+
+    @property
+    def missing_as_value(self) -> tuple[str, ...]:
+        """The sensitive columns whose missing values are a value like any other."""
+        return tuple(filter(self.counts_missing, self.sensitive))
+
     @property
     def exact(self) -> frozenset[str]:
         """The columns whose texts are compared as they stand, where those of others are not."""

@@ -112,6 +112,8 @@ class SensitiveColumn(CodedColumn):
     everywhere: NDArray[np.int64] | None = None
     alike: bool = False
     """Whether texts that look alike are one, and what reads as unknown none, where different values are counted."""
+    as_value: int | None = None
+    """The code of a missing value, where that is a value like any other."""
 
     @cached_property
     def together(self) -> NDArray[np.int64] | None:
@@ -123,6 +125,8 @@ class SensitiveColumn(CodedColumn):
         together = np.arange(self.size)
         places = together[together != self.missing] if self.missing is not None else together.copy()
         together[places] = np.where(stands < 0, -1, places[stands])
+        if self.as_value is not None:
+            together[self.as_value] = self.as_value
         return together
 
     @property

@@ -374,7 +374,8 @@ def as_target(attribute: Attribute) -> TargetColumn:
 def _sensitive(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn:
     definition = spec.sensitive[name]
     if definition.hierarchy is None:
-        return replace(_coded(SensitiveColumn, spec, name, encoder), alike=spec.normalizes(name))
+        column = replace(_coded(SensitiveColumn, spec, name, encoder), alike=spec.normalizes(name))
+        return replace(column, missing=None, as_value=column.missing) if spec.counts_missing(name) else column
     if isinstance(encoder, TextColumn):
         domain, codes = _taxonomy(spec, name, definition, encoder)
         names, tree = tuple(domain.leaf_text()), Generalization.plain(domain)

@@ -379,16 +379,22 @@ def _values(rows: TextRows, subject: Subject, missing: Sequence[str]) -> tuple[N
     column = rows.values[subject.attribute or ""]
     if subject.numeric:
         return column, _numbers(column, missing, subject)
-    return column, _ranks(column, missing, alike=subject.alike)
+    return column, _ranks(column, missing, alike=subject.alike, with_missing=subject.with_missing)
 
 
-def _ranks(column: NumberedColumn, missing: Sequence[str], *, alike: bool = False) -> pl.DataFrame:
+def _ranks(
+    column: NumberedColumn, missing: Sequence[str], *, alike: bool = False, with_missing: bool = False
+) -> pl.DataFrame:
     """The `rank` of each number's text among the present ones of a column, from 1; 0 where it is missing. `alike`: the
-    same for texts that look alike, and 0 where one reads as unknown."""
+    same for texts that look alike, and 0 where one reads as unknown. `with_missing`: all that are missing are one more
+    value, which comes first."""
     counted = column.looks if alike else column.texts
     null = pl.Series([None], dtype=pl.String)
     texts = pl.DataFrame({"text": pl.concat([null, column.texts]), "counted": pl.concat([null, counted])})
     present = pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("counted"))
+    if with_missing:
+        absent = pl.col("text").is_null() | pl.col("text").is_in(list(missing))
+        present = pl.when(absent).then(pl.lit("0")).otherwise("1" + present)
     return texts.select(rank=present.rank("dense").fill_null(0).cast(pl.UInt32))
 
 

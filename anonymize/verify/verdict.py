@@ -34,12 +34,14 @@ Tree = Mapping[str, tuple[str, ...]]
 
 class Subject(NamedTuple):
     """A sensitive attribute (None: no attribute), whether its values are numbers, whether texts that look alike count
-    as one, and those that read as unknown not at all, and how numbers are written."""
+    as one, and those that read as unknown not at all, how numbers are written, and whether a missing value is a value
+    like any other."""
 
     attribute: str | None
     numeric: bool = False
     alike: bool = False
     notation: Notation = POINT
+    with_missing: bool = False
 
     @property
     def as_they_stand(self) -> Subject:
@@ -75,11 +77,14 @@ class Check:
     """Whether the texts of the attribute are one where they look alike, if the model counts how diverse they are."""
     notation: Notation = POINT
     """How the numbers of the attribute are written."""
+    with_missing: bool = False
+    """Whether a missing value is a value like any other."""
 
     @property
     def subject(self) -> Subject:
         """What is counted."""
-        return Subject(self.attribute, self.numeric, self.alike and self.model in DIVERSITY, self.notation)
+        alike = self.alike and self.model in DIVERSITY
+        return Subject(self.attribute, self.numeric, alike, self.notation, self.with_missing)
 
     @property
     def protects(self) -> tuple[str, ...]:
@@ -104,7 +109,8 @@ def check_of(spec: Spec, model: str, attribute: str | None, parameters: Given) -
     numeric = attribute in spec.sensitive and spec.sensitive[attribute or ""].type == "numeric"
     alike = attribute is not None and not numeric and spec.normalizes(attribute)
     notation = spec.notation(attribute) if attribute is not None else POINT
-    return Check(model, attribute, parameters, numeric, alike=alike, notation=notation)
+    with_missing = attribute is not None and spec.counts_missing(attribute)
+    return Check(model, attribute, parameters, numeric, alike=alike, notation=notation, with_missing=with_missing)
 
 
 @dataclass(frozen=True)
