@@ -156,7 +156,7 @@ def _reading(saved: Saved) -> Spec:
 
 def _input(saved: Saved) -> dict[str, Any]:
     table = saved.table
-    settings = {name: getattr(table, name) for name in ("separator", "encoding", "normalize", "header")}
+    settings = {name: getattr(table, name) for name in ("separator", "encoding", "normalize", "header", "unnamed")}
     return settings | {"missing": list(table.missing)}
 
 

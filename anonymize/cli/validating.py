@@ -84,8 +84,7 @@ def _against(spec: str, input_path: str | None) -> tuple[str, list[str]]:
         return "", [*left_over_warnings(expand(loaded, (), lenient=True)), *twofold(trees)]
     with Source.open(loaded, input_path) as source:
         table = read(loaded, source, at_levels=True)
-        if any(attribute.bounded for attribute in table.attributes):
-            _check_parts(loaded, table)
+        _check_possible(loaded, table)
         _refuse_derived(loaded, source)
         statement = f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
         doubts = left_over_warnings(expand(loaded, source.columns))
@@ -128,14 +127,17 @@ def _refuse_derived(spec: Spec, source: Source) -> None:
         raise UnsafeError(problems)
 
 
-def _check_parts(spec: Spec, table: Table) -> None:
-    """Raises InfeasibleError where the highest levels that are declared part the rows into too small parts."""
+def _check_possible(spec: Spec, table: Table) -> None:
+    """Raises InfeasibleError, with the nearest setting that is feasible, for what all rows together do not meet, and
+    where the highest levels that are declared part the rows into too small parts."""
     from anonymize.algorithms import Context
+    from anonymize.algorithms.remaining import remaining
     from anonymize.algorithms.within import remaining_within
-    from anonymize.privacy import requirements
+    from anonymize.privacy import searched
 
-    limit = int(spec.privacy.suppression * table.rows + 1e-9)
-    remaining_within(table, requirements(spec), Context(limit))
+    context = Context(int(spec.privacy.suppression * table.rows + 1e-9))
+    parted = any(attribute.bounded for attribute in table.attributes)
+    (remaining_within if parted else remaining)(table, searched(spec), context)
 
 
 def render(result: Validated, form: str, out: IO[str]) -> None:

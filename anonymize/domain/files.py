@@ -196,7 +196,7 @@ def _is_line(fields: list[str], line: int, separator: str, faults: Faults) -> bo
     elif len(fields) == 1:
         hint = f"write LEAF{separator}...{separator}ROOT"
         faults.add("the line has one field, and needs a leaf and a root at least", line, hint)
-    elif "" in fields[1:]:
+    elif "" in fields[1:] and (any(fields[:-1]) or not fields[-1]):  # the empty value may stay empty up to the root
         hint = f"remove the {separator!r} too many, or name the parent"
         faults.add(f"field {fields.index('', 1) + 1} is empty", line, hint)
     else:

@@ -66,6 +66,9 @@ class Input(Entry):
     generalized are released with a point; what passes through stays as it is."""
     thousands: Thousands | None = None
     """The sign between thousands in texts of numbers: ".", ",", " ", "'" or "_". Left out: there is none."""
+    unnamed: Literal["error", "drop"] = "error"
+    """What a column without a name in the header is, as where every line ends with a separator: an error, or left out
+    (drop)."""
     header: bool = True
     """Whether the first line of the CSV has the names of its columns. false: they are column_1, column_2, ..., and the
     first line is a row. Of the table itself: a release, and a population, always have names."""

@@ -42,9 +42,14 @@ def entry_of(names: Collection[str], column: str) -> str | None:
     return next((name for name in names if is_pattern(name) and matches(name, column)), None)
 
 
+UNNAMED = "unnamed column "
+"""What a column without a name is called that is left out, with its number."""
+
+
 def is_open(spec: Spec) -> bool:
     """Whether it takes a table to say which columns have a role, and which one."""
-    return spec.others != "error" or any(is_pattern(name) for section in SECTIONS for name in getattr(spec, section))
+    open_input = spec.others != "error" or spec.input.unnamed == "drop"
+    return open_input or any(is_pattern(name) for section in SECTIONS for name in getattr(spec, section))
 
 
 def expand(spec: Spec, columns: Sequence[str], *, lenient: bool = False) -> Spec:
@@ -73,6 +78,10 @@ def expand(spec: Spec, columns: Sequence[str], *, lenient: bool = False) -> Spec
         left_over |= dict.fromkeys(update["undecided"], "undecided")
         _leave_out(update, places)
     rest = tuple(column for column in columns if column not in named)
+    if spec.input.unnamed == "drop":
+        nameless = tuple(column for column in rest if column.startswith(UNNAMED))
+        update["identifiers"] = (*update["identifiers"], *nameless)
+        rest = tuple(column for column in rest if column not in nameless)
     if rest and spec.others != "error":
         if not lenient:
             _refuse_ambiguous(spec, rest, present)

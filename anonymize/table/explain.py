@@ -137,7 +137,9 @@ def _unsound_record(path: Path, layout: Layout) -> Defect | None:
                 if not record.fields and layout.fields > 1:
                     blank = record.line
                 elif len(record.fields) not in (layout.fields, 0):
-                    return record.line, f"{_fields(len(record.fields))} where {before} {layout.fields}", None
+                    longer = len(record.fields) == layout.fields + 1 and not record.fields[-1]
+                    hint = "the last one is empty: take the separator at the end of the line out" if longer else None
+                    return record.line, f"{_fields(len(record.fields))} where {before} {layout.fields}", hint
                 elif not stray and '"' in record.text and not sound.fullmatch(record.text):
                     stray = record.line
     except Malformed as malformed:

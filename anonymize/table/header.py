@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.spec.patterns import UNNAMED
 from anonymize.table import explain
 
 ROW_NAMES = "rownames"
@@ -29,8 +30,9 @@ class Header:
     short: bool = False
 
 
-def header_of(path: Path, name: str, separator: str, *, doubtful: bool = False) -> Header:
-    """The header of a CSV that is not empty. `doubtful`: nobody has said that there is one. Raises DataError for one
+def header_of(path: Path, name: str, separator: str, *, doubtful: bool = False, unnamed: bool = False) -> Header:
+    """The header of a CSV that is not empty. `doubtful`: nobody has said that there is one. `unnamed`: columns without
+    a name, but for the first, are called by their number, to be left out. Raises DataError for one
     that names no columns, UsageError for a doubtful one that looks like a row."""
     try:
         with explain.records(path, separator) as records:
@@ -48,6 +50,8 @@ def header_of(path: Path, name: str, separator: str, *, doubtful: bool = False) 
     if any("\ufffd" in text or "\0" in text for text in names):
         explain.check_bytes(path, name)
     header = Header(named(["", *names] if short else names), short)
+    if unnamed:
+        header = Header([text or f"{UNNAMED}{number}" for number, text in enumerate(header.names, 1)], short)
     check_names(header.names, name, 1)
     return header
 
@@ -89,6 +93,8 @@ def check_names(names: Sequence[str], name: str, line: int | None = None) -> Non
         wrong = ["has no columns"]
     if wrong:
         unnamed = "; input.header: false is for a table without a line of names" if line is not None else ""
+        if line is not None and not all(names):
+            unnamed += "; `input: {unnamed: drop}` leaves such a column out, as where every line ends with a separator"
         hint = f"give each column a name of its own{unnamed}" if names else None
         raise DataError([Problem(message, file=name, line=line, hint=hint) for message in wrong])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from anonymize.errors import DataError, Problem
 from anonymize.spec.base import KeyPath
@@ -19,9 +19,10 @@ SECTIONS = "identifiers, quasi_identifiers, sensitive or insensitive"
 def check_columns(spec: Spec, source: Source) -> None:
     """Raises DataError listing every column of the spec that is not in the input, and the other way round."""
     roles = spec.roles()
-    if source.format == "csv" and _other_separator(source, roles):
-        message = f"the header is one column when {source.separator!r} is the separator"
-        raise DataError(Problem(message, source.name, line=1, hint="set input.separator"))
+    if source.format == "csv" and (mark := _other_separator(source, roles.keys() - spec.left_over.keys())):
+        columns = "one column" if len(source.columns) == 1 else f"{len(source.columns)} columns"
+        message = f"the header is {columns} when {source.separator!r} is the separator"
+        raise DataError(Problem(message, source.name, line=1, hint=f'set input.separator: "{mark}"'))
     if roles.keys().isdisjoint(source.columns):
         raise DataError(Problem(f"no column of the spec is in it: {columns_in(source.columns, roles)}", source.name))
     absent = [name for name in roles if name not in source.schema]
@@ -81,13 +82,20 @@ def _absent(spec: Spec, source: Source, absent: Sequence[str], unlisted: list[st
 
 
 def _nearest(name: str, names: Iterable[str]) -> str | None:
-    close = difflib.get_close_matches(name, names, n=1)
+    names = list(names)
+    alike = [each for each in names if each.strip().casefold() == name.strip().casefold()]
+    close = alike or difflib.get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else None
 
 
-def _other_separator(source: Source, roles: Iterable[str]) -> bool:
-    """Whether the header is a single column that another separator would part into columns of the spec."""
-    if len(source.columns) > 1 or source.columns[0] in roles:
-        return False
-    header = source.columns[0]
-    return any(not set(roles).isdisjoint(header.split(mark)) for mark in ",;\t|" if mark in header)
+def _other_separator(source: Source, roles: Collection[str]) -> str | None:
+    """The separator that would part a column of the header into columns of the spec, of which there is none; None:
+    there is no such one."""
+    if not set(roles).isdisjoint(source.columns):
+        return None
+    wanted = {name.strip().casefold() for name in roles}
+    for mark in ",;\t|":
+        parts = [part for column in source.columns if mark in column for part in column.split(mark)]
+        if not wanted.isdisjoint(part.strip().casefold() for part in parts):
+            return mark.replace("\t", r"\t")
+    return None

@@ -53,7 +53,16 @@ class Source:
 
     earlier: Sequence[tuple[str, int]] = ()
 
-    def __init__(self, opened: Opened, separator: str = ",", *, header: bool = True, doubtful: bool = False) -> None:
+    def __init__(
+        self,
+        opened: Opened,
+        separator: str = ",",
+        *,
+        header: bool = True,
+        doubtful: bool = False,
+        unnamed: bool = False,
+    ) -> None:
+        self._unnamed = unnamed
         self._opened, self._has_header = opened, header
         self.name, self.path, self.format = opened.name, opened.path, opened.format
         self.separator = separator
@@ -88,7 +97,8 @@ class Source:
         text = str(chosen)
         opened = open_input(text if text == "-" or is_uri(text) else Path(chosen), spec.input.encoding)
         try:
-            source = cls(opened, spec.input.separator, header=spec.input.header, doubtful=doubtful)
+            reading, unnamed = spec.input, spec.input.unnamed == "drop"
+            source = cls(opened, reading.separator, header=reading.header, doubtful=doubtful, unnamed=unnamed)
             source.check_types(_used(spec, source.columns))
         except BaseException:
             _remove(opened)
@@ -252,7 +262,7 @@ class Source:
             raise DataError(Problem("the file is empty", file=self.name))
         if not self._has_header:
             return numbered(self.path, self.name, self.separator)
-        return header_of(self.path, self.name, self.separator, doubtful=doubtful)
+        return header_of(self.path, self.name, self.separator, doubtful=doubtful, unnamed=self._unnamed)
 
     def _csv_layout(self, header: Header) -> tuple[Layout, int]:
         """The layout, and the number of blank lines at the end. In a single column a blank line is an empty value."""

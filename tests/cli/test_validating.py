@@ -129,7 +129,7 @@ def test_each_look_is_told_as_it_is_made(
 
 
 def test_a_table_on_standard_input_is_looked_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"age\n31\n")))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"age\n31\n31\n")))
     assert outcome(lambda: run(["validate", "right.yaml", "-i", "-"])) == 0
 
 

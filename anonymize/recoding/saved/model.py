@@ -153,8 +153,8 @@ class Box(Part):
 class TableBlock(Part):
     """How the table is read: what the spec's `input` says, and the roles of the other columns.
 
-    `identifiers` are left out; `others` pass through. `normalize`, `header`: what they were before they could be
-    said. `numbers`: of the quasi-identifiers whose numbers are not written with a point alone, how they are.
+    `identifiers` are left out; `others` pass through. `normalize`, `header`, `unnamed`: what they were before they
+    could be said. `numbers`: of the quasi-identifiers whose numbers are not written with a point alone, how they are.
     """
 
     separator: str
@@ -164,6 +164,7 @@ class TableBlock(Part):
     others: tuple[str, ...]
     normalize: bool = False
     header: bool = True
+    unnamed: Literal["error", "drop"] = "error"
     numbers: dict[str, dict[Setting, str]] = Field(default_factory=dict)
 
 

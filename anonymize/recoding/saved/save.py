@@ -109,5 +109,6 @@ def _table(spec: Spec) -> TableBlock:
         others=tuple(others),
         normalize=table.normalize,
         header=table.header,
+        unnamed=table.unnamed,
         numbers={name: each.settings for name, each in notations.items() if each != POINT},
     )
