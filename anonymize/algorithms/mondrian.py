@@ -21,7 +21,9 @@ loses less; in a larger one that is likely, not certain.
 Recoding model. Strict multidimensional: equal rows stay together, and classes that were parted on an attribute have no
 value of it in common. The label of one may still cover values of another: of three siblings, the first and the last are
 released as their parent when the middle one is parted from them. With `--relaxed` rows of equal value may part at a
-median: by their other values, those attributes first that have the fewest.
+median: by their other values, those attributes first that have the fewest. Where whole numbers are shown with rounded
+ends (`edges: rounded`), the cut below an even number is taken of the two beside a median, if both are allowed: narrow
+intervals begin and stop at multiples of 2.
 
 With `--refine` the classes are refined once they are cut (see below), and the recoding is local: equal rows may be
 released differently. With `--cut auto` and no workload they are cut with and without `--relaxed`, and, under
@@ -298,9 +300,9 @@ class RuleSearch:
         }
 
     def loss(self, partition: Partition) -> float:
-        """Weighted NCP of the classes."""
+        """Weighted NCP of the classes, as they are shown."""
         boxes = [(a, *partition.boxes(a.codes)) for a in self.table.attributes]
-        return sum(a.weight * float(a.domain.cost(low, high) @ partition.sizes) for a, low, high in boxes)
+        return sum(a.weight * float(a.domain.expected_cost(low, high) @ partition.sizes) for a, low, high in boxes)
 
 
 def ties_of(cut: str, ties: str) -> dict[str, Any]:

@@ -37,6 +37,15 @@ class Domain(ABC):
         Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006.
         """
 
+    def expected_cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
+        """What a search counts: the cost of each interval as it is shown, on average where that depends on more."""
+        return self.cost(low, high)
+
+    @property
+    def preferred_cuts(self) -> NDArray[np.bool_] | None:
+        """(size + 1,) whether a cut below each code is one to prefer to its neighbours; None where all are alike."""
+        return None
+
     @abstractmethod
     def loss(self, low: Codes, high: Codes) -> NDArray[np.float64]:
         """Loss metric of each interval, in [0, 1]; same shape as `low` and `high`.

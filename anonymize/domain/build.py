@@ -212,7 +212,7 @@ def check_half_open(name: str, interval: str, *, whole: bool, otherwise: str = "
     if whole or (interval.endswith("]") and included(interval) == (True, True)) or included(interval) == (True, False):
         return
     message = f"column {name!r}: intervals of numbers that are not whole leave out their upper end, and this template"
-    hint = 'write output.interval as "[{low}-{high}]", whose last ] becomes ), or as "[{low}, {high})"'
+    hint = 'write output.interval as "[{low}-{high}]", whose last ] becomes ) there'
     raise SpecError(Problem(f"{message} of output.interval cannot show that", hint=hint + otherwise))
 
 

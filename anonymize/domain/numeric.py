@@ -146,10 +146,13 @@ class Numeric(Domain):
         return RoundedEnds.of(self._present[low], self._present[high], self.coding, fences, whole=self.whole)
 
     def expected_cost(self, low: Codes, high: Codes) -> NDArray[np.float64]:
-        """As `cost`, of intervals (C,) of present values with rounded ends, as wide as they are on average over where
-        on the grid they lie: a function of the width alone, so that a search which counts it does not seek values that
-        are multiples, which the ends would give away. 1 at most."""
-        wider = widening(self._present[low], self._present[high], self.coding, whole=self.whole)
+        """Where ends are shown rounded, the cost of intervals as wide as they are on average over where on the grid
+        they lie: a function of the width alone, so that a search which counts it does not seek values that are
+        multiples, which the ends would give away. 1 at most."""
+        if not self.rounds or not len(self.values):
+            return self.cost(low, high)
+        begins, ends = (self.values[np.minimum(codes, len(self.values) - 1)] for codes in (low, high))
+        wider = widening(begins, ends, self.coding, whole=self.whole)
         return np.minimum(self.cost(low, high) + wider / (self.span or 1.0), 1.0)
 
     def saved_by_halving(self, low: Codes, high: Codes) -> NDArray[np.float64]:
@@ -157,10 +160,18 @@ class Numeric(Domain):
         shown rounded, by the expected costs of all and of the lower and the upper half of the numbers in it."""
         if not self.rounds or not len(self.values):
             return self.cost(low, high) / 2
-        first, last = (np.minimum(ends, len(self.values) - 1).astype(np.int64) for ends in (low, high))
+        first, last = (np.minimum(codes, len(self.values) - 1).astype(np.int64) for codes in (low, high))
         middle = (first + last) // 2
         halves = self.expected_cost(first, middle) + self.expected_cost(np.minimum(middle + 1, last), last)
         return np.maximum(self.expected_cost(first, last) - halves / 2, 0.0)
+
+    @cached_property
+    def preferred_cuts(self) -> NDArray[np.bool_] | None:
+        """Of whole numbers that are shown with rounded ends, those below even ones: narrow intervals begin and stop at
+        multiples of 2, so that a cut elsewhere leaves both of its sides a number wider."""
+        if not self.rounds or not self.whole:
+            return None
+        return np.append(self._present % 2 == 0, False)
 
     def share_of(self, low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
         """The width between two numbers (C,) over that of the column, 1 at most; quarters, so that none overflows."""

@@ -138,3 +138,10 @@ def test_halving_saves_half_of_what_is_spanned_and_of_rounded_ends_what_the_halv
     # Those with a step of 2 are 1 wider on average; nothing costs more than the whole column, which is 20 wide.
     expected = [20 - (5 + 16) / 2, 2, 0, 6 - (2 + 2) / 2, 17 - (2 + 0) / 2, 0]
     assert rounded.saved_by_halving(low, high) == pytest.approx(np.array(expected) / 20)
+
+
+def test_whole_numbers_with_rounded_ends_are_rather_cut_below_even_ones() -> None:
+    ages = Numeric("age", np.array([-3, 10, 11, 14]), "?", rounds=True)
+    assert ages.preferred_cuts is not None and ages.preferred_cuts.tolist() == [False, True, False, True, True, False]
+    halves, tight = Numeric("x", np.array([0.5, 2.0]), rounds=True), Numeric("age", np.array([10, 11]))
+    assert halves.preferred_cuts is None and tight.preferred_cuts is None

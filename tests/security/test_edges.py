@@ -164,6 +164,22 @@ def test_a_rounded_end_follows_from_the_width_and_the_grid_alone(tmp_path: Path)
     assert wide > 50 and theirs < within
 
 
+def test_ends_are_rounded_where_a_spec_names_no_edges(tmp_path: Path) -> None:
+    """For the command, for Python, and for rows that a saved recoding reads."""
+    import anonymize
+
+    write(tmp_path, people())
+    rows = released(tmp_path, spec("identifiers: [who]", output="{}"), "mondrian", "--save-recoding", "saved.json")
+    named = released(tmp_path, spec("identifiers: [who]", output="{edges: rounded}"))
+    assert rows == named != released(tmp_path, spec("identifiers: [who]"))
+    (tmp_path / "spec.yaml").write_text(spec("identifiers: [who]", output="{}"))
+    frame = anonymize.release(tmp_path / "table.csv", tmp_path / "spec.yaml", algorithm="mondrian").frame
+    assert frame["age"].to_list() == [row["age"] for row in rows]
+    run(tmp_path, "recode", "saved.json", "-i", "table.csv", "-o", "again.csv", "-q")
+    again = csv.DictReader(io.StringIO((tmp_path / "again.csv").read_text()))
+    assert {row["age"] for row in again} == {row["age"] for row in rows}
+
+
 def test_dates_read_as_nodes_whatever_the_edges(tmp_path: Path) -> None:
     rows = [{"day": f"2024-{1 + n % 12:02}-{1 + n % 28:02}", "sex": "MF"[n % 2]} for n in range(200)]
     write(tmp_path, rows)

@@ -124,8 +124,9 @@ class CutRule(ABC):
         attempts = batch.attempts[classes, index] % len(SHARES)
         part, whole = SHARES[attempts].T
         rows = self.lower_rows(batch.sizes[classes], part, whole)
-        place = parting_cut if self.relaxed else nearest_cut
-        cut, ties, fits = place(batch, index, self.domains[index].size, classes, rows, self.minimum)
+        about = batch, index, self.domains[index].size, classes, rows, self.minimum
+        preferred = self.domains[index].preferred_cuts
+        cut, ties, fits = parting_cut(*about) if self.relaxed else nearest_cut(*about, preferred)
         batch.closed[classes[~fits & (attempts == 0)], index] = True
         batch.attempts[classes[~fits], index] += 1
         return cut, ties, fits

@@ -24,7 +24,8 @@ class Ncp(CutRule):
         domain, sizes = self.domains[attribute], batch.sizes[classes]
         low, high = batch.low[classes, attribute], batch.high[classes, attribute]
         half = np.maximum(sizes // 2, 1)
-        cut, _, fits = nearest_cut(batch, attribute, domain.size, classes, half, self.minimum)
+        about = batch, attribute, domain.size, classes, half, self.minimum
+        cut, _, fits = nearest_cut(*about, domain.preferred_cuts)
         runs = batch.runs_of(attribute, classes, domain.size)
         below = runs.codes < cut[runs.classes]
         starts = run_starts(runs.classes)

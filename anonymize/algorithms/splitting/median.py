@@ -12,20 +12,31 @@ from anonymize.classes import Bools, Codes, Ints
 
 
 def nearest_cut(
-    batch: Batch, attribute: int, size: int, classes: Ints, lower_rows: Ints, minimum: int
+    batch: Batch,
+    attribute: int,
+    size: int,
+    classes: Ints,
+    lower_rows: Ints,
+    minimum: int,
+    preferred: Bools | None = None,
 ) -> tuple[Ints, Ints, Bools]:
     """Where to cut each class so that about `lower_rows` of its rows have lower codes; equal rows stay together.
 
     `size` is the attribute's number of leaves; `classes` (m,) ascending; `lower_rows` (m,) at least 1 and fewer than
     the class has. Both boundaries of the run of equal codes at that place are tried, the nearer one first, the upper
-    one at a tie: a value that holds most of the rows is cut off from either side. Returns, (m,) each: the code below
-    which rows go to the first side; 0, as no row at that code does; whether both sides have at least `minimum` rows.
+    one at a tie: a value that holds most of the rows is cut off from either side. Where both are allowed and one is
+    `preferred` (size + 1,), by the code that the upper side begins with, that one is taken. Returns, (m,) each: the
+    code below which rows go to the first side; 0, as no row at that code does; whether both sides have at least
+    `minimum` rows.
     """
     sizes = batch.sizes[classes]
     code, below, upto = batch.ranked(attribute, classes, size, lower_rows - 1)
     lower_fits = (below >= minimum) & (sizes - below >= minimum)
     upper_fits = (upto >= minimum) & (sizes - upto >= minimum)
-    upper = upper_fits & (~lower_fits | (upto - lower_rows <= lower_rows - below))
+    first = upto - lower_rows <= lower_rows - below
+    if preferred is not None:
+        first = np.where(preferred[code] == preferred[code + 1], first, preferred[code + 1])
+    upper = upper_fits & (~lower_fits | first)
     return np.where(upper, code + 1, code), np.zeros_like(code), upper_fits | lower_fits
 
 

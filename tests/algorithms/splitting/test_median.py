@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,22 @@ def test_a_value_that_holds_too_many_rows_is_not() -> None:
 
 def test_the_upper_boundary_is_taken_at_a_tie() -> None:
     assert place(nearest_cut, [[0, 1, 1, 2]], [2], 1)[0] == [2]
+
+
+@pytest.mark.parametrize(
+    ("codes", "minimum", "cut"),
+    [
+        ([0, 1, 1, 1, 2], 1, 2),  # 1 is nearer
+        ([0, 1, 1, 1, 2], 2, None),
+        ([0, 0, 1, 1, 2], 2, 1),  # 2 is not allowed
+        ([1, 2, 2, 2, 3, 3], 1, 2),
+        ([1, 1, 3, 3, 3, 5], 2, 2),
+    ],
+)
+def test_a_preferred_boundary_is_taken_before_a_nearer_one(codes: list[int], minimum: int, cut: int | None) -> None:
+    even = np.arange(SIZE + 1) % 2 == 0
+    cuts, _, fits = place(partial(nearest_cut, preferred=even), [codes], [2], minimum)
+    assert (cuts[0] if fits[0] else None) == cut
 
 
 def test_many_classes_of_many_leaves_need_keys_of_64_bits() -> None:
