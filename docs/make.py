@@ -167,7 +167,9 @@ def pages() -> dict[str, str]:
         "docs/metrics.md": metrics(),
         "docs/exit-codes.md": exit_codes(),
         "docs/anonymize.1": man_page(commands(), _group()),
-        "benchmarks/league/README.md": league.page(LEAGUE / "results.json", LEAGUE / "bounds.json"),
+        "benchmarks/league/README.md": league.page(
+            *(LEAGUE / f"{name}.json" for name in ("results", "bounds", "rounded"))
+        ),
     }
     return made | {name: filled((ROOT / name).read_text(encoding="utf8")) for name in WITH_BLOCKS}
 

@@ -164,6 +164,14 @@ def test_an_algorithm_that_loses_where_another_loses_nothing_is_above_it() -> No
     assert [page.excess([row], label) for label in "abc"] == [[0.0], [1.0], []]
 
 
+def test_the_page_has_what_rounded_ends_cost(tmp_path: Path) -> None:
+    losses = {"census 5 mondrian": [0.2, 0.3], "census 5 release": [0.1, 0.1], "flchain 5 mondrian": [0.2, 0.22]}
+    (tmp_path / "rounded.json").write_text(json.dumps(losses))
+    written = page.page(tmp_path / "results.json", None, tmp_path / "rounded.json")
+    assert "median is 30.0 % for `mondrian` and 0.0 % for `release`." in written
+    assert "| census | 5 | 0.2000, +50.0 % | 0.1000, +0.0 % |\n| flchain | 5 | 0.2000, +10.0 % |  |" in written
+
+
 def test_the_results_are_of_the_leagues_tables_and_small() -> None:
     path = ROOT / "benchmarks" / "league" / "results.json"
     cells = results.load(path)

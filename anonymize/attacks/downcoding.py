@@ -34,10 +34,8 @@ KNOWS = "the release, and that no cell is wider than it has to be"
 
 def attack(scene: Scene) -> list[Success]:
     """As many classes as there are targets, drawn; none where every cell shows one value."""
-    release = scene.release
-    count, classes = min(len(scene.targets), len(release.first)), np.arange(len(release.first))
-    complete = count == len(classes)
-    classes = classes if complete else np.sort(scene.generator(ID).choice(classes, count, replace=False))
+    classes = scene.some_classes(ID)
+    complete = len(classes) == len(scene.release.first)
     chance, narrowest = _narrowest(scene, classes)
     some = chance > 0
     if not some.any():

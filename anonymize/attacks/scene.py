@@ -254,6 +254,13 @@ class Scene:
         is one."""
         return [people.values[name] for people in (self.targets, self.control) if people is not None]
 
+    def some_classes(self, name: str) -> Ints:
+        """As many classes as there are targets, drawn for an attack; all where there are no more."""
+        every = np.arange(len(self.release.first))
+        if len(every) <= len(self.targets):
+            return every
+        return np.sort(self.generator(name).choice(every, len(self.targets), replace=False))
+
     def generator(self, name: str) -> np.random.Generator:
         """What is random in one attack, whichever others are made."""
         return np.random.default_rng([self.seed, *name.encode()])

@@ -28,8 +28,7 @@ def attack(scene: Scene) -> list[Success]:
     release = scene.release
     if release.ends is None:
         return []
-    count, every = min(len(scene.targets), len(release.first)), np.arange(len(release.first))
-    classes = np.sort(scene.generator(ID).choice(every, count, replace=False)) if count < len(every) else every
+    classes = scene.some_classes(ID)
     who, within = release.of_classes(classes).candidates(scene.everybody.codes).nonzero()
     return [
         _of_column(scene, column, classes, scene.everybody.codes[who, column], within)

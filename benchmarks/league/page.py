@@ -1,4 +1,4 @@
-"""The league's page from its results, as Markdown: `python benchmarks/league/page.py results.json bounds.json`."""
+"""The league's page from its results, as Markdown: `python page.py results.json bounds.json rounded.json`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ table and what is required of its release: k, and beside it a model that protect
     cd benchmarks/league
     python run.py TABLES -j 2 -o results.json
     python bounds.py TABLES -o bounds.json
-    python page.py results.json bounds.json
+    python rounded.py TABLES -o rounded.json
+    python page.py results.json bounds.json rounded.json
 
 [results.json](results.json) has the cells; a run adds those that it lacks, what tells most first.
 
@@ -59,8 +60,8 @@ def main() -> None:
     print(page(*map(Path, sys.argv[1:])), end="")
 
 
-def page(path: Path, bounds_path: Path | None = None) -> str:
-    """All of it, from the files of results and of bounds."""
+def page(path: Path, bounds_path: Path | None = None, rounded_path: Path | None = None) -> str:
+    """All of it, from the files of results, of bounds and of losses with rounded ends."""
     about, cells = tables.tables(), results.load(path)
     bounds = {} if bounds_path is None else json.loads(bounds_path.read_text(encoding="utf8"))
     lines, labels = lines_of(cells), list(dict.fromkeys(cell["label"] for cell in cells))
@@ -69,6 +70,7 @@ def page(path: Path, bounds_path: Path | None = None) -> str:
         rows = [row for line, row in lines.items() if about[line[0]]["use"] == use]
         if rows:
             parts += [f"## All lines of the {name}\n", table(SUMMARY, [_summary(rows, label) for label in labels])]
+    parts += [] if rounded_path is None else [_rounded(json.loads(rounded_path.read_text(encoding="utf8")))]
     for name in about:
         own = {line: row for line, row in sorted(lines.items(), key=_place) if line[0] == name}
         if own:
@@ -159,6 +161,27 @@ def excess(rows: Sequence[Row], label: str, figure: str = "gcp") -> list[float]:
 
 def _known(cells: Iterable[results.Cell], figure: str) -> list[float]:
     return [cell[figure] for cell in cells if cell[figure] is not None]
+
+
+ROUNDED = """## Rounded ends
+
+Ends of intervals are tight in the league, so that its losses are those of the classes alone. By default they are
+rounded (`edges: rounded`): gcp with tight ends, and by how much it is higher with rounded ones, under k-anonymity. The
+median is {}.
+"""
+
+
+def _rounded(losses: dict[str, list[float]]) -> str:
+    """What rounded ends cost: a line for each table and k, a column for each algorithm."""
+    lines: dict[tuple[str, ...], dict[str, tuple[str, float]]] = defaultdict(dict)
+    for key, (tight, rounded) in losses.items():
+        name, k, label = key.split(" ", 2)
+        more = rounded / tight - 1
+        lines[name, k][label] = f"{tight:.4f}, {more:+.1%}".replace("%", " %"), more
+    labels = list(dict.fromkeys(label for row in lines.values() for label in row))
+    medians = [f"{median(row[each][1] for row in lines.values() if each in row):.1%} for `{each}`" for each in labels]
+    rows = [[*line, *(row[each][0] if each in row else "" for each in labels)] for line, row in lines.items()]
+    return "\n".join([ROUNDED.format(" and ".join(medians).replace("%", " %")), table(("table", "k", *labels), rows)])
 
 
 # --- the tables ------------------------------------------------------------------------------------------------------
