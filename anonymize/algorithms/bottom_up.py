@@ -53,7 +53,7 @@ from anonymize.algorithms.clustered import clustered
 from anonymize.algorithms.clustering.ncp import codes_of
 from anonymize.algorithms.clustering.run import MONDRIAN, STARTS, WHOLE
 from anonymize.algorithms.clustering.upward import equal_rows
-from anonymize.algorithms.refining.options import Refinable
+from anonymize.algorithms.refining.resources import Refinable
 from anonymize.algorithms.starts import bottom_up_of
 from anonymize.algorithms.within import within_levels
 from anonymize.errors import Problem, UsageError

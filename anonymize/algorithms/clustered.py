@@ -10,7 +10,7 @@ import numpy as np
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, cluster
-from anonymize.algorithms.refining.options import Refinable
+from anonymize.algorithms.refining.resources import Refinable
 from anonymize.algorithms.starts import Trial, starts_by_name
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions

@@ -61,7 +61,7 @@ from anonymize.algorithms.cuts import BY_TARGET, RULES, CutRule, Selecting
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.minimality.cutting import LastCut, last_cut
 from anonymize.algorithms.minimality.masked import FLAG, check_maskable, mask_option
-from anonymize.algorithms.refining.options import Refinable
+from anonymize.algorithms.refining.resources import Refinable
 from anonymize.algorithms.remaining import remaining_in_region
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import Allowed, grow

@@ -64,9 +64,8 @@ from anonymize.algorithms.clustering.ordered import grouped_by_width
 from anonymize.algorithms.clustering.run import Method, grouped
 from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
-from anonymize.algorithms.refining.options import Refinable
-from anonymize.algorithms.refining.partly import refined_partly
-from anonymize.algorithms.refining.refine import A_PASS, PASSES, PAYS, passes_of, refined, sweeps_of
+from anonymize.algorithms.refining.refine import A_PASS, PASSES, PAYS, passes_of, refined, refined_partly, sweeps_of
+from anonymize.algorithms.refining.resources import Refinable
 from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_by_name, top_down_of
 from anonymize.algorithms.within import within_levels
 from anonymize.domain.numeric import Numeric

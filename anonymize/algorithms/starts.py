@@ -27,8 +27,8 @@ from anonymize.algorithms.clustering.ncp import Corners, Penalty, codes_of, weig
 from anonymize.algorithms.clustering.run import Method, grouped, in_parts, parts
 from anonymize.algorithms.clustering.upward import bottom_up, equal_rows
 from anonymize.algorithms.deadline import Deadline
-from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.refine import passes_of, refined, widened
+from anonymize.algorithms.refining.resources import Refinable
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions

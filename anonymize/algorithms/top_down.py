@@ -42,7 +42,7 @@ from anonymize.algorithms.clustered import clustered
 from anonymize.algorithms.clustering.bisect import JOINS
 from anonymize.algorithms.clustering.downward import RISE, ROUNDS
 from anonymize.algorithms.clustering.run import STARTS, Method
-from anonymize.algorithms.refining.options import Refinable
+from anonymize.algorithms.refining.resources import Refinable
 from anonymize.algorithms.starts import top_down_of
 from anonymize.algorithms.within import within_levels
 from anonymize.privacy import Requirement

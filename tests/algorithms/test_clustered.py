@@ -13,7 +13,7 @@ import pytest
 from anonymize.algorithms import bottom_up, clustered, mondrian, top_down
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
-from anonymize.algorithms.refining.options import Refinable
+from anonymize.algorithms.refining.resources import Refinable
 from anonymize.algorithms.starts import Best, Start, Trial, starts_by_name
 from anonymize.recoding import Regions
 from anonymize.table import Table

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from anonymize.algorithms import bottom_up, mondrian, recommended, top_down
 from anonymize.algorithms import starts as starts_of
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import weighted_ncp
-from anonymize.algorithms.refining.options import Refinable
+from anonymize.algorithms.refining.resources import Refinable
 from anonymize.algorithms.starts import Best, Trial, starts_by_name
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
@@ -24,7 +25,8 @@ from tests.algorithms.tables import categorical, k_anonymity, numeric, requireme
 
 ROWS = 120
 SEEDS = (8, 9)
-EFFORT, BUDGET = 0.17, {"passes": 5, "sweeps": 3}
+EFFORT = 0.17
+BUDGET: dict[str, Any] = {"passes": 5, "sweeps": 3}
 """The same for all: what `EFFORT` leaves to a table of so many rows. What `high` gives takes five times as long and
 tells no more."""
 STATES = [f"s{number}" for number in range(40)]

@@ -1,8 +1,13 @@
-"""Classes that lie near each other, put together in pools of a few that are made anew.
+"""Pools of neighbouring classes whose rows are grouped anew: swaps, splits and merges in one.
 
 Around a row drawn at random, a pool is the row's class and some of the classes that the row would least raise the
 penalty of. Which lie near is worked out for many rows at once; they are kept as rows, one of each class, so that they
 still say where to look when classes have changed.
+
+In every pool groups are grown one after the other: a free row drawn at random, then, until there are k, the free row
+that raises the penalty least. What is left joins the group whose NCP it raises least. A pool whose groups lose less
+than its classes did takes them. Pools do not share rows: a row of every pool at a time gives the same groups as one
+pool after the other.
 """
 
 from __future__ import annotations
@@ -12,9 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.refining.block import Block, BlockClasses
-from anonymize.algorithms.refining.measure import Singles
-from anonymize.classes import Ints, concatenated_ranges
+from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
+from anonymize.algorithms.refining.measure import BoxMeasure, Places, Singles
+from anonymize.algorithms.refining.resources import Resources
+from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, starts_of
 
 NEAR = 12
 """How many of the nearest classes are kept for each row."""
@@ -94,3 +100,170 @@ def pools(classes: BlockClasses, number: Ints, around: PoolNeighbours, size: int
         pool[given] = asking[by]
         count[asking[by]] += 1
     return pool
+
+
+TAKEN = np.float32(1e9)
+"""Added to the penalty of places that hold no free row."""
+
+
+class GreedyGroups:
+    """Pools whose rows are put into groups.
+
+    `rows` (pools, places): rows in random order, as many as `held` (pools,) says; the places after them are padding.
+    Every pool makes `groups` (pools,) groups of at least k rows; groups x k <= held.
+
+    Attributes:
+        group: (pools, places) number of each row's group within its pool; -1 where there is no row.
+    """
+
+    def __init__(self, measure: BoxMeasure, rows: Ints, held: Ints, groups: Ints, k: int) -> None:
+        self.measure, self.groups, self.k = measure, groups, k
+        self.places = measure.places_of(rows)
+        self.taken = np.where(np.arange(rows.shape[1]) < held[:, None], np.float32(0), TAKEN)
+        self.group = np.full(rows.shape, -1)
+        shape = (len(rows), int(groups.max()))
+        self.low: list[Places] = [np.zeros(shape, axis.dtype) for axis in self.places]
+        self.high: list[Places] = [np.zeros(shape, axis.dtype) for axis in self.places]
+        self.sizes = np.zeros(shape, np.int64)
+
+    def grow(self) -> Floats:
+        """Puts every row into a group; (pools,) weighted NCP of the groups, summed over rows."""
+        for number in range(self.sizes.shape[1]):
+            self._grow_one(number)
+        cost = self.measure.cost(self.low, self.high)
+        while len(left := np.flatnonzero((self.taken == 0).any(axis=1))):
+            self._place_one(left, cost)
+        return np.asarray((cost.astype(np.float64) * self.sizes).sum(axis=1))
+
+    def _grow_one(self, number: int) -> None:
+        """Grows the group of that number in all pools that have one: the first free row, then those that cost least."""
+        pools = np.flatnonzero(self.groups > number)
+        places, taken = [axis[pools] for axis in self.places], self.taken[pools]
+        low: list[Places] = []
+        high: list[Places] = []
+        for size in range(self.k):
+            cost = self.measure.joined(low, high, places) + taken if size else taken
+            chosen = cost.argmin(axis=1)
+            taken[np.arange(len(pools)), chosen] = TAKEN
+            self.group[pools, chosen] = number
+            place = [axis[np.arange(len(pools)), chosen, None] for axis in places]
+            low = [np.minimum(end, row) for end, row in zip(low or place, place, strict=True)]
+            high = [np.maximum(end, row) for end, row in zip(high or place, place, strict=True)]
+        self.taken[pools] = taken
+        self.sizes[pools, number] = self.k
+        for axis, (left, right) in enumerate(zip(low, high, strict=True)):
+            self.low[axis][pools, number], self.high[axis][pools, number] = left[:, 0], right[:, 0]
+
+    def _place_one(self, pools: Ints, cost: Singles) -> None:
+        """Puts the first free row of each of some pools into the group whose NCP it raises least."""
+        chosen = self.taken[pools].argmin(axis=1)
+        place = [axis[pools, chosen] for axis in self.places]
+        low, high = [end[pools] for end in self.low], [end[pools] for end in self.high]
+        joined = self.measure.joined(low, high, [row[:, None] for row in place])
+        sizes = self.sizes[pools]
+        rise = np.where(sizes > 0, joined * (sizes + 1) - cost[pools] * sizes, np.inf)
+        group = rise.argmin(axis=1)
+        for axis, each in enumerate(place):
+            self.low[axis][pools, group] = np.minimum(self.low[axis][pools, group], each)
+            self.high[axis][pools, group] = np.maximum(self.high[axis][pools, group], each)
+        cost[pools, group] = joined[np.arange(len(pools)), group]
+        self.sizes[pools, group] += 1
+        self.taken[pools, chosen] = TAKEN
+        self.group[pools, chosen] = group
+
+
+POOLS = 256
+"""Pools that are worked on together; all about as large."""
+LARGEST = 4
+"""Classes that hold more rows than this many times k each are not pooled."""
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Some pools, those of most rows first.
+
+    `rows`: pool after pool, in random order within each; `held` (pools,) rows of each; `groups` (pools,) how many it
+    makes; `ncp` (pools,) what its classes lose.
+    """
+
+    rows: Ints
+    held: Ints
+    groups: Ints
+    ncp: Floats
+
+    def batches(self) -> list[Pools]:
+        """The same in batches."""
+        starts = starts_of(self.held)
+        parts = [slice(part, min(part + POOLS, len(self.held))) for part in range(0, len(self.held), POOLS)]
+        return [
+            Pools(self.rows[starts[part.start] : starts[part.stop]], self.held[part], self.groups[part], self.ncp[part])
+            for part in parts
+        ]
+
+
+def regroup(block: Block, labels: Ints, around: PoolNeighbours, size: int, keep: bool, resources: Resources) -> Ints:
+    """(rows,) labels once pools of up to `size` classes around rows have been made anew where that loses less.
+
+    `keep`: a pool makes as many groups as it had classes, and not as many as k allows.
+    """
+    classes = block.classes(labels)
+    gathered = _gathered(block, classes, pools(classes, numbers_of(classes), around, size), size, keep, resources.rng)
+    after = labels.copy()
+    name = int(labels.max()) + 1
+    for rows, group, count in resources.run(lambda batch: _regrouped(block, batch), gathered.batches()):
+        after[rows] = name + group
+        name += count
+    return after
+
+
+def numbers_of(classes: BlockClasses) -> Ints:
+    """(rows,) the class of each row."""
+    number = np.empty(len(classes.order), np.int64)
+    number[classes.order] = classes.number
+    return number
+
+
+def _gathered(
+    block: Block, classes: BlockClasses, pool: Ints, size: int, keep: bool, rng: np.random.Generator
+) -> Pools:
+    """The pools that are worth regrouping (not too large, and with some loss), from the pool (classes,) of each
+    class."""
+    members = np.flatnonzero(pool >= 0)
+    names, of = np.unique(pool[members], return_inverse=True)
+    held = np.bincount(of, classes.sizes[members]).astype(np.int64)
+    ncp = np.bincount(of, classes.ncp[members]).astype(np.float64)
+    groups = np.bincount(of) if keep else held // block.k
+    fit = np.flatnonzero((held <= LARGEST * size * block.k) & (ncp > GAIN) & (groups > 0))
+    fit = fit[np.argsort(-held[fit], kind="stable")]
+    place = np.full(len(names), -1)
+    place[fit] = np.arange(len(fit))
+    members, of = members[place[of] >= 0], place[of][place[of] >= 0]
+    rows = classes.order[concatenated_ranges(classes.starts[members], classes.sizes[members])]
+    rows = rows[np.lexsort((rng.random(len(rows)), np.repeat(of, classes.sizes[members])))]
+    return Pools(rows, held[fit], groups[fit], ncp[fit])
+
+
+def _regrouped(block: Block, batch: Pools) -> tuple[Ints, Ints, int]:
+    """The rows of those pools that lose less in groups, the group of each, and how many groups there are."""
+    starts, width = starts_of(batch.held), int(batch.held.max(initial=0))
+    pool = np.repeat(np.arange(len(batch.held)), batch.held)
+    place = np.arange(len(pool)) - starts[pool]
+    rows = np.zeros((len(batch.held), width), np.int64)
+    rows[pool, place] = batch.rows
+    grouping = GreedyGroups(block.measure, rows, batch.held, batch.groups, block.k)
+    better = grouping.grow() < batch.ncp - GAIN
+    group = starts_of(batch.groups)[pool] + grouping.group[pool, place]
+    if block.met is not None:
+        better &= _meet(block, batch.rows, group, pool, better)
+    inside = better[pool]
+    return batch.rows[inside], group[inside], int(batch.groups.sum())
+
+
+def _meet(block: Block, rows: Ints, group: Ints, pool: Ints, better: Bools) -> Bools:
+    """(pools,) whether all groups of a pool meet the requirements; looked at where a pool is better only."""
+    assert block.met is not None
+    meets, inside = better.copy(), better[pool]
+    names, first, of = np.unique(group[inside], return_index=True, return_inverse=True)
+    if len(names):
+        meets[pool[inside][first[~block.met(rows[inside], of, len(names))]]] = False
+    return meets

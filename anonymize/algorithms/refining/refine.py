@@ -27,22 +27,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.clustering.ncp import codes_of, shown_ncp
+from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of, shown_ncp
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.deadline import TIME, Deadline, ended_by
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
-from anonymize.algorithms.refining import blocks as blocks_of
-from anonymize.algorithms.refining.block import Block, Met
-from anonymize.algorithms.refining.blocks import blocks, sections
+from anonymize.algorithms.refining import block as blocks_of
+from anonymize.algorithms.refining.block import Block, Met, blocks, sections
+from anonymize.algorithms.refining.carving import recarved
 from anonymize.algorithms.refining.exchanges import exchange
 from anonymize.algorithms.refining.measure import BoxMeasure
 from anonymize.algorithms.refining.missing import axes_of
-from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.partners import CARE, HASTE
-from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours
-from anonymize.algorithms.refining.recarve import recarved
-from anonymize.algorithms.refining.regroup import regroup
-from anonymize.algorithms.refining.resources import Map, Resources
+from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours, regroup
+from anonymize.algorithms.refining.resources import Map, Refinable, Resources
 from anonymize.algorithms.refining.transfers import transfer
 from anonymize.algorithms.refining.types import RowTypes
 from anonymize.classes import Bools, Ints, Partition, concatenated_ranges
@@ -345,3 +342,48 @@ def _refined(block: Block, labels: Ints, rows: int, sweeps: int, resources: Reso
         keep = block.met is not None and sweep % 2 == 1
         labels = regroup(block, labels, PoolNeighbours(around.rows[some], around.near[some]), POOLED, keep, resources)
     return labels
+
+
+def refined_partly(
+    table: Table,
+    requirements: tuple[Requirement, ...],
+    regions: Regions,
+    options: Refinable,
+    context: Context,
+    share: float,
+) -> Regions:
+    """The same rows, of which those in the classes of highest weighted NCP a row, at most `share` of all, are in
+    classes that lose no more. Between equal classes the first is taken. Distributions stay compared with all rows."""
+    rows = np.sort(regions.partition.order)
+    labels = regions.partition.class_of(table.rows)[rows].astype(np.int64)
+    some = np.flatnonzero(_worst(table, regions.partition, share)[labels])
+    if len(np.unique(labels[some])) < 2:
+        return regions
+    met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
+    search = Refinement(
+        table.attributes, rows[some], minimum_size(requirements), None if met is None else _of_some(met, some), context
+    )
+    with ThreadPoolExecutor(context.threads) as executor:
+        partition, story = search.run(Partition.of_labels(labels[some]), options, executor)
+    labels[some] = regions.partition.count + partition.class_of(len(some))
+    together = Partition.of_labels(np.unique(labels, return_inverse=True)[1])
+    return replace(regions, partition=together.renumbered(rows), refinement={**story, "rows": len(some)}, tree=None)
+
+
+def _of_some(met: Met, some: Ints) -> Met:
+    """`met` of rows that are numbered within some of them."""
+
+    def met_of(numbers: Ints, groups: Ints, count: int) -> Bools:
+        return met(some[numbers], groups, count)
+
+    return met_of
+
+
+def _worst(table: Table, partition: Partition, share: float) -> Bools:
+    """(classes,) which lose most a row, as many as have at most a share of the rows."""
+    codes = codes_of(table.attributes, np.arange(table.rows, dtype=np.uint32))
+    loss = GroupBoxes.of(codes, partition).ncp(Penalty.of(table.attributes)) / partition.sizes
+    order = np.argsort(-loss, kind="stable")
+    chosen = np.zeros(partition.count, np.bool_)
+    chosen[order[np.cumsum(partition.sizes[order]) <= share * len(partition.order)]] = True
+    return chosen

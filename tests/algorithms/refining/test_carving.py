@@ -14,13 +14,11 @@ from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.refining.block import Block
-from anonymize.algorithms.refining.carving import carve
-from anonymize.algorithms.refining.coarse import VALUES
+from anonymize.algorithms.refining.carving import CLOSE, NEAR, POOLED, carve, partners, recarve, recarved
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.algorithms.refining.pools import PoolNeighbours
-from anonymize.algorithms.refining.recarve import CLOSE, NEAR, POOLED, partners, recarve, recarved
 from anonymize.algorithms.refining.resources import Resources
-from anonymize.algorithms.refining.types import MOST, RowTypes
+from anonymize.algorithms.refining.types import MOST, VALUES, RowTypes
 from anonymize.privacy import Requirement
 from anonymize.table import Table
 from tests.algorithms.tables import (

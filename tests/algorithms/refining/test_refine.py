@@ -15,12 +15,12 @@ from anonymize.algorithms import bottom_up, mondrian, top_down
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
 from anonymize.algorithms.clustering.run import met_by
-from anonymize.algorithms.refining import blocks
+from anonymize.algorithms.refining import block as blocks_of
 from anonymize.algorithms.refining import refine as module
 from anonymize.algorithms.refining.block import Block
-from anonymize.algorithms.refining.options import Refinable
 from anonymize.algorithms.refining.partners import CARE, HASTE, Effort
 from anonymize.algorithms.refining.refine import refined
+from anonymize.algorithms.refining.resources import Refinable
 from anonymize.classes import Partition
 from anonymize.errors import InfeasibleError
 from anonymize.recoding import Regions
@@ -108,9 +108,9 @@ def test_the_methods_come_nearer_to_the_optimum(method: object) -> None:
 
 @pytest.mark.parametrize("rows", [1 << 16, 128])
 def test_threads_do_not_show(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
-    monkeypatch.setattr(blocks, "ROWS", rows)
-    monkeypatch.setattr(blocks, "CELLS", rows * 8)
-    monkeypatch.setattr(blocks, "LEAST", 4)
+    monkeypatch.setattr(blocks_of, "ROWS", rows)
+    monkeypatch.setattr(blocks_of, "CELLS", rows * 8)
+    monkeypatch.setattr(blocks_of, "LEAST", 4)
     table, start = spread(), random_regions(spread(), 5, np.random.default_rng(2))
     found = [
         refined(table, (k_anonymity(5),), start, Refinable(passes=3), Context(seed=4, threads=threads))
@@ -132,7 +132,7 @@ def test_partners_are_less_work_where_there_are_several_blocks(
         asked.add(given[-1])
         return labels
 
-    monkeypatch.setattr(blocks, "ROWS", rows)
+    monkeypatch.setattr(blocks_of, "ROWS", rows)
     monkeypatch.setattr(module, "exchange", exchange)
     table, start = spread(), random_regions(spread(), 5, np.random.default_rng(2))
     refined(table, (k_anonymity(5),), start, Refinable(passes=1), Context(seed=4))
@@ -184,9 +184,9 @@ def test_blocks_cover_every_class_once() -> None:
     table, start = spread(), random_regions(spread(), 5, np.random.default_rng(2))
     codes = codes_of(table.attributes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "ROWS", 100)
-        found = blocks.blocks(codes, start.partition, np.random.default_rng(0))
+        patch.setattr(blocks_of, "ROWS", 100)
+        found = blocks_of.blocks(codes, start.partition, np.random.default_rng(0))
     assert len(found) == 8
     assert sorted(np.concatenate(found).tolist()) == list(range(start.partition.count))
     assert max(map(len, found)) - min(map(len, found)) <= 1
-    assert len(blocks.blocks(codes, start.partition, np.random.default_rng(0))) == 1
+    assert len(blocks_of.blocks(codes, start.partition, np.random.default_rng(0))) == 1

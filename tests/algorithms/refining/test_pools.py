@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.refining.block import Block
-from anonymize.algorithms.refining.grouping import GreedyGroups
-from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours, pools
-from anonymize.algorithms.refining.regroup import regroup
+from anonymize.algorithms.refining.pools import GreedyGroups, PoolNeighbours, neighbours, pools, regroup
 from anonymize.algorithms.refining.resources import Resources
 from anonymize.classes import Bools, Ints
 from anonymize.table import Table

@@ -13,12 +13,10 @@ from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.refining.block import Block
-from anonymize.algorithms.refining.carving import carve
-from anonymize.algorithms.refining.coarse import VALUES, coarse_column, coarse_table, least_rows
+from anonymize.algorithms.refining.carving import carve, recarved
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
-from anonymize.algorithms.refining.recarve import recarved
 from anonymize.algorithms.refining.resources import Resources
-from anonymize.algorithms.refining.types import MOST, RowTypes
+from anonymize.algorithms.refining.types import MOST, VALUES, RowTypes, coarse_column, coarse_table, least_rows
 from anonymize.judging import Judge
 from anonymize.privacy import Requirement
 from anonymize.table import Table
