@@ -22,7 +22,7 @@ from anonymize.places import is_uri, seen_from, without_secrets
 from anonymize.privacy import PARAMETERS
 from anonymize.profiling.capacity import KS, NO_LESS, proposed, tried
 from anonymize.profiling.document import Proposal, text_of, weighting
-from anonymize.profiling.hierarchies import is_numeric, settings
+from anonymize.profiling.hierarchies import kind_of, settings
 from anonymize.profiling.joint import growing, together
 from anonymize.profiling.layout import layout_of
 from anonymize.profiling.measure import ColumnFacts, TableFacts, measure
@@ -157,11 +157,7 @@ def _spec(proposal: Proposal) -> Spec:
         "identifiers": proposal.names("identifier"),
         "unit": proposal.unit and proposal.unit.name,
         "quasi_identifiers": {name: dict(settings) for name, settings in proposal.settings.items()},
-        "sensitive": {
-            guess.name: {"type": "numeric"} if is_numeric(guess) else {}
-            for guess in proposal.guesses
-            if guess.role == "sensitive"
-        },
+        "sensitive": {guess.name: kind_of(guess) for guess in proposal.guesses if guess.role == "sensitive"},
         "insensitive": proposal.names("insensitive"),
         "undecided": proposal.names("undecided"),
         "others": "drop",

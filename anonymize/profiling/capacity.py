@@ -47,7 +47,7 @@ def costs(spec: Spec, sample: pl.DataFrame, ks: Sequence[int] = KS) -> list[Loss
     """
     rest: dict[str, Any] = {"identifiers": (), "sensitive": {}, "insensitive": (), "undecided": (), "others": "error"}
     rest |= {"sampling_weight": None}
-    reduced = spec.of_release(",").reading(path=None).model_copy(update=rest)
+    reduced = spec.reading(path=None, encoding="utf8", header=True, separator=",").model_copy(update=rest)
     sampled = sample.select(column(name) for name in [*spec.quasi_identifiers, *filter(None, [spec.unit])])
     with _as_file(sampled) as path, Source.open(reduced, path) as source:
         table = read(reduced, source)

@@ -13,7 +13,7 @@ from typing import Any
 
 from anonymize.places import scheme_of
 from anonymize.profiling.capacity import LossAtK
-from anonymize.profiling.hierarchies import is_numeric
+from anonymize.profiling.hierarchies import kind_of
 from anonymize.profiling.joint import Singled
 from anonymize.profiling.roles import DECIDED, SHARED, Guess, GuessedRole
 
@@ -141,7 +141,7 @@ def _groups(proposal: Proposal) -> dict[str, str]:
     for guess in proposal.guesses:
         match = _STEM.match(guess.name)
         if match and match[0] != guess.name and "*" not in guess.name:
-            own = proposal.settings.get(guess.name) or {"numeric": is_numeric(guess)}
+            own = proposal.settings.get(guess.name) or kind_of(guess)
             key = (guess.role, flow(own), match[0])
             alike.setdefault(key, []).append(guess.name)
     groups: dict[str, str] = {}
@@ -174,8 +174,6 @@ def _note(proposal: Proposal, guess: Guess, group: Sequence[Guess]) -> str:
         verb = "1 text is none" if guess.shape.odd == 1 else f"{guess.shape.odd:,} texts are none"
         more.append(f"{verb}, so that there is no hierarchy: correct them, or list them in input.missing")
     more += proposal.remarks.get(guess.name, ())
-    if guess.shape is not None and guess.shape.kind == "written number":
-        more.append("numbers only where they are written with a point and no sign")
     if facts.missing:
         more.append(f"{facts.missing:,} missing")
     if guess.shape is not None and guess.shape.ambiguous and guess.role == "quasi-identifier":
@@ -250,7 +248,7 @@ def _sensitive(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
     lines = ["# sensitive: what nobody may learn of a person; released as it is.", "sensitive:"]
     entries = list(_entries(proposal, groups, "sensitive"))
     for entry, guess, group in entries:
-        kind = {"type": "numeric"} if is_numeric(guess) else {}
+        kind = kind_of(guess)
         lines.append(_line(f"  {scalar(entry)}: {flow(kind)}", _note(proposal, guess, group)))
     return lines if entries else []
 

@@ -44,7 +44,7 @@ def settings(guess: Guess) -> dict[str, Any]:
     listed = names_institution(guess.name) and facts.distinct <= LISTED
     if facts.numbers is not None and not code and not listed and is_numeric(guess):
         few = facts.distinct < FEW_NUMBERS
-        return {"type": "numeric"} | ({} if few else _intervals(facts.numbers, guess.words))
+        return kind_of(guess) | ({} if few else _intervals(facts.numbers, guess.words))
     if shape is not None and (code or guess.words & PLACES) and _one_length(facts):
         return _prefixes(facts, shape)
     return _pool(facts)
@@ -57,6 +57,16 @@ def is_numeric(guess: Guess) -> bool:
     if facts.numbers is None:
         return False
     return not facts.numbers.whole or facts.distinct >= MANY_CODES or bool(guess.words & (AGES | COUNTS | YEARS))
+
+
+def kind_of(guess: Guess) -> dict[str, Any]:
+    """The type of a column of numbers, and how they are written where a point alone does not say it; nothing of another
+    column."""
+    if not is_numeric(guess):
+        return {}
+    notation = None if guess.shape is None else guess.shape.notation
+    written = {} if notation is None else notation.settings
+    return {"type": "numeric"} | {key: value for key, value in written.items() if (key, value) != ("decimal", ".")}
 
 
 def is_code(guess: Guess) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from anonymize.errors import DataError, Problem
 from anonymize.profiling.words import MISSING_WORDS
 from anonymize.spec.missing import UNKNOWN
+from anonymize.spec.notation import Notation
 from anonymize.table.encode import is_text
 from anonymize.table.named import column, unnamed
 from anonymize.table.source import Source
@@ -353,6 +354,19 @@ def _spread(values: Any) -> tuple[float, float]:
     if not len(values):
         return 0.0, 0.0
     return float(values.quantile(0.05)), float(values.quantile(0.95))
+
+
+def with_notation(facts: ColumnFacts, notation: Notation | None) -> ColumnFacts:
+    """A column of numbers that are written in some notation, as the numbers of its sample; the same facts where any
+    text of that is none."""
+    if notation is None or facts.numbers is not None:
+        return facts
+    values = pl.select(notation.with_point(pl.lit(facts.sampled))).to_series().cast(pl.Float64, strict=False)
+    seen = _Range()
+    seen.add(values)
+    if values.null_count() or seen.wrong:
+        return facts
+    return replace(facts, bad=0, numbers=Numbers(seen.whole, seen.largest, seen.least, *_spread(values)))
 
 
 STRONG = frozenset({"na", "n/a", "n.a.", "nan", "null", "nil", "missing", "?", "-", "--", "."})

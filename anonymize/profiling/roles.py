@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Literal, cast
 
 from anonymize.profiling.joint import constant_within
-from anonymize.profiling.measure import ColumnFacts, Pieces
+from anonymize.profiling.measure import ColumnFacts, Pieces, with_notation
 from anonymize.profiling.shapes import TextShape, meaning_of, shape_of
 from anonymize.profiling.words import (
     AGES,
@@ -94,6 +94,7 @@ def guess(facts: ColumnFacts) -> Guess:
     """The role of a column, by the first rule that speaks of it."""
     shape = shape_of(facts.texts)
     shape = shape and shape.with_odd(facts.sampled.to_list())
+    facts = with_notation(facts, shape.notation if shape is not None else None)
     words = parts(facts.name)
     for rule in _RULES:
         for role, reason in rule(facts, shape, words):

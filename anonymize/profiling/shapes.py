@@ -12,8 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
+import polars as pl
+
 from anonymize.domain.moments import Moments
 from anonymize.profiling.words import COUNTRIES, STATES, plain, read_lists
+from anonymize.spec.notation import Notation
 
 NEARLY = 0.98
 """The share of distinct texts that have to have a form."""
@@ -32,7 +35,7 @@ class TextShape:
     `name`: what it is, for a reader. `format`: of dates and times, None: as ISO has it. `parts`: what a format can
     tell, down to the finest. `lengths`: of a code, the prefixes that mean something, from long to short; none: it is
     masked. `ambiguous`: another format that fits as well. `years`: how far apart dates lie. `odd`: texts of the sample
-    that are no such dates or times.
+    that are no such dates or times. `notation`: how numbers are written.
     """
 
     kind: Kind
@@ -43,6 +46,7 @@ class TextShape:
     ambiguous: str | None = None
     years: int = 0
     odd: int = 0
+    notation: Notation | None = None
 
     def with_odd(self, texts: Sequence[str]) -> TextShape:
         """The same, with the texts counted that are no such dates or times."""
@@ -208,15 +212,31 @@ def _code(texts: Sequence[str]) -> TextShape | None:
     return None
 
 
-_WRITTEN = re.compile(r"[-+(]?[$€£¥]? ?[-+]?\d{1,3}(([., ' ]\d{3})+|\d*)([.,]\d+)? ?[%$€£¥]?\)?")
-_SIGNS = re.compile(r"[$€£¥%,]")
+_UNIT = re.compile(
+    r"[$€£¥%]|kr\.?|CHF|EUR|USD|SEK|NOK|DKK|GBP|[ckm]?m|[kmµ]?g|lbs?|oz|in|ft|°[CF]|years?|yrs?|Jahre?|ans|años|år"
+    r"|h|hrs?|min|days?|Tage?|ml|dl|l|mmHg|bpm|kcal|m²|qm",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(r"^[-+\u2212]?\s*([^\d\s.,+-]*).*?([^\d\s.,'+-]*)$", re.DOTALL)
+_NOTATIONS = ((".", None), (".", ","), (",", None), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"))
+"""Signs before fractions, and between thousands, that are tried in this order."""
 
 
 def _written_number(texts: Sequence[str]) -> TextShape | None:
-    """Numbers as people write them, which no column of numbers has: with a comma, a currency, a share."""
-    if any(map(_SIGNS.search, texts)) and _share(texts, _WRITTEN.fullmatch) >= NEARLY:
-        return TextShape("written number", "numbers with a comma or a sign")
+    """Numbers as people write them, which no column of numbers has: with a comma, a currency, a unit, a share."""
+    beside = {part for text in texts[:20] for part in _BESIDE.sub(r"\1 \2", text.strip()).split()}
+    if len(beside) > 1 or not all(map(_UNIT.fullmatch, beside)) or not any(map(_SIGNS.search, [*texts, *beside])):
+        return None
+    written = pl.Series("text", texts)
+    for decimal, thousands in _NOTATIONS:
+        notation = Notation(decimal, thousands, next(iter(beside), None))
+        read = pl.select(notation.with_point(pl.lit(written))).to_series().cast(pl.Float64, strict=False)
+        if not read.null_count() and read.is_finite().all():
+            return TextShape("written number", "numbers with a comma, a sign or a unit", notation=notation)
     return None
+
+
+_SIGNS = re.compile(r"[$€£¥%,'a-zA-Z°]|\d \d")
 
 
 def _words(texts: Sequence[str]) -> TextShape:

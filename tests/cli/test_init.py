@@ -238,6 +238,13 @@ def test_a_date_that_is_none_is_said_and_the_spec_runs(tmp_path: Path) -> None:
     released(tmp_path, table, tmp_path / "spec.yaml")
 
 
+def test_numbers_with_a_comma_and_a_unit_are_declared_and_released(tmp_path: Path) -> None:
+    columns = {"height": [f"{150 + n % 40} cm" for n in range(200)], "wage": [f"{1 + n % 60},5" for n in range(200)]}
+    table, text = first_spec(tmp_path, pl.DataFrame(columns))
+    assert "    unit_text: cm\n" in text and 'wage: {type: numeric, decimal: ","}' in text and "k=5: " in text
+    released(tmp_path, table, tmp_path / "spec.yaml")
+
+
 # --- the command ------------------------------------------------------------------------------------------------------
 
 

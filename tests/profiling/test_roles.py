@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from anonymize.privacy import PARAMETERS
-from anonymize.profiling.hierarchies import is_numeric, settings
+from anonymize.profiling.hierarchies import is_numeric, kind_of, settings
 from anonymize.profiling.measure import ColumnFacts, measure
 from anonymize.profiling.roles import Guess, guess, guesses, unit_of
 from anonymize.spec import make
@@ -207,3 +207,25 @@ def test_intervals_fit_the_range() -> None:
 )
 def test_sampling_weights_are_above_zero_and_never_missing(values: list[object], role: str) -> None:
     assert guessed("finalwgt", values).role == role
+
+
+@pytest.mark.parametrize(
+    ("form", "notation"),
+    [
+        ("{},50", {"decimal": ","}),
+        ("1.{:03},50", {"decimal": ",", "thousands": "."}),
+        ("$1,{:03}", {"unit_text": "$", "thousands": ","}),
+        ("{} cm", {"unit_text": "cm"}),
+        ("{} %", {"unit_text": "%"}),
+        ("12 {:03}", {"thousands": " "}),
+        ("12'{:03}.5", {"thousands": "'"}),
+    ],
+)
+def test_numbers_as_people_write_them(form: str, notation: dict[str, str]) -> None:
+    made = guessed("wage", [form.format(100 + 7 * (n % 120)) for n in range(240)])
+    assert kind_of(made) == {"type": "numeric", **notation} and made.role == "sensitive"
+
+
+@pytest.mark.parametrize("form", ["p{}", "C{}", "{}-{}", "{} cm x {}", "no {}"])
+def test_codes_are_no_numbers_with_a_unit(form: str) -> None:
+    assert kind_of(guessed("q", [form.format(n, n) for n in range(60)] * 3)) == {}
