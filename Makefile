@@ -9,10 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(VENV)/installed  ## anonymize the sample data
 	@mkdir -p demo
-	@$(BIN)/anonymize mondrian configs/patients.yaml -o demo/patients.csv -r demo/report.html -r demo/report.json -r demo/report.md --force
-	@echo
-	@echo "release: demo/patients.csv"
-	@echo "report:  demo/report.html, demo/report.json, demo/report.md"
+	@$(BIN)/anonymize release configs/first.yaml -o demo/patients.csv -r demo/report.html -r demo/report.json -r demo/report.md --force
 
 test: $(VENV)/installed-dev  ## lint, types, import contract, tests
 	$(BIN)/ruff check .

@@ -18,6 +18,7 @@ from anonymize.cli.options import FORCE, QUIET, with_options
 
 PACKAGE = Path(__file__).parents[1]
 EXAMPLES = {
+    "first": "10,000 invented hospital stays, and what a first release keeps of them",
     "patients": "10,000 invented hospital stays; every key of a spec explained",
     "survey": "the same stays, for anatomy and randomize",
     "adult": "the Adult census extract of 8 quasi-identifiers; without the table, which you bring",
@@ -39,8 +40,9 @@ FLAT = {"../sample_data/": "", "../hierarchies/": "hierarchies/", f"../anonymize
 def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
     """Write an example spec with its table and hierarchies.
 
-    `patients`: invented hospital stays, with every key of a spec explained. `survey`: the same stays, for `anatomy` and
-    `randomize`. `adult`: the usual extract of the Adult census, whose table you bring.
+    `first`: invented hospital stays, and a short spec for a first release. `patients`: the same stays, with every key
+    of a spec explained. `survey`: the same stays, for `anatomy` and `randomize`. `adult`: the usual extract of
+    the Adult census, whose table you bring.
 
     Files that exist are not overwritten without `--force`; then nothing is written.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
 import inspect
 import io
@@ -16,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 import yaml
 from rich.console import Console
@@ -25,9 +25,10 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.cuts import RULES
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
+from anonymize.link import load as load_link
 from anonymize.metrics import METRICS
 from anonymize.release import release
-from anonymize.report.terminal import show
+from anonymize.report.terminal import summarize
 from anonymize.request import Request
 from anonymize.spec import load
 from anonymize.spec import make as make_spec
@@ -38,6 +39,7 @@ PAGES = [
     *(path for folder in ("docs", "configs", "benchmarks", "sample_data") for path in (ROOT / folder).rglob("*.md")),
 ]
 HELP_WIDTH = 80
+DEMO_REPORTS = ("demo/report.html", "demo/report.json", "demo/report.md")
 
 
 def _load_script(path: Path) -> ModuleType:
@@ -222,23 +224,28 @@ def test_the_spec_of_the_readme_makes_a_release(minimal: Path) -> None:
 
 
 def test_the_readme_shows_what_the_demo_makes(tmp_path: Path) -> None:
-    """A row of the sample before, its whole class after, and the figures of the summary."""
+    """A row of the sample before, its whole class after, and the summary."""
     section = (ROOT / "README.md").read_text(encoding="utf8").partition("## What comes out\n")[2]
     before, after, summary = section.split("```\n")[1:6:2]
-    spec, output = load(ROOT / "configs/patients.yaml", privacy.PARAMETERS), str(tmp_path / "released.csv")
-    report = release(Request(spec, "mondrian", ALGORITHMS["mondrian"].Options(), output=output))
-    released = (tmp_path / "released.csv").read_text(encoding="utf8").splitlines()
-    assert before in (ROOT / "sample_data/patients.csv").read_text(encoding="utf8")
-    [original], columns = csv.DictReader(before.splitlines()), next(csv.reader(released))
-    rows, shown_count = list(csv.reader(released[1:])), len(spec.quasi_identifiers)
-    assert columns[:shown_count] == list(spec.quasi_identifiers)
-    [own] = [row for row in rows if row[shown_count:] == [original[name] for name in columns[shown_count:]]]
-    its_class = [number for number, row in enumerate(rows, 1) if row[:shown_count] == own[:shown_count]]
-    assert after.splitlines() == [released[0], *(released[number] for number in its_class)]
+    spec = load(ROOT / "configs/first.yaml", privacy.PARAMETERS)
+    released, link = tmp_path / "released.csv", tmp_path / "link.json"
+    request = Request(spec, "release", ALGORITHMS["release"].Options(), output=str(released), save_link=str(link))
+    report = release(request)
+    sample = (ROOT / "sample_data/patients.csv").read_text(encoding="utf8").splitlines()
+    header, original = before.splitlines()
+    assert header == sample[0]
+    header, *rows = released.read_text(encoding="utf8").splitlines()
+    own = rows[int(np.flatnonzero(load_link(link).rows == sample.index(original) - 1)[0])]
+    known = len(spec.quasi_identifiers)
+    its_class = [row for row in rows if row.split(",")[:known] == own.split(",")[:known]]
+    assert after.splitlines() == [header, *its_class]
     shown = io.StringIO()
-    show(report, Console(file=shown, width=HELP_WIDTH * 2))
-    lines = [line.rstrip() for line in shown.getvalue().splitlines()]
-    assert [line for line in summary.splitlines() if line not in [*lines, "..."]] == []
+    summarize(
+        report,
+        Console(file=shown, width=HELP_WIDTH),
+        {"publish": ["demo/patients.csv"], "keep private": list(DEMO_REPORTS)},
+    )
+    assert [line.rstrip() for line in summary.splitlines()] == [line.rstrip() for line in shown.getvalue().splitlines()]
 
 
 def test_every_figure_of_a_report_is_defined(minimal: Path) -> None:
