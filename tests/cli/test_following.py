@@ -106,7 +106,7 @@ def test_every_release_command_is_in_one_group_of_the_help() -> None:
 
 
 def test_common_options_come_first(capsys: pytest.CaptureFixture[str]) -> None:
-    assert outcome(lambda: run(["mondrian", "--help"])) == 0
+    assert outcome(lambda: run(["mondrian", "--help-all"])) == 0
     text = capsys.readouterr().out
     common, own, further = (
         text.index(title) for title in ("Common options:", "Options of mondrian:", "Further options:")

@@ -26,7 +26,7 @@ def options_by_section(text: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_options_of_an_algorithm_stand_under_its_name(algorithm: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert outcome(lambda: run([algorithm, "--help"])) == 0
+    assert outcome(lambda: run([algorithm, "--help-all"])) == 0
     _, heading, options = capsys.readouterr().out.partition("Common options:")
     sections = options_by_section(heading + options)
     own = [each.name.replace("_", "-") for each in fields(ALGORITHMS[algorithm].Options)]
@@ -42,12 +42,23 @@ def test_lines_are_no_longer_than_reads_with_ease(
     """The margin is two wide."""
     monkeypatch.setenv("COLUMNS", str(columns))
     for command in ("mondrian", "release", "audit", "evaluate"):
-        assert outcome(lambda name=command: run([name, "--help"])) == 0  # type: ignore[misc]
+        assert outcome(lambda name=command: run([name, "--help-all" if name in ALGORITHMS else "--help"])) == 0  # type: ignore[misc]
     assert most - 5 < max(map(len, capsys.readouterr().out.splitlines())) <= most
 
 
 @pytest.mark.parametrize("command", ["mondrian", "datafly", "research-value"])
 def test_every_option_of_a_release_stands_in_one_part_of_the_help(call: Call, command: str) -> None:
-    lines = call(command, "--help").out.decode().splitlines()
+    lines = call(command, "--help-all").out.decode().splitlines()
     flags = [line.split("--", 1)[1].split()[0] for line in lines if line.lstrip().startswith("-") and "--" in line]
     assert len(flags) > 20 and len(set(flags)) == len(flags)
+
+
+def test_help_has_what_most_people_need(call: Call) -> None:
+    """The first paragraph, common options and the algorithm's own; the whole manual is a command away."""
+    short, whole = (call("mondrian", option).out.decode() for option in ("--help", "--help-all"))
+    assert short.startswith("Usage: anonymize mondrian") and len(short.splitlines()) < len(whole.splitlines()) / 2
+    assert "What it guarantees" not in short and "What it guarantees" in whole
+    sections, every = options_by_section(short.partition("\n\n")[2]), options_by_section(whole.partition("\n\n")[2])
+    assert sections["Common options"] == every["Common options"]
+    assert sections["Options of mondrian"] == every["Options of mondrian"]
+    assert sections["Further options"] == ["help-all", "help"]

@@ -93,7 +93,7 @@ def test_what_is_no_function_of_the_values_is_refused(call: Call, desk: Desk, co
 
 def test_every_release_command_has_the_option(call: Call) -> None:
     for name in ALGORITHMS:
-        assert "--save-recoding" in call(name, "--help").out.decode()
+        assert "--save-recoding" in call(name, "--help-all").out.decode()
 
 
 @pytest.mark.parametrize("suffix", ["csv.gz", "parquet", "arrow"])

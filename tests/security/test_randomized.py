@@ -144,7 +144,7 @@ def test_anatomy_is_attacked_the_same_way(desk: Path, run: Run, l: int) -> None:
 
 @pytest.mark.parametrize("algorithm", ["randomize", "anatomy"])
 def test_the_manual_says_whom_the_bound_is_about(algorithm: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert outcome(lambda: command([algorithm, "--help"])) == 0
+    assert outcome(lambda: command([algorithm, "--help-all"])) == 0
     first, *_ = capfd.readouterr().out.split("What it does")
     assert "1/l bounds a guess in proportion, not the best one" in " ".join(first.split())
 
