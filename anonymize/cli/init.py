@@ -78,9 +78,9 @@ def init(
     precision, or 5.
 
     Guesses are marked `# decide:`. None of them knows what people outside can know: a wrong role is a leak that no
-    later check finds. No value of the table is in the spec unless --show-values asks for it; but texts of a fixed list
-    that mean missing, such as NA, are in it where they occur, and widths of intervals tell the order of magnitude of
-    numbers.
+    later check finds. No value of the table is in the spec unless --show-values asks for it; but texts of fixed lists,
+    of what means missing, such as NA, and of units, such as cm, are in it where they occur, and widths of intervals
+    tell the order of magnitude of numbers.
 
     A first line that looks like those below it, and not like names, is refused: --no-header says that it is a row,
     --header that it is not.

@@ -220,3 +220,14 @@ def test_a_column_that_follows_from_a_quasi_identifier_is_found_in_what_the_rele
         derived = report["risk"]["passing"]["derived"]
         assert [each["says"] for each in derived["found"]] == ["ID follows from age"]
         assert (derived.get("rows", 2000) < 2000) is (sample < 2000)
+
+
+def test_what_is_undecided_is_left_out_and_named(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
+    spec = SPEC | {"insensitive": ["id"], "undecided": ["ID"], "others": "drop"}
+    released, report = spark.release(frame_of(people, 2), spec, checkpoint=str(tmp_path))
+    assert "ID" not in released.columns and "id" in released.columns
+    assert "1 column is undecided, and is left out of the release (others: drop): ID" in report["warnings"]
+    randomized = {**spec, "quasi_identifiers": {"job": {}}, "sensitive": {"ill": {}}, "privacy": {"l": 2}}
+    randomized |= {"insensitive": ["id", "age", "zip.code"], "identifiers": ["name", "cost"]}
+    released, _, report = spark.randomize(frame_of(people, 2), randomized, checkpoint=str(tmp_path / "r"), p="job=0.5")
+    assert "ID" not in released.columns and any("undecided" in each for each in report["warnings"])
