@@ -103,11 +103,12 @@ def _without_derived(made: Sequence[Guess], source: Source, reading: Spec) -> li
     names = {role: [guess.name for guess in made if guess.role == role] for role in ROLES}
     kept = [*names["insensitive"], *names["undecided"], *names["sampling-weight"]]
     content = {"version": 1, "quasi_identifiers": names["quasi-identifier"], "insensitive": kept}
+    released = [*names["quasi-identifier"], *kept]
     unit, missing = unit_of(made), reading.missing(source.format)
     derivations: dict[str, Derivation] = {}
     for k in (NO_LESS, *KS) if kept else ():
         spec = make({**content, "privacy": {"k": k}} | ({"unit": unit.name} if unit else {}), PARAMETERS)
-        derivations |= {each.column: each for each in derived(source.scan(), spec, missing, source.columns)}
+        derivations |= {each.column: each for each in derived(source.scan(), spec, missing, released)}
     return [
         each.as_role("identifier", f"{derivations[each.name]}: {DERIVED}") if each.name in derivations else each
         for each in made

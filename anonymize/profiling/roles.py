@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from anonymize.profiling.joint import constant_within
 from anonymize.profiling.measure import ColumnFacts, Pieces, with_notation
@@ -41,9 +41,7 @@ from anonymize.profiling.words import (
 )
 
 GuessedRole = Literal["identifier", "quasi-identifier", "sensitive", "sampling-weight", "insensitive", "undecided"]
-ROLES: tuple[GuessedRole, ...] = (
-    *("identifier", "quasi-identifier", "sensitive", "sampling-weight", "insensitive", "undecided"),
-)
+ROLES: tuple[GuessedRole, ...] = get_args(GuessedRole)
 
 ALIKE = 0.98
 """The share of values that differ in a column that names its rows."""
@@ -108,9 +106,8 @@ def guesses(columns: Sequence[ColumnFacts], hashes: Mapping[str, Pieces] = Mappi
     `hashes`: those of each column's rows, by which households are known; none where they were not kept.
     """
     made = [guess(column) for column in columns]
-    weights = [each for each in made if each.role == "sampling-weight"]
-    for second in weights[1:]:
-        made[made.index(second)] = second.as_role("quasi-identifier", f"{second.reason}, and there is one before")
+    for place in [place for place, each in enumerate(made) if each.role == "sampling-weight"][1:]:
+        made[place] = made[place].as_role("quasi-identifier", f"{made[place].reason}, and there is one before")
     made = _with_topic(made)
     if not any(each.reason.endswith(SHARED) for each in made):
         made = [_household(each, made, hashes) or each for each in made]
@@ -145,7 +142,7 @@ def _household(candidate: Guess, made: Sequence[Guess], hashes: Mapping[str, Pie
     dated = facts.typed or (candidate.shape is not None and candidate.shape.kind in ("date", "time"))
     if named or dated or not coded or not several or facts.missing or facts.distinct < RUNS or not hashes:
         return None
-    if secret_of(words) is not None or names_institution(facts.name):
+    if secret_of(words) is not None or names_institution(facts.name) or candidate.role == "sampling-weight":
         return None
     others = [each.name for each in made if each is not candidate and 2 <= each.facts.distinct < facts.distinct]
     constant, follow = constant_within(hashes, facts.name, [name for name in others if name in hashes])
@@ -317,7 +314,7 @@ def _harmless(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]
         yield "insensitive", "how the table was made, by its name"
 
 
-_RULES = (*(_rows, _empty, _moment, _contact, _person, _weight, _naming, _place, _known, _postal, _harmless, _alone),)
+_RULES = [_rows, _empty, _moment, _contact, _person, _weight, _naming, _place, _known, _postal, _harmless, _alone]
 """What is asked of a column, until something is known: what names people, what tells of them, what singles out."""
 
 

@@ -199,6 +199,21 @@ def test_what_nothing_is_known_of_is_undecided_and_left_out(tmp_path: Path) -> N
     assert any("undecided" in each and each.endswith(": q") for each in report["warnings"])  # type: ignore[attr-defined]
 
 
+def test_what_is_left_out_or_secret_keeps_its_reason_where_something_follows_from_it(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "name": [f"n{n}" for n in range(300)],
+            "age": [20 + n % 50 for n in range(300)],
+            "income": [1000 * (n % 50) for n in range(300)],
+            "q": ["a", "b", "c"] * 100,
+        }
+    )
+    _, text = first_spec(tmp_path, frame)
+    assert re.search(r"- name +# decide: called as names", text) and re.search(
+        r"  income: .*# decide: about money", text
+    )
+
+
 def test_a_household_is_the_unit_by_what_its_rows_have_in_common(tmp_path: Path) -> None:
     people = [(house, person) for house in range(120) for person in range(1 + house % 4)]
     columns = {

@@ -229,3 +229,9 @@ def test_numbers_as_people_write_them(form: str, notation: dict[str, str]) -> No
 @pytest.mark.parametrize("form", ["p{}", "C{}", "{}-{}", "{} cm x {}", "no {}"])
 def test_codes_are_no_numbers_with_a_unit(form: str) -> None:
     assert kind_of(guessed("q", [form.format(n, n) for n in range(60)] * 3)) == {}
+
+
+def test_a_table_has_one_sampling_weight() -> None:
+    weights = {name: [1.5 * n for n in range(1, 301)] for name in ("age", "finalwgt", "perwt")}
+    made = {each.name: each.role for each in guesses(list(facts_of(**weights).values()))}
+    assert made == {"age": "quasi-identifier", "finalwgt": "sampling-weight", "perwt": "quasi-identifier"}
