@@ -15,9 +15,9 @@ from anonymize.report.attacks import TITLE as ATTACKS
 from anonymize.report.attacks import label
 from anonymize.report.compared import by_k, least
 from anonymize.report.intros import INTROS
-from anonymize.report.section import Section, percent
+from anonymize.report.section import Section, called, percent
 from anonymize.report.tables import parameters, sections
-from anonymize.report.verdict import Tone, known_by, problems_title, smallest_group, verdict_of
+from anonymize.report.verdict import Tone, known_by, main_figures, problems_title, smallest_group, verdict_of
 
 Report = Mapping[str, Any]
 
@@ -70,16 +70,19 @@ class FileFact:
 @dataclass(frozen=True)
 class Page:
     """`tone` is for colours; `verdict` is the bare verdict, `known_by` how it is known, `summary` what it means.
-    `smallest`: the main figure, and what stands beneath it. `problems`: what is not met or could not be shown.
-    `private`: what there is to say of a report that is not for the public, else empty. `tool`: which made it, with its
-    version; `algorithm`: its name and its options."""
+    `about`: the table, the day and the method. `smallest`: the main figure, and what stands beneath it. `figures`:
+    those that decide, each with its name and how the sentence goes on. `problems`: what is not met or could not be
+    shown. `private`: what there is to say of a report that is not for the public, else empty. `tool`: which made it,
+    with its version; `algorithm`: its name and its options."""
 
     title: str
+    about: str
     tone: Tone
     verdict: str
     known_by: str
     summary: str
     smallest: list[str]
+    figures: list[tuple[str, str, str]]
     problems: list[str]
     problems_title: str
     private: str
@@ -97,11 +100,13 @@ def page(report: Report) -> Page:
     stated = list(_problems(report))
     return Page(
         title="Anonymization report",
+        about=_about(report),
         tone=verdict.tone,
         verdict=verdict.sentence,
         known_by="" if verdict.tone in ("neutral", "unknown") else known_by(models),
         summary=_summary(report),
         smallest=smallest_group(report),
+        figures=list(main_figures(report)),
         problems=[problem for _, problem in stated],
         problems_title=problems_title(state for state, _ in stated),
         private=PRIVATE if report.get("private", True) else "",
@@ -127,9 +132,8 @@ def _summary(report: Report) -> str:
     smallest = report.get("classes", {}).get("min_size")
     if smallest and "risk" in report:
         parts.append(
-            f"Nobody stands out among fewer than {_number(smallest, 'row')} by the quasi-identifiers: who knows them "
-            f"all, and that a person is in the table, picks the right row with a chance of at most "
-            f"{percent(report['risk'].get('prosecutor_max'))}{_before(report['risk'])}."
+            f"Who knows all quasi-identifiers of a person, and that the person is in the table, picks the right row "
+            f"with a chance of at most {percent(report['risk'].get('prosecutor_max'))}{_before(report['risk'])}."
         )
     gcp = report.get("utility", {}).get("gcp")
     if gcp is not None:
@@ -174,6 +178,15 @@ def _before(risk: Report) -> str:
 
 def _number(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _about(report: Report) -> str:
+    """The table, the day and the method, as far as the report knows them."""
+    paths = [report.get(name, {}).get("path") for name in ("input", "output")]
+    tables = " to ".join(path.rsplit("/", 1)[-1] for path in paths if path and path != "-")
+    algorithm = report.get("algorithm", {})
+    method = called(algorithm["recommended"]) if "recommended" in algorithm else algorithm.get("name", "")
+    return ", ".join(filter(None, [tables, str(report.get("started_at", ""))[:10], method]))
 
 
 def _tool(report: Report) -> str:

@@ -55,8 +55,11 @@ def summarize(report: dict[str, Any], to: Console, files: Mapping[str, Sequence[
     not met is a table, as in `show`."""
     _headline(report, to)
     grid = Table.grid(padding=(0, 2))
-    for name, text in (*main_figures(report), *((kind, ", ".join(paths)) for kind, paths in files.items() if paths)):
-        grid.add_row(Text(name, "dim"), Text(visible(text)))
+    for name, number, meaning in main_figures(report):
+        grid.add_row(Text(name, "dim"), Text(visible(f"{number}{meaning}")))
+    for kind, paths in files.items():
+        if paths:
+            grid.add_row(Text(kind, "dim"), Text(visible(", ".join(paths))))
     to.print(grid)
     _released_by(report, to)
     _warnings(report, to)

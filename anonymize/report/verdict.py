@@ -88,26 +88,23 @@ def smallest_group(report: Mapping[str, Any]) -> list[str]:
     return [main, f"with {names}: {percent(share)} of rows in groups below {passing['k']}"]
 
 
-def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a release comes to in a few lines, each with its name: requirements, the smallest group, the highest risk
-    of a row, what was lost, and rows. What is not defined for the release is left out."""
-    if models := [each for each in report["privacy"]["models"] if each["satisfied"]]:
-        yield "requirements", f"{len(models)} met, {known_by(models)}"
+def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """What a release comes to: requirements, the smallest group, the highest risk of a row, what was lost, and rows;
+    of each its name, the figure, and how the sentence goes on. What is not defined for the release is left out."""
+    if models := [each for each in report.get("privacy", {}).get("models", []) if each["satisfied"]]:
+        yield "requirements", f"{len(models)} met", f", {known_by(models)}"
     classes, risk, output = (report.get(name, {}) for name in ("classes", "risk", "output"))
     if (smallest := classes.get("min_size")) is not None:
-        beside = "; ".join(smallest_group(report)[1:])
-        yield (
-            "smallest group",
-            f"{counted(smallest, 'row')} by the quasi-identifiers" + (f"; {beside}" if beside else ""),
-        )
+        meaning = "; ".join([" by the quasi-identifiers", *smallest_group(report)[1:]])
+        yield "smallest group", counted(smallest, "row"), meaning
     if (highest := risk.get("prosecutor_max")) is not None:
         before = risk.get("before", {}).get("prosecutor_max")
-        yield "highest risk", percent(highest) + ("" if before is None else f", before {percent(before)}")
+        yield "highest risk", percent(highest), " of a row" + ("" if before is None else f", before {percent(before)}")
     if (lost := report.get("utility", {}).get("gcp")) is not None:
-        yield "lost", f"{percent(lost)} of the precision of the quasi-identifiers (gcp)"
+        yield "lost", percent(lost), " of the precision of the quasi-identifiers (gcp)"
     if (rows := output.get("rows")) is not None:
         kinds = (("suppressed", output.get("suppressed_rows")), ("left out", output.get("dropped_rows")))
-        yield "rows", ", ".join([f"{rows:,}", *(f"{number:,} {kind}" for kind, number in kinds if number is not None)])
+        yield "rows", f"{rows:,}", "".join(f", {number:,} {kind}" for kind, number in kinds if number is not None)
 
 
 def counted(number: int, thing: str) -> str:

@@ -20,6 +20,7 @@ from anonymize.report.html import described, html
 from anonymize.report.markdown import markdown
 from anonymize.report.page import Curves, Picture, page
 from anonymize.report.templates import environment
+from anonymize.report.verdict import main_figures
 from tests.report.test_report import REPORT, printed
 
 pytest.importorskip("lets_plot", reason="HTML reports need the extra html")
@@ -96,8 +97,22 @@ def test_lines_are_drawn_where_the_page_has_them() -> None:
 def test_there_is_no_script_and_no_request() -> None:
     reading = Reading(html(REPORT))
     assert not {"script", "link", "img", "iframe", "object", "form"}.intersection(reading.tags)
-    assert reading.addresses == []
+    assert all(each.startswith("#") for each in reading.addresses)
     assert "url(" not in html(REPORT) and "@import" not in html(REPORT)
+
+
+def test_every_section_is_in_the_contents() -> None:
+    text = html(REPORT)
+    linked = [address.removeprefix("#") for address in Reading(text).addresses]
+    assert linked == re.findall(r'<h2 id="([^"]+)"', text) and len(linked) == len(set(linked)) > 3
+
+
+def test_the_head_has_the_figures_that_decide_and_each_requirement_its_mark() -> None:
+    text = html(REPORT)
+    head = Reading(text.partition("<nav")[0]).text
+    assert all(f"{name}" in head and number in head for name, number, _ in main_figures(REPORT))
+    marks = re.findall(r'<td class="mark (\w*)">', text)
+    assert marks == ["met" if each["satisfied"] else "unmet" for each in REPORT["privacy"]["models"]]
 
 
 def test_what_comes_from_outside_is_escaped() -> None:
