@@ -64,7 +64,7 @@ def night_of(request: Request) -> Iterator[Night]:
 def _continued(request: Request, before: SeriesState | None) -> Request:
     """The request with the edges of the series where its spec names none."""
     output = request.spec.output
-    edges = output.edges if before is None else before.fixed["output"]["edges"]
+    edges = output.edges if before is None else before.fixed["output"].get("edges", output.edges)
     if "edges" in output.model_fields_set or edges == output.edges:
         return request
     output = output.model_copy(update={"edges": edges})

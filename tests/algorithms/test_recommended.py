@@ -121,6 +121,7 @@ def test_other_starts_are_tried_where_refining_mondrian_does_not_pay(tmp_path: P
     rows = [f"{person},{year},flu" for person, year in enumerate(years) for _ in range(1 + person % 3)]
     table.write_text("\n".join(["id,year,ill", *rows]) + "\n")
     asked: dict[str, Any] = {"unit": "id", "quasi_identifiers": {"year": {"type": "numeric"}}, "privacy": {"k": 300}}
+    asked["output"] = {"edges": "tight"}
     _, first = made(table, tmp_path, "mondrian", **asked)
     _, report = made(table, tmp_path, **asked)
     assert set(report["algorithm"]["recommended"]["trial"]["loss"]) == {"mondrian", "top-down", "bottom-up"}

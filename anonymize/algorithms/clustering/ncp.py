@@ -117,19 +117,25 @@ def shown_ncp(attributes: Sequence[Attribute], codes: Corners, partition: Partit
     """(classes,) weighted NCP of each class as it will read, summed over its rows, from codes (attributes, rows).
 
     A class of numbers and missing values costs what its numbers span, and a leaf's share; its box alone says no more
-    than that they are below the highest of all.
+    than that they are below the highest of all. Where ends are rounded it costs what that comes to on average.
     """
     boxes = GroupBoxes.of(codes, partition)
     total = boxes.ncp(Penalty.of(attributes))
     for index, attribute in enumerate(attributes):
         domain, low, high = attribute.domain, boxes.low[index], boxes.high[index]
-        if isinstance(domain, Numeric) and domain.missing is not None:
+        if not isinstance(domain, Numeric):
+            continue
+        if domain.missing is not None:
             mixed = np.flatnonzero((high == domain.missing) & (low < high))
             numbers = np.where(codes[index] == domain.missing, 0, codes[index])
-            highest = partition.boxes(numbers)[1][mixed]
-            cost = np.minimum(domain.cost(low[mixed], highest) + 1 / domain.size, 1)
-            rise = domain.cost(low[mixed], high[mixed]) - cost
+            high = high.copy()
+            high[mixed] = partition.boxes(numbers)[1][mixed]
+            cost = np.minimum(domain.cost(low[mixed], high[mixed]) + 1 / domain.size, 1)
+            rise = domain.cost(low[mixed], boxes.high[index][mixed]) - cost
             total[mixed] -= attribute.weight * rise * boxes.sizes[mixed]
+        if domain.rounds:
+            wider = domain.expected_cost(low, high) - domain.cost(low, high)
+            total += attribute.weight * wider * boxes.sizes
     return total
 
 
