@@ -14,7 +14,7 @@ follow each other.
 
 With `high`, or a number, no work is spared. Up to 100,000 rows, what `mondrian`, `top-down` and
 `bottom-up` begin with is tried on the table itself, and the best is refined to the end, in as many passes as the other
-commands make; up to 10,000 rows, what `mondrian --refine` comes to is released where that loses less. Beyond, and where
+commands make; up to 500 rows, what `mondrian --refine` comes to is released where that loses less. Beyond, and where
 `--effort` leaves fewer than five passes, `mondrian --refine`, `top-down` and `bottom-up` (both within Mondrian's parts,
 and refined) are tried on at most 3,000 rows, spread evenly over the table, and the one that loses least weighted NCP
 there makes the release. In a large table, where one pass of refinement over all rows is too much work, the classes that

@@ -7,8 +7,8 @@ cannot catch up; those that come near the least, once more, and again while they
 refined on. Which method is asked for does not matter to a small table: the starts are the same.
 
 Which start is ahead after a few passes is no more than likely to be ahead at the end, and where classes are large, what
-chance brings is one or two hundredths. So a small table is gone through several times, and once as `mondrian --refine`
-does it: no release by the other methods then loses more than that.
+chance brings is one or two hundredths. So a small table is gone through several times, and one of a few hundred rows
+once as `mondrian --refine` does it: no release by the other methods then loses more than that.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ HOPELESS = 1.3
 """A start that loses so many times as much as the least before its first pass is not refined: what clustering begins
 with falls faster than what cutting does, but not by that much."""
 
-RUNS = (4_000, 125, 3)
+RUNS = (2_000, 125, 3)
 """A table of fewer rows than the first is gone through several times, with other random numbers, so that as many rows
 are gone through in all; but only once for each so many rows, as the smallest have little to find, and so many times at
 most. A row of many columns counts for several (see `refine.WIDE`)."""
-ALONE_ROWS = 10_000
+ALONE_ROWS = 500
 """Up to so many rows, Mondrian's classes are refined to the end without a trial, too: that takes from half to as long
 again. A row of many columns counts for several."""
 ANOTHER = 1 << 20
