@@ -189,6 +189,8 @@ def _coded(spec: Spec) -> Iterator[Fault]:
                 yield from _coded_dates(spec, path, attribute, attribute.hierarchy)
             elif attribute.type != "numeric":
                 hint, what = "add `type: numeric`", "are rounded" if key == "round" else f"and dates have a {key}"
+                if key != "round":
+                    hint += ", or for dates `hierarchy: {dates: [month, year]}`"
                 yield Fault(path, f"`{dotted(path)}`: only numbers {what}", hint, at_key=True)
             elif isinstance(getattr(attribute, key), str):
                 yield Fault(path, f"`{dotted(path)}`: expected a number, for the attribute is numeric")

@@ -181,6 +181,7 @@ def test_passing_columns_that_single_out(frame_of: Any, tmp_path: Path, people: 
 BEYOND: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"output": {"row_order": "keep"}}, {}, "a DataFrame has no order"),
     ({"output": {"numeric": "mean"}}, {}, "output.numeric: mean"),
+    ({"privacy": {"combinations": [{"size": 1, "k": 5}]}}, {}, "privacy.combinations: not on an engine"),
     ({}, {"cut": "infogain"}, "infogain"),
     ({}, {"algorithm": "anatomy"}, "anatomy does not run on an engine .*mondrian meets the same models"),
     (
@@ -231,3 +232,24 @@ def test_what_is_undecided_is_left_out_and_named(frame_of: Any, tmp_path: Path, 
     randomized |= {"insensitive": ["id", "age", "zip.code"], "identifiers": ["name", "cost"]}
     released, _, report = spark.randomize(frame_of(people, 2), randomized, checkpoint=str(tmp_path / "r"), p="job=0.5")
     assert "ID" not in released.columns and any("undecided" in each for each in report["warnings"])
+
+
+def test_numbers_and_dates_are_read_as_on_one_machine(frame_of: Any, tmp_path: Path) -> None:
+    table = pl.DataFrame(
+        {
+            "pay": [f"{1000 + row * 37.25:,.2f} €".translate(str.maketrans(",.", ".,")) for row in range(120)],
+            "born": [f"{1915 + row % 60}-0{1 + row % 9}-11" for row in range(120)],
+            "charge": [f"{500 + row % 10},5" for row in range(120)],
+            "id": range(120),
+        }
+    )
+    models = [{"model": "k-e-anonymity", "attribute": "charge", "k": 2, "e": 1}]
+    born = {"hierarchy": {"dates": ["year", "decade"]}, "levels": {"min": 1}, "bottom": 1934}
+    spec: dict[str, Any] = {
+        "input": {"decimal": ",", "thousands": "."},
+        "quasi_identifiers": {"pay": {"type": "numeric", "unit_text": "€"}, "born": born},
+        "sensitive": {"charge": {"type": "numeric"}},
+        "insensitive": ["id"],
+        "privacy": {"k": 4, "models": models, "passing": {"accept_derived": ["id"]}},
+    }
+    check_same(frame_of, tmp_path, table, spec)
