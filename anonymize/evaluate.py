@@ -128,7 +128,8 @@ def _published(request: Evaluate, manifest: Manifest) -> dict[str, Any]:
         source.check()
         spec = resolve(request.spec.of_release(), undivided(request.spec, source.columns))
         _check_columns(spec, source, None if manifest.detached is None else manifest.detached.by)
-        file = ReleasedFile(source.path, source.format, source.separator, source.sha256)
+        hidden = spec if spec.hides else None
+        file = ReleasedFile(source.path, source.format, source.separator, source.sha256, hidden)
         report = public_evaluation(Published([file], spec, manifest))
         report["left_out"] |= dict.fromkeys(MEASURES, "it takes the original, of which a public report has nothing")
         report["warnings"] = [*_about_units(request), *_exposed(spec, source.columns), *manifest.remarks]

@@ -63,7 +63,8 @@ def frames(
     """
     roles = request.spec.roles()
     null = null_text(request.spec, table.source.format, form)
-    reading = ReleasedRows(released, roles, table.columns, null, NumberColumns.of(request.spec, form))
+    hidden = request.spec.output.suppressed if request.spec.hides else None
+    reading = ReleasedRows(released, roles, table.columns, null, NumberColumns.of(request.spec, form), hidden)
     withheld = {*WITHHELD, "quasi-identifier"}
     passing = [name for name in table.columns if roles[name] not in withheld]
 
@@ -97,13 +98,14 @@ def _lines(reading: ReleasedRows, table: Table, form: str, separator: str | None
 @dataclass(frozen=True)
 class ReleasedRows:
     """How rows read: the `columns` of the input, by their roles. `null`: what a null is written as; None leaves it.
-    `numbers`: the released columns that are written as numbers."""
+    `numbers`: the released columns that are written as numbers. `hidden`: the text that is written as nothing."""
 
     released: Released
     roles: Mapping[str, Role]
     columns: Sequence[str]
     null: str | None = None
     numbers: NumberColumns | None = None
+    hidden: str | None = None
 
     @cached_property
     def cells(self) -> dict[str, pl.Series]:
@@ -114,7 +116,8 @@ class ReleasedRows:
         numbers = None if self.numbers is None else self.numbers.column(column.name, column.texts)
         if numbers is not None:
             return numbers
-        return column.texts if self.null == "" else column.texts.replace("", None)
+        texts = column.texts if self.null == "" else column.texts.replace("", None)
+        return texts if self.hidden is None else texts.replace(self.hidden, None)
 
     @cached_property
     def places(self) -> list[ReleasedColumn | str]:

@@ -333,3 +333,62 @@ def test_missing_values_that_cannot_count_are_refused(illness: dict[str, str], s
     spec = {"quasi_identifiers": {"sex": {}}, "sensitive": {"illness": illness}, "privacy": {"k": 2}}
     with pytest.raises(SpecError, match=says):
         anonymize.release(PEOPLE.select("sex", "illness"), spec)
+
+
+# --- suppressed cells that are written as nothing ---------------------------------------------------------------------
+
+SHOWN = pl.DataFrame(
+    {
+        "age": [20 + row * 7 % 50 for row in range(120)],
+        "sex": [("F", "M", "D")[row % 5 % 3] if row % 40 else "X" for row in range(120)],
+        "visits": [row % 7 for row in range(120)],
+    }
+)
+
+
+def hidden_as(text: str | None, **more: Any) -> dict[str, Any]:
+    """A spec of `SHOWN` whose suppressed cells read so."""
+    columns = {"age": {"type": "numeric"}, "sex": {}}
+    privacy = {"k": 6, "suppression": 0.1}
+    output = {"suppressed": text, **more}
+    return {"quasi_identifiers": columns, "insensitive": ["visits"], "privacy": privacy, "output": output}
+
+
+def test_suppressed_cells_may_be_null_and_every_reader_knows() -> None:
+    null, star = (anonymize.release(SHOWN, hidden_as(text), algorithm="samarati") for text in (None, "*"))
+    generalized = pl.col("age", "sex")
+    assert null.frame.select(generalized).null_count().sum_horizontal().item() > 0
+    assert null.frame["visits"].dtype == pl.Int64
+    assert null.frame.with_columns(generalized.fill_null("*")).equals(star.frame)
+    for block in ("privacy", "classes", "risk", "utility"):
+        assert null.report[block] == star.report[block]
+    assert null.report["codebook"]["suppressed"] == ""
+    checked = [anonymize.audit(each.frame, hidden_as(text)).report for each, text in ((null, None), (star, "*"))]
+    assert checked[0]["classes"] == checked[1]["classes"]
+    assert checked[0]["privacy"] == checked[1]["privacy"]
+    measured = [
+        anonymize.evaluate(each.frame, hidden_as(text), SHOWN, queries=5).report["utility"]
+        for each, text in ((null, None), (star, "*"))
+    ]
+    assert measured[0] == measured[1]
+    assert null.recoding is not None
+    assert anonymize.recode(SHOWN, null.recoding).frame["sex"].to_list() == [
+        None if text == "*" else text for text in anonymize.recode(SHOWN, star.recoding or {}).frame["sex"].to_list()
+    ]
+
+
+def test_null_is_refused_where_it_could_be_something_else() -> None:
+    lacking = SHOWN.with_columns(sex=pl.col("sex").replace("X", None))
+    with pytest.raises(UsageError, match="sex has missing values"):
+        anonymize.release(lacking, hidden_as(None), algorithm="mondrian")
+    with pytest.raises(SpecError, match="an open end is empty as well"):
+        anonymize.release(SHOWN, hidden_as(None, numeric="bounds"), algorithm="mondrian")
+
+
+def test_columns_that_pass_through_keep_their_type() -> None:
+    typed = SHOWN.with_columns(
+        share=pl.col("visits") / 4, seen=pl.date(2024, 1, 1) + pl.duration(days="visits"), late=pl.col("visits") > 3
+    )
+    spec = {**hidden_as("*"), "insensitive": ["seen", "late"], "sensitive": {"visits": {}, "share": {}}}
+    released = anonymize.release(typed, spec, algorithm="mondrian")
+    assert [released.frame[name].dtype for name in typed.columns[2:]] == list(typed.dtypes[2:])

@@ -205,7 +205,7 @@ def test_columns_are_checked(mondrian: Saved) -> None:
         recode_frame(mondrian, rows.drop("zip"))
     with pytest.raises(DataError, match="without a role in the recoding: a, b"):
         recode_frame(mondrian, rows.with_columns(a=1, b=2))
-    with pytest.raises(DataError, match="'age': 1 values are not numbers"):
+    with pytest.raises(DataError, match="'age': 1 value is not a number"):
         recode_frame(mondrian, rows.with_columns(age=pl.lit("old")))
     assert recode_frame(mondrian, rows.drop("ward"))[0].columns == ["age", "zip", "job"]
     assert recode_frame(mondrian, rows.with_columns(name=pl.lit("x")))[0].columns == ["age", "zip", "job", "ward"]

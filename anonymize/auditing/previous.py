@@ -175,7 +175,7 @@ def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: f
     Rows of this release that are about nobody of the earlier one show nothing there.
     """
     sensitive = map(column, now.spec.sensitive)
-    released_rows, others = now.source.scan(), before.source.scan()
+    released_rows, others = now.frame, before.frame
     # Both releases have columns of the same names; no column is called what these are.
     names = {name: f"\0previous {number}" for number, name in enumerate(before.columns)}
     names_now = {name: f"\0now {number}" for number, name in enumerate(now.columns)}
@@ -243,7 +243,7 @@ def _keyed(table: Audited) -> pl.LazyFrame:
         texts += [_plain(table, name).alias(f"{key}_missing") for name in beside]
         texts += [_plain(table, name).alias(end) for end, name in ends]
     sensitive = [_plain(table, name).alias(f"s{number}") for number, name in enumerate(table.spec.sensitive)]
-    return table.source.scan().select(*texts, *sensitive)
+    return table.frame.select(*texts, *sensitive)
 
 
 def _keys(frame: pl.LazyFrame) -> list[str]:

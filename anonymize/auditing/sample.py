@@ -39,7 +39,7 @@ def deeper(table: Audited, further: Deeper, threshold: float) -> dict[str, Any]:
     weight = table.spec.weight_column
     if weight is None and further == Deeper():
         return {}
-    text = Text(table.source.scan(), list(table.columns_of.values()), table.spec, table.missing, table.units)
+    text = Text(table.frame, list(table.columns_of.values()), table.spec, table.missing, table.units)
     frequency = text.frequency()
     risks = sampled(text, threshold, frequency)
     if further.population is not None:

@@ -28,6 +28,7 @@ from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure, m
 from anonymize.verify.bucketized import Reading
 from anonymize.verify.kept import PassingFigures
 from anonymize.verify.looks import looking_alike
+from anonymize.verify.table import with_suppressed
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,11 @@ class Audited:
         return [name for name in withheld if name in self.source.columns]
 
     @property
+    def frame(self) -> pl.LazyFrame:
+        """The table, with the text of suppressed cells where they are written as nothing."""
+        return with_suppressed(self.source.scan(), self.spec, self.columns)
+
+    @property
     def missing(self) -> Missing:
         """What means missing in the table."""
         return self.spec.missing(self.source.format)
@@ -75,11 +81,9 @@ class Audited:
             return self.buckets.measured(self.source, self.columns, checks, reading)
         with ExitStack() as opened, _placed_in(self.source):
             verdict = measure(
-                self.source.scan() if frame is None else frame,
+                self.frame if frame is None else frame,
                 self.columns if columns is None else columns,
-                with_people(
-                    self.spec, with_trees(self.spec, checks, self.source.scan()), self._renamed(columns), opened
-                ),
+                with_people(self.spec, with_trees(self.spec, checks, self.frame), self._renamed(columns), opened),
                 self.missing.texts,
                 suppressed=self.spec.output.suppressed,
                 threshold=threshold,
@@ -93,7 +97,7 @@ class Audited:
             )
         if frame is not None:
             return verdict
-        verdict = measure_codes(verdict, self.source.scan(), self.spec, declared(self.spec, self.columns_of, None))
+        verdict = measure_codes(verdict, self.frame, self.spec, declared(self.spec, self.columns_of, None))
         return self._passing.with_combinations(verdict)
 
     @property
@@ -117,7 +121,7 @@ class Audited:
     @property
     def _passing(self) -> PassingText:
         besides = () if self.buckets is None else (self.buckets.name,)
-        return PassingText(self.source.scan(), self.spec, self.columns_of, self.missing, self.units, besides)
+        return PassingText(self.frame, self.spec, self.columns_of, self.missing, self.units, besides)
 
     @property
     def order_kept(self) -> bool:

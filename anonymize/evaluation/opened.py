@@ -58,6 +58,8 @@ def _with_suppressed(
     what has lost more.
     """
     texts_of = {column.name: unnamed(column) for column in texts.iter_columns()}
+    for name in columns if spec.hides else ():
+        texts_of[name] = texts_of[name].fill_null(str(spec.output.suppressed))
     for name, ends in columns.items():
         if not numbers.names.issuperset(ends):
             continue

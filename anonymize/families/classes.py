@@ -17,7 +17,14 @@ from anonymize.algorithms.base import Found
 from anonymize.classes import Bools, Partition
 from anonymize.declared import declared
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights, check_suppression, numbers_of, passing_text, suppression_limit
+from anonymize.families.steps import (
+    by_weights,
+    check_hidden,
+    check_suppression,
+    numbers_of,
+    passing_text,
+    suppression_limit,
+)
 from anonymize.judging import Judge
 from anonymize.meaning import Manifest
 from anonymize.people import with_people
@@ -54,6 +61,7 @@ def draft(request: Request, requirements: tuple[Requirement, ...], table: Table,
     class; raises InfeasibleError where that cannot be, or they are too many even so.
     """
     assert isinstance(result, Recoding)
+    check_hidden(request.spec, table)
     drawn = _drawn(request, requirements, table, result)
     if drawn.released.suppressed_rows > suppression_limit(request.spec, table.rows):
         whole = result.whole()
@@ -117,7 +125,8 @@ class ClassedDraft(Draft):
     def measure(self, files: Files) -> Measured:
         """The text of the table, class by class; what passes through is measured meanwhile, from the same reading."""
         columns = self._columns()
-        shared = numbers_of(files.table, self._measured(columns))
+        own = [name for names in columns.values() for name in names]
+        shared = numbers_of(files.table, self._measured(columns), self.request.spec, own)
         text = passing_text(self.request, files.table, columns, self._units, shared)
         text.read()
         threads = worth(_threads_at_once(self.request, self.table), self.table.rows)

@@ -35,6 +35,7 @@ from anonymize.spec.base import Means
 from anonymize.table import Codes, OutputFile, Source, Table
 from anonymize.table.room import Room
 from anonymize.table.scratch import Scratch
+from anonymize.verify.table import with_suppressed
 
 
 def room_for(request: Request, source: Source) -> Room:
@@ -218,14 +219,26 @@ def by_weights(
     `columns`: those of each quasi-identifier. `units`: whom its rows are about, where the table knows it.
     """
     frame = verify.text_of(target.part, target.format, target.separator)
+    frame = with_suppressed(frame, request.spec, [name for names in columns for name in names])
     subjects = None if units is None else pl.Series(units)
     return sampled(Text(frame, columns, request.spec, request.spec.missing(target.format), subjects), verify.THRESHOLD)
 
 
-def numbers_of(target: OutputFile, columns: Sequence[str] = ()) -> verify.SharedNumbers:
+def numbers_of(
+    target: OutputFile, columns: Sequence[str] = (), spec: Spec | None = None, hidden: Sequence[str] = ()
+) -> verify.SharedNumbers:
     """The file as it was written, whose columns are read once for all that is measured of it; `columns`: those that
-    will all be looked at."""
-    return verify.SharedNumbers(verify.text_of(target.part, target.format, target.separator), columns)
+    will all be looked at; `hidden`: of these, in which the spec may write suppressed cells as nothing."""
+    frame = verify.text_of(target.part, target.format, target.separator)
+    return verify.SharedNumbers(frame if spec is None else with_suppressed(frame, spec, hidden), columns)
+
+
+def check_hidden(spec: Spec, table: Table) -> None:
+    """Raises UsageError where suppressed cells are written as nothing, and cannot be told from missing ones."""
+    lacking = [each.name for each in table.as_read.attributes if each.domain.missing is not None]
+    if spec.hides and lacking:
+        message = f"`output.suppressed: null`: {', '.join(lacking)} has missing values, which are empty as well"
+        raise UsageError(spec.problem(("output", "suppressed"), message, "choose a text for suppressed cells"))
 
 
 def with_passing(
@@ -268,7 +281,8 @@ def published(request: Request, files: Files, manifest: Manifest) -> Published:
     """What is published of a request: no more than that goes into a public report. In a series nobody has two rows, so
     that its rows are individuals, whatever they are about is called."""
     spec = request.spec.model_copy(update={"unit": None}) if request.in_series else request.spec
-    released = [ReleasedFile(each.part, each.format, each.separator, each.sha256) for each in files.release]
+    hidden = spec if spec.hides else None
+    released = [ReleasedFile(each.part, each.format, each.separator, each.sha256, hidden) for each in files.release]
     return Published(released, spec, manifest, request.algorithm, request.options)
 
 

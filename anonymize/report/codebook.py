@@ -105,7 +105,7 @@ class FileCells:
             half_open = all(of_kind.any() for of_kind in mixed) and SPECIAL[CellKind.HALF_OPEN] in reads
             reads["or_missing"] = f"{reads[SPECIAL[CellKind.HALF_OPEN]] if half_open else template} or {missing}"
         hidden = any((texts == output.suppressed).any() for texts in self.texts.values())
-        return {"suppressed": output.suppressed, **reads} if hidden else reads
+        return {"suppressed": "" if self.spec.hides else output.suppressed, **reads} if hidden else reads
 
 
 def codebook(

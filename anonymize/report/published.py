@@ -14,6 +14,7 @@ from anonymize import verify
 from anonymize.algorithms import ALGORITHMS
 from anonymize.meaning import Manifest
 from anonymize.spec import Spec
+from anonymize.verify.table import with_suppressed
 
 KINDS = {
     "full-domain": "levels",
@@ -35,11 +36,14 @@ class ReleasedFile:
     form: str
     separator: str
     sha256: str | None
+    hidden: Spec | None = None
+    """The spec whose quasi-identifiers show suppressed cells as nothing, where they do."""
 
     @property
     def text(self) -> pl.LazyFrame:
         """The table in it, as text."""
-        return verify.text_of(self.path, self.form, self.separator)
+        text = verify.text_of(self.path, self.form, self.separator)
+        return text if self.hidden is None else with_suppressed(text, self.hidden, self.hidden.quasi_identifiers)
 
 
 @dataclass(frozen=True)

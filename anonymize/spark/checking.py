@@ -113,6 +113,7 @@ def beyond(spec: Spec) -> dict[str, object]:
         "privacy.missing: wildcard": spec.privacy.missing == "wildcard",
         "normalize: exact of a quasi-identifier": not spec.exact.isdisjoint(spec.quasi_identifiers),
         "sensitive: missing: value": spec.missing_as_value,
+        "output.suppressed: null": spec.hides,
         "privacy.combinations": spec.privacy.combinations,
         "output.pseudonym": spec.output.pseudonym is not None,
         "input.header: false (a DataFrame has names)": not spec.input.header,

@@ -6,7 +6,18 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationInfo, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainSerializer,
+    Tag,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
 from anonymize.places import is_uri, relative_to
 from anonymize.spec.described import descriptions
@@ -102,6 +113,25 @@ TablePath = Annotated[
     WithJsonSchema({"type": "string"}),
 ]
 """A file, or as a text the URI of a table in a database."""
+
+
+class Nothing(str):
+    """What a suppressed cell reads wherever releases are made and measured, and which is written as nothing: an empty
+    field of a CSV, a null of a typed file."""
+
+
+def _suppressed(text: str) -> str:
+    return Nothing("*") if text == "null" else text
+
+
+Suppressed = Annotated[
+    str,
+    BeforeValidator(lambda value: "null" if value is None else value),
+    AfterValidator(_suppressed),
+    PlainSerializer(lambda text: None if isinstance(text, Nothing) else text),
+    WithJsonSchema({"type": ["string", "number", "boolean", "null"]}),
+]
+"""What a suppressed cell reads; null: nothing."""
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Value = Annotated[

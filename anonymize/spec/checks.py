@@ -398,6 +398,10 @@ def _output(spec: Spec) -> Iterator[Fault]:
     if text in spec.missing("csv"):
         message = f'`output.suppressed`: "{text}" means missing already (`input.missing`)'
         yield Fault(("output", "suppressed"), message, "choose another text for suppressed cells")
+    for key, form in (("numeric", spec.output.numeric), ("categorical", spec.output.categorical)):
+        if spec.hides and form == "bounds":
+            message = f"`output.suppressed: null` beside `output.{key}: bounds`: an open end is empty as well"
+            yield Fault(("output", "suppressed"), message, "choose a text for suppressed cells")
     if spec.output.numeric == "bounds":
         yield from _bounds(spec, "numeric", "interval")
     if spec.output.categorical == "bounds":

@@ -14,7 +14,18 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, SerializeAsAny, WithJsonSchema
 
 from anonymize.errors import Problem
-from anonymize.spec.base import TEXT, Entry, KeyPath, Means, ModelParameters, Place, TablePath, Text
+from anonymize.spec.base import (
+    TEXT,
+    Entry,
+    KeyPath,
+    Means,
+    ModelParameters,
+    Nothing,
+    Place,
+    Suppressed,
+    TablePath,
+    Text,
+)
 from anonymize.spec.columns import (
     NORMALIZE,
     Kind,
@@ -217,8 +228,9 @@ class Output(Entry):
     categorical: Literal["node", "set", "bounds"] = "node"
     """Generalized categories: node (the label in the hierarchy); set (the values present); bounds (columns NAME_low and
     NAME_high: the first and last leaf under the node, counted from 0)."""
-    suppressed: Text = "*"
-    """What a suppressed cell reads."""
+    suppressed: Suppressed = "*"
+    """What a suppressed cell reads. null: nothing, an empty field of a CSV and a null of a typed file; then no
+    quasi-identifier may have missing values."""
     suppressed_rows: Literal["keep", "drop"] = "keep"
     """Suppressed rows: keep (with every quasi-identifier suppressed) or drop."""
     open_high: Annotated[str, AfterValidator(_open_high)] = "{low}+"
@@ -414,6 +426,11 @@ class Spec(Entry):
     def missing_as_value(self) -> tuple[str, ...]:
         """The sensitive columns whose missing values are a value like any other."""
         return tuple(filter(self.counts_missing, self.sensitive))
+
+    @property
+    def hides(self) -> bool:
+        """Whether suppressed cells are written as nothing."""
+        return isinstance(self.output.suppressed, Nothing)
 
     @property
     def exact(self) -> frozenset[str]:

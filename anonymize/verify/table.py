@@ -7,7 +7,7 @@ Classes are then runs of equal numbers in a sorted column, and nothing is told a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TypeAlias
 import polars as pl
 
 from anonymize.errors import DataError, RowsError
-from anonymize.spec import UNKNOWN, remarks
+from anonymize.spec import UNKNOWN, Spec, remarks
 from anonymize.verify.cells import with_point
 from anonymize.verify.columns import NumberedColumn, ShownColumns, read_columns
 from anonymize.verify.numbering import Numbering, pair, whole
@@ -43,6 +43,20 @@ def text_of(path: Path, form: str, separator: str) -> pl.LazyFrame:
         separator=separator,
         with_column_names=lambda names: [name.replace('""', '"') for name in names],  # which polars leaves as they are
         glob=False,
+    )
+
+
+def with_suppressed(frame: pl.LazyFrame, spec: Spec, columns: Iterable[str]) -> pl.LazyFrame:
+    """A release whose suppressed cells may be written as nothing, with the text that they read in a check; `columns`:
+    of the quasi-identifiers."""
+    if not spec.hides:
+        return frame
+    kinds, places = frame.collect_schema(), by_position(frame)
+    texts = {name: places[name] for name in columns if kinds.get(name) == pl.String}
+    blank = {name: text.is_null() | (plain(text) == "") for name, text in texts.items()}
+    return frame.with_columns(
+        pl.when(blank[name]).then(pl.lit(str(spec.output.suppressed))).otherwise(text).alias(name)
+        for name, text in texts.items()
     )
 
 
@@ -391,7 +405,7 @@ def _ranks(
     counted = column.looks if alike else column.texts
     null = pl.Series([None], dtype=pl.String)
     texts = pl.DataFrame({"text": pl.concat([null, column.texts]), "counted": pl.concat([null, counted])})
-    present = pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("counted"))
+    present: pl.Expr = pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("counted"))
     if with_missing:
         absent = pl.col("text").is_null() | pl.col("text").is_in(list(missing))
         present = pl.when(absent).then(pl.lit("0")).otherwise("1" + present)

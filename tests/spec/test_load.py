@@ -59,7 +59,7 @@ output:
   categorical: node
   suppressed: "*"
   suppressed_rows: keep
-  edges: open
+  edges: rounded
   row_order: sorted
 """
 

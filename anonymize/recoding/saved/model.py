@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from anonymize.errors import DataError, Problem, SpecError
+from anonymize.spec.base import Suppressed
 from anonymize.spec.hierarchy import DatePart, TimePart
 from anonymize.spec.notation import Setting
 from anonymize.table.files import reason
@@ -172,7 +173,7 @@ class OutputBlock(Part):
     """What a suppressed cell reads, whether suppressed rows are kept, and whether rows are shuffled. `numeric`: how
     numbers are shown, which older files do not say."""
 
-    suppressed: str
+    suppressed: Suppressed
     suppressed_rows: Literal["keep", "drop"]
     row_order: Literal["sorted", "shuffle", "keep"]
     numeric: Literal["interval", "bounds", "mean", "median"] = "interval"
