@@ -104,8 +104,9 @@ def _answer(console: Console, guess: Guess, number: str, *, values: bool) -> str
     options = f"{', '.join((*ANSWERS, *STEPS[:2]))}, the rest as proposed"
     while True:
         words = escape(f"  {options}") + (f" [dim](Enter: {proposed})[/dim]" if proposed else "")
-        answer = Prompt.ask(words, console=console, default="", show_default=False).strip().lower()
-        meant = [each for each in (*ANSWERS, *STEPS) if answer and each.startswith(answer)]
+        answer = Prompt.ask(words, console=console, default="", show_default=False)
+        answer = answer.strip().lower().removeprefix("the ")
+        meant = [each for each in (*ANSWERS, *STEPS) if answer and (each.startswith(answer) or answer.startswith(each))]
         if answer == "?" or meant == ["why?"]:
             _explain(console, guess)
         elif meant:
@@ -150,7 +151,11 @@ def _explain(console: Console, guess: Guess) -> None:
 
 def _as_answered(guess: Guess, answer: str) -> Guess:
     role = ANSWERS.get(answer, guess.role)
-    return guess if role == guess.role else guess.as_role(role, DECIDED)
+    if role != guess.role:
+        return guess.as_role(role, DECIDED)
+    return replace(
+        guess, reason=f"{DECIDED}: {guess.reason.removeprefix(DECIDED).removeprefix(': ')}".removesuffix(": ")
+    )
 
 
 def _left_out(guess: Guess) -> Guess:

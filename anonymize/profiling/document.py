@@ -180,7 +180,7 @@ def _note(proposal: Proposal, guess: Guess, group: Sequence[Guess]) -> str:
         more.append(f"or is it {guess.shape.ambiguous}?")
     values = [f"values: {proposal.listed[guess.name]}"] if guess.name in proposal.listed else []
     text = "; ".join([reason, *more, *values])
-    return text if guess.reason == DECIDED else f"{DECIDE} {text}"
+    return text if guess.reason.startswith(DECIDED) else f"{DECIDE} {text}"
 
 
 # --- blocks -----------------------------------------------------------------------------------------------------------

@@ -315,6 +315,7 @@ def test_after_a_conversation_nothing_is_undecided(tmp_path: Path) -> None:
     order = [said.index(f"{place} of 4 {name}") for place, name in enumerate(["name", "age", "salary", "flag"], 1)]
     assert order == sorted(order) and "Could a neighbour or a colleague know this of somebody?" in said
     assert re.search(r"^  - flag +# decided$", spec, re.MULTILINE) and "\nothers: drop" not in spec
+    assert re.search(r"^  - name +# decided: \S", spec, re.MULTILINE), "Enter decides, too"
 
 
 def test_values_are_on_the_screen_only_if_that_is_said(tmp_path: Path) -> None:
@@ -324,7 +325,8 @@ def test_values_are_on_the_screen_only_if_that_is_said(tmp_path: Path) -> None:
 
 
 def test_the_rest_as_proposed_leaves_out_what_nobody_decided(tmp_path: Path) -> None:
-    code, spec, _ = conversed(tmp_path, "", "rest", *REST)
+    code, spec, _ = conversed(tmp_path, "", "the rest as proposed", *REST)
+    assert (code, spec) == conversed(tmp_path, "", "rest", *REST)[:2]
     assert code == 0 and roles_of(tmp_path, spec)["flag"] == "identifier" and "left out, as nobody decided" in spec
 
 
