@@ -98,7 +98,7 @@ def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         meaning = "; ".join([" by the quasi-identifiers", *smallest_group(report)[1:]])
         yield "smallest group", counted(smallest, "row"), meaning
     if (highest := risk.get("prosecutor_max")) is not None:
-        before = risk.get("before", {}).get("prosecutor_max")
+        before = (risk.get("before") or {}).get("prosecutor_max")
         yield "highest risk", percent(highest), " of a row" + ("" if before is None else f", before {percent(before)}")
     if (lost := report.get("utility", {}).get("gcp")) is not None:
         yield "lost", percent(lost), " of the precision of the quasi-identifiers (gcp)"
