@@ -13,7 +13,7 @@ from typing import Any
 
 from anonymize.places import scheme_of
 from anonymize.profiling.capacity import LossAtK
-from anonymize.profiling.hierarchies import kind_of
+from anonymize.profiling.hierarchies import kind_of, notation_of
 from anonymize.profiling.joint import Singled
 from anonymize.profiling.roles import DECIDED, SHARED, Guess, GuessedRole
 
@@ -89,7 +89,7 @@ def text_of(proposal: Proposal) -> str:
 
 def weighting(guess: Guess) -> dict[str, Any]:
     """How the spec has a column of sampling weights."""
-    return {"column": guess.name, "bands": BANDS}
+    return {"column": guess.name, "bands": BANDS, **notation_of(guess)}
 
 
 def scalar(text: str) -> str:

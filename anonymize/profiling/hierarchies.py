@@ -62,11 +62,14 @@ def is_numeric(guess: Guess) -> bool:
 def kind_of(guess: Guess) -> dict[str, Any]:
     """The type of a column of numbers, and how they are written where a point alone does not say it; nothing of another
     column."""
-    if not is_numeric(guess):
-        return {}
+    return {"type": "numeric", **notation_of(guess)} if is_numeric(guess) else {}
+
+
+def notation_of(guess: Guess) -> dict[str, str]:
+    """How numbers are written, where it is not with a point alone."""
     notation = None if guess.shape is None else guess.shape.notation
     written = {} if notation is None else notation.settings
-    return {"type": "numeric"} | {key: value for key, value in written.items() if (key, value) != ("decimal", ".")}
+    return {key: value for key, value in written.items() if (key, value) != ("decimal", ".")}
 
 
 def is_code(guess: Guess) -> bool:

@@ -260,6 +260,13 @@ def test_numbers_with_a_comma_and_a_unit_are_declared_and_released(tmp_path: Pat
     released(tmp_path, table, tmp_path / "spec.yaml")
 
 
+def test_sampling_weights_with_a_comma_are_declared_and_released(tmp_path: Path) -> None:
+    columns = {"age": [20 + n % 50 for n in range(200)], "finalwgt": [f"{100 + n % 60},5" for n in range(200)]}
+    table, text = first_spec(tmp_path, pl.DataFrame(columns))
+    assert 'sampling_weight: {column: finalwgt, bands: 10, decimal: ","}' in text
+    released(tmp_path, table, tmp_path / "spec.yaml")
+
+
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
