@@ -59,7 +59,7 @@ def made(people: Path, folder: Path, algorithm: str = "release", **given: Any) -
 
 
 def test_the_best_of_the_trial_is_released_and_loses_less_than_mondrian(people: Path, tmp_path: Path) -> None:
-    tight = {"output": {"edges": "tight"}}
+    tight: dict[str, Any] = {"output": {"edges": "tight"}}
     _, mondrian = made(people, tmp_path, "mondrian", **tight)
     _, report = made(people, tmp_path, options={"effort": "high"}, **tight)
     choice = report["algorithm"]["recommended"]

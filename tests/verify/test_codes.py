@@ -18,7 +18,8 @@ def audited(
 ) -> tuple[int, list[dict[str, Any]], str]:
     """The exit code, the entries of levels and codes, and the messages of a table with one quasi-identifier."""
     (folder / "jobs.csv").write_text(TREE)
-    spec = {"version": 1, "input": {"missing": ["?"]}, "quasi_identifiers": {"x": column}, "privacy": {"k": 1}, **more}
+    spec = {"version": 1, "input": {"missing": ["?"]}, "quasi_identifiers": {"x": column}, "privacy": {"k": 1}}
+    spec |= {"output": {"edges": "tight"}} | more
     (folder / "spec.yaml").write_text(json.dumps(spec))
     name = "x"
     if cells and ";" in cells[0]:
