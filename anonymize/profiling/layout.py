@@ -8,7 +8,8 @@ from anonymize.places import is_uri
 
 SEPARATORS = (",", ";", "\t", "|")
 SPACE = " "
-"""A separator where there is no other, and the first rows have as many of it: R's write.table."""
+"""A separator where there is no other, and the first rows have as many of it: R's write.table. A header of one name has
+none: `170 cm` is one value."""
 HEAD = 1 << 16
 LINES = 20
 _MAGIC = (b"PAR1", b"ARROW1", b"\x1f\x8b")
@@ -59,7 +60,7 @@ def _separator(text: str) -> str:
         return best
     header, *rows = [line.count(SPACE) for line in _unquoted(text, LINES)]
     alike = len(rows) > 1 and len(set(rows)) == 1 and rows[0] > 0
-    return SPACE if alike and rows[0] - header in (0, 1) else ","
+    return SPACE if header and alike and rows[0] - header in (0, 1) else ","
 
 
 def _unquoted(text: str, count: int) -> list[str]:

@@ -24,6 +24,7 @@ ROWS = "age sex\n" + "31 F\n" * 5
         ("full name\nAnn Lee\nAnn Mary Lee\nBo\n", {}),
         ("name\nAnn\nBo\nCy\n", {}),
         ("age group\n31\n32\n33\n", {}),
+        ("height\n170 cm\n171 cm\n172 cm\n", {}),
         ("", {}),
         ("größe;x\n1;2\n".encode("cp1252"), {"separator": ";", "encoding": "cp1252"}),
         ("größe,x\n1,2\n".encode("utf-16"), {"encoding": "utf-16"}),
