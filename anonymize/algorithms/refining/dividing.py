@@ -72,7 +72,7 @@ def _nearest(block: Block, rows: Ints, sizes: Ints, rng: np.random.Generator) ->
 
 def _orders(block: Block, own: list[Places], sizes: Ints, rng: np.random.Generator) -> Ints:
     """(classes, orders, width) the columns of the rows of each class, `own` (classes, width) on each axis, in orders
-    around rows drawn at random; the last again where there are no more."""
+    around rows drawn at random, at a tie as they stand; the last again where there are no more."""
     classes, width = own[0].shape
     middle = (rng.random((classes, ORDERS), np.float32) * sizes[:, None]).astype(np.int64)
     middle += np.arange(classes)[:, None] * width
@@ -83,9 +83,9 @@ def _orders(block: Block, own: list[Places], sizes: Ints, rng: np.random.Generat
         apart *= counts[..., None]
         far += apart
     if sizes[0] == width:
-        return np.asarray(far.argsort(axis=2))
+        return np.asarray(far.argsort(axis=2, kind="stable"))
     far[np.broadcast_to((np.arange(width) >= sizes[:, None])[:, None], far.shape)] = np.inf
-    order = far.argsort(axis=2)
+    order = far.argsort(axis=2, kind="stable")
     last = np.minimum(np.arange(width), sizes[:, None] - 1)[:, None]
     return np.take_along_axis(order, np.broadcast_to(last, order.shape), 2)
 
