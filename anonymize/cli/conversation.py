@@ -18,7 +18,7 @@ from rich.prompt import Confirm, IntPrompt, Prompt
 
 from anonymize.errors import visible
 from anonymize.init import DERIVED
-from anonymize.profiling.roles import ALIKE, DECIDED, SHARED, Guess, GuessedRole
+from anonymize.profiling.roles import ALIKE, SHARED, Guess, GuessedRole
 from anonymize.report.terminal import console as console_on
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ WORDS: Mapping[GuessedRole, str] = {
 QUESTIONS: Mapping[str, str] = {
     "known": "Could a neighbour or a colleague know this of somebody?",
     "secret": "Would it harm somebody if it came out?",
-    "needed as it is": "Does anybody need it in the release as it is, though it is neither known nor secret?",
+    "needed as it is": "Does anybody need it in the release as it is?",
     "leave out": "Does nobody need it in the release?",
 }
 EFFECTS: Mapping[str, str] = {
     "known": "made coarser, until several people read alike by it",
     "secret": "released as it is; what is known of a person leads to no one value of it, as far as `l` asks for that",
-    "needed as it is": "released as it is, and protected by nothing",
+    "needed as it is": "neither known nor secret; released as it is, and protected by nothing",
     "leave out": "not in the release",
 }
 EXAMPLES = 5
@@ -109,12 +109,14 @@ def _answer(console: Console, guess: Guess, number: str, *, values: bool) -> str
         meant = [each for each in (*ANSWERS, *STEPS) if answer and (each.startswith(answer) or answer.startswith(each))]
         if answer == "?" or meant == ["why?"]:
             _explain(console, guess)
+        elif proposed and answer in ("y", "yes"):
+            return ""
         elif meant:
             return meant[0]
         elif not answer and proposed:
             return ""
         else:
-            console.print("  one of these, or its first letter")
+            console.print("  one of these, or its first letter" + ("" if proposed else ": nothing is proposed here"))
 
 
 def _describe(console: Console, guess: Guess, number: str, *, values: bool) -> None:
@@ -146,16 +148,12 @@ def _seen(guess: Guess) -> Iterator[str]:
 
 
 def _explain(console: Console, guess: Guess) -> None:
-    console.print(f"  why: {escape(visible(guess.reason))}", soft_wrap=True)
+    console.print(f"  why: {escape(visible(guess.reason or 'you said so'))}", soft_wrap=True)
 
 
 def _as_answered(guess: Guess, answer: str) -> Guess:
     role = ANSWERS.get(answer, guess.role)
-    if role != guess.role:
-        return guess.as_role(role, DECIDED)
-    return replace(
-        guess, reason=f"{DECIDED}: {guess.reason.removeprefix(DECIDED).removeprefix(': ')}".removesuffix(": ")
-    )
+    return replace(guess, role=role, reason=guess.reason if role == guess.role else "", decided=True)
 
 
 def _left_out(guess: Guess) -> Guess:
@@ -178,11 +176,11 @@ def chosen(proposal: Proposal) -> Proposal:
     diversity = None
     if sensitive:
         question = "l: values of each sensitive column among them [dim](1 asks for nothing)[/dim]"
-        answer = _number(console, question, 1, 1, max(min(sensitive), 1))
+        answer = _number(console, question, min(2, max(min(sensitive), 1)), 1, max(min(sensitive), 1))
         diversity = answer if answer > 1 else None
     percent = _number(console, "rows that may be suppressed, in %", 0, 0, 100)
     share = percent / 100 if percent else None
-    return replace(proposal, k=k, diversity=diversity, suppression=share)
+    return replace(proposal, k=k, diversity=diversity, suppression=share, decided=True)
 
 
 def _number(console: Console, question: str, default: int, low: int, high: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from anonymize.cli.options import COLOR, with_options
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 LEAD = re.compile(r"^(?:[A-Z][A-Za-z ]{2,24}|`--[a-z-]+`)[.:](?=\s)", re.MULTILINE)
 CODE = re.compile(r"`[^`]*`")
+SHORT = 4
+"""So many letters are in too many names to mean one that holds them."""
 
 
 def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -28,7 +31,7 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
 @click.command()
 @with_options(click.argument("name", required=False, shell_complete=_complete), COLOR)
 def explain(name: str | None, color: str) -> None:
-    """Explain a privacy model, metric, algorithm, cut rule, attacker or exit code.
+    """Explain a privacy model, metric, algorithm, cut rule, attacker, exit code, figure of a report or key of the spec.
 
     NAME is as specs, reports and options have it, or the number of an exit code; `_` and `-` are the same, and so are
     capital and small letters. A name that means several things is explained in each. Without a NAME, all names are
@@ -41,7 +44,8 @@ def explain(name: str | None, color: str) -> None:
     entries = list(_entries(name))
     if not entries:
         names = list(dict.fromkeys(map(_plain, _known())))
-        nearest = get_close_matches(_plain(name), names) or [each for each in names if _plain(name) in each]
+        holding = [each for each in names if len(name) > SHORT and _plain(name) in each]
+        nearest = holding or get_close_matches(_plain(name), names)
         suggestion = f" Did you mean {nearest[0]!r}?" if nearest else " Without a name, all of them are listed."
         raise click.UsageError(f"Nothing here is called {name!r}.{suggestion}", click.get_current_context())
     for number, (title, manual) in enumerate(entries):
@@ -65,6 +69,8 @@ def _manuals() -> dict[str, dict[str, str]]:
         "cut rule": {name: _doc(rule) for name, rule in RULES.items()},
         "attacker": {name: _doc(attacker) for name, attacker in ATTACKERS.items()},
         "exit code": {str(code): _of_code(code) for code in MEANINGS},
+        "figure of a report": _figures(),
+        "key of the spec": _keys(),
     }
 
 
@@ -106,6 +112,33 @@ def _of_metric(metric: Any) -> str:
     from anonymize.metrics import computed
 
     return f"{_doc(metric)}\n\nComputed as: {computed(metric)}"
+
+
+def _figures() -> dict[str, str]:
+    """Figures of risk, each with what it means in the tables that have it."""
+    from anonymize.report.risk import MEANINGS as FIGURES
+
+    meanings: dict[str, list[str]] = {}
+    for title, figures in FIGURES.items():
+        before = ""
+        for name, meaning in figures.items():
+            before = meaning.replace("the same", before, 1) if meaning.startswith("the same") else meaning
+            text = before.format(threshold="the risk that is allowed", k="k")
+            meanings.setdefault(name, []).append(f"{title}: {text}.")
+    return {name: "\n\n".join(texts) for name, texts in meanings.items()}
+
+
+def _keys() -> dict[str, str]:
+    """Keys of the spec, each with what the schema says of it."""
+    from anonymize.spec.schema import FILE
+
+    schema = json.loads(FILE.read_text(encoding="utf-8"))
+    meanings: dict[str, dict[str, None]] = {}
+    for part in (schema, *schema["$defs"].values()):
+        for name, value in part.get("properties", {}).items():
+            if text := value.get("description"):
+                meanings.setdefault(name, {})[text] = None
+    return {name: "\n\n".join(texts) for name, texts in meanings.items()}
 
 
 def _of_code(code: int) -> str:

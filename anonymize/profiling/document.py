@@ -15,7 +15,7 @@ from anonymize.places import scheme_of
 from anonymize.profiling.capacity import LossAtK
 from anonymize.profiling.hierarchies import kind_of, notation_of
 from anonymize.profiling.joint import Singled
-from anonymize.profiling.roles import DECIDED, SHARED, Guess, GuessedRole
+from anonymize.profiling.roles import SHARED, Guess, GuessedRole
 
 DECIDE = "decide:"
 NO_PASSWORD = "its password is not kept here: PGPASSWORD, ~/.pgpass, or the whole URI with -i"
@@ -39,8 +39,9 @@ class Proposal:
     values are persons with several rows. `joint`: sets of columns that single rows out; `all_together`: the share that
     all quasi-identifiers do, these with what passes through, and these with what is undecided.
     `costs`: of several k; `sampled`: on so many rows, None for all. `diversity`: values of each sensitive column in a
-    class, `suppression`: the share of rows that may be suppressed; None where that is left open. `listed`: values of
-    columns, where they are asked for. `remarks`: what seems to be wrong with the values of columns.
+    class, `suppression`: the share of rows that may be suppressed; None where that is left open. `decided`: whether
+    somebody has said these, and k. `listed`: values of columns, where they are asked for. `remarks`: what seems to be
+    wrong with the values of columns.
     """
 
     path: str | None
@@ -55,6 +56,7 @@ class Proposal:
     sampled: int | None = None
     diversity: int | None = None
     suppression: float | None = None
+    decided: bool = False
     listed: Mapping[str, str] = field(default_factory=dict)
     remarks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unit: Guess | None = None
@@ -179,8 +181,8 @@ def _note(proposal: Proposal, guess: Guess, group: Sequence[Guess]) -> str:
     if guess.shape is not None and guess.shape.ambiguous and guess.role == "quasi-identifier":
         more.append(f"or is it {guess.shape.ambiguous}?")
     values = [f"values: {proposal.listed[guess.name]}"] if guess.name in proposal.listed else []
-    text = "; ".join([reason, *more, *values])
-    return text if guess.reason.startswith(DECIDED) else f"{DECIDE} {text}"
+    text = "; ".join(filter(None, [reason, *more, *values]))
+    return f"decided: {text}".removesuffix(": ") if guess.decided else f"{DECIDE} {text}"
 
 
 # --- blocks -----------------------------------------------------------------------------------------------------------
@@ -287,7 +289,8 @@ def _privacy(proposal: Proposal) -> list[str]:
         lines.append(f"  # {figures}")
     few = f"; the table has {proposal.rows}, and cannot be released" if proposal.rows < proposal.k else ""
     alike = "rows that" if proposal.unit is None else f"individuals (by {proposal.unit.name}) whose rows"
-    lines.append(_line(f"  k: {proposal.k}", f"{DECIDE} {alike} read alike, at least{few}"))
+    mark = "decided:" if proposal.decided else DECIDE
+    lines.append(_line(f"  k: {proposal.k}", f"{mark} {alike} read alike, at least{few}"))
     if proposal.names("sensitive"):
         entry = "# l: 2" if proposal.diversity is None else f"l: {proposal.diversity}"
         lines.append(_line(f"  {entry}", "values of each sensitive column in each class"))

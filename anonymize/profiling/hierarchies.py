@@ -9,7 +9,7 @@ import numpy as np
 
 from anonymize.domain.grid import Grid
 from anonymize.profiling.measure import ColumnFacts, Numbers
-from anonymize.profiling.roles import AS_POSTAL, Guess
+from anonymize.profiling.roles import AS_POSTAL, Guess, is_moment
 from anonymize.profiling.shapes import TextShape
 from anonymize.profiling.words import AGES, BIRTHS, COORDINATES, COUNTS, PLACES, YEARS, names_institution
 from anonymize.spec.hierarchy import MOST_WIDTH
@@ -38,7 +38,7 @@ def settings(guess: Guess) -> dict[str, Any]:
     facts, shape = guess.facts, guess.shape
     if not facts.distinct:
         return {}
-    if facts.typed or (shape is not None and shape.kind in ("date", "time") and guess.reason == shape.name):
+    if is_moment(facts, shape):
         return _moments(shape, guess)
     code = is_code(guess)
     listed = names_institution(guess.name) and facts.distinct <= LISTED

@@ -14,7 +14,7 @@ from typing import Literal, cast, get_args
 
 from anonymize.profiling.joint import constant_within
 from anonymize.profiling.measure import ColumnFacts, Pieces, with_notation
-from anonymize.profiling.shapes import TextShape, meaning_of, shape_of
+from anonymize.profiling.shapes import TextShape, are_sentences, meaning_of, shape_of
 from anonymize.profiling.words import (
     AGES,
     BIRTHS,
@@ -59,8 +59,6 @@ MOST_OF_HOUSEHOLD = 50
 """Rows with the same number, on average, up to which it may be a household's, or a person's over time."""
 TOPIC, ANSWERS = 3, 3
 """Columns about health that make it the topic of a table, and values that a column has at most to be about it, too."""
-DECIDED = "decided"
-"""The reason for what somebody has said."""
 BY_NAME = ", by its name"
 MANY_NUMBERS = 100
 """So many different numbers or more are amounts or measurements, where nothing says otherwise."""
@@ -77,6 +75,8 @@ class Guess:
     reason: str
     shape: TextShape | None = None
     words: frozenset[str] = field(default_factory=frozenset)
+    decided: bool = False
+    """Whether somebody has said the role; the reason is then that of the proposal."""
 
     @property
     def name(self) -> str:
@@ -97,7 +97,9 @@ def guess(facts: ColumnFacts) -> Guess:
     for rule in _RULES:
         for role, reason in rule(facts, shape, words):
             return Guess(facts, role, reason, shape, words)
-    return Guess(facts, "undecided", f"{_count(facts.distinct, 'value')}, and nothing says of what", shape, words)
+    return Guess(
+        facts, "undecided", f"{_count(facts.distinct, 'value')}, and nothing says what they mean", shape, words
+    )
 
 
 def guesses(columns: Sequence[ColumnFacts], hashes: Mapping[str, Pieces] = MappingProxyType({})) -> list[Guess]:
@@ -170,9 +172,15 @@ def _empty(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
         yield "undecided", "no row has a value"
 
 
-def _moment(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+def is_moment(facts: ColumnFacts, shape: TextShape | None) -> bool:
+    """Whether the values are dates or times."""
     eight = shape is not None and shape.format == "%Y%m%d"
-    if facts.typed or (shape is not None and shape.kind in ("date", "time") and (facts.numbers is None or eight)):
+    written = shape is not None and shape.kind in ("date", "time")
+    return facts.typed or (written and (facts.numbers is None or eight))
+
+
+def _moment(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    if is_moment(facts, shape):
         yield "quasi-identifier", shape.name if shape is not None else "dates"
 
 
@@ -180,9 +188,20 @@ def _contact(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str])
     if shape is not None and shape.kind == "contact" and facts.numbers is None:
         yield "identifier", shape.name
     if facts.numbers is None and is_name(facts.name):
-        yield "identifier", "called as names of people are"
-    if facts.numbers is None and facts.distinct > 20 and ((shape and shape.kind == "free text") or words & FREE):
+        yield "identifier", "its name is that of people's names"
+    if facts.numbers is None and _is_free(facts, shape, words):
         yield "identifier", "free text, which no role protects"
+
+
+def _is_free(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> bool:
+    """Whether texts are written freely: by their form, by the column's name where they are of several words, or, of a
+    few, as sentences of which most stand in one row alone."""
+    if shape is not None and shape.kind == "free text":
+        return True
+    if not facts.texts or (shape is not None and shape.kind != "text"):
+        return False
+    named = bool(words & FREE) and any(" " in text.strip() for text in facts.texts)
+    return named or (2 * facts.singles >= facts.distinct > 1 and are_sentences(facts.texts))
 
 
 def _person(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
@@ -192,7 +211,7 @@ def _person(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) 
     more = "" if facts.share_of_values >= ALIKE else SHARED
     coded = facts.numbers is not None or all(any(map(str.isdigit, text)) for text in facts.texts)
     if names_person(facts.name) or (coded and is_person(facts.name)):
-        yield "identifier", f"called as what names a person is{more}"
+        yield "identifier", f"its name says that it names a person{more}"
     runs = facts.distinct >= RUNS and facts.ascending and _counts_up(facts)
     if runs and not words & (AGES | PLACES | YEARS | TIMES) and not names_institution(facts.name):
         yield "identifier", f"numbers from 1 on, each in rows that follow each other, as those of persons do{more}"
@@ -279,7 +298,7 @@ def _known(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
     if (secret := secret_of(words)) is not None:
         yield "sensitive", secret + BY_NAME
     if words & DEMOGRAPHICS:
-        yield "quasi-identifier", "known of a person, by its name"
+        yield "quasi-identifier", "others know it of a person, by its name"
     if facts.numbers is None and (said := meaning_of(facts.texts)) is not None:
         yield cast(GuessedRole, said[0]), said[1]
     if words & RESULTS:

@@ -239,10 +239,14 @@ def _written_number(texts: Sequence[str]) -> TextShape | None:
 _SIGNS = re.compile(r"[$€£¥%,'a-zA-Z°]|\d \d")
 
 
-def _words(texts: Sequence[str]) -> TextShape:
+def are_sentences(texts: Sequence[str]) -> bool:
+    """Whether texts are of several words each, as notes are, and labels of categories seldom."""
     words = sum(len(text.split()) for text in texts) / len(texts)
-    length = sum(map(len, texts)) / len(texts)
-    if (words >= 4 or length >= 40) and len(texts) > 20:
+    return words >= 4 or sum(map(len, texts)) / len(texts) >= 40
+
+
+def _words(texts: Sequence[str]) -> TextShape:
+    if len(texts) > 20 and are_sentences(texts):
         return TextShape("free text", "free text")
     return TextShape("text", "text")
 

@@ -17,6 +17,8 @@ KNOWN_BY = {
     Basis.UNKNOWN: "could not be shown",
 }
 
+GONE = 0.9
+"""The mean loss of a column's cells from which hardly anything is left of it."""
 NAMED = 5
 """Columns that a line names at most."""
 UNSHOWN = "NOT SHOWN: a requirement could not be shown to be met"
@@ -99,9 +101,16 @@ def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "smallest group", counted(smallest, "row"), meaning
     if (highest := risk.get("prosecutor_max")) is not None:
         before = (risk.get("before") or {}).get("prosecutor_max")
-        yield "highest risk", percent(highest), " of a row" + ("" if before is None else f", before {percent(before)}")
+        yield (
+            "highest risk",
+            percent(highest),
+            " for a row" + ("" if before is None else f"; {percent(before)} before the release"),
+        )
     if (lost := report.get("utility", {}).get("gcp")) is not None:
-        yield "lost", percent(lost), " of the precision of the quasi-identifiers (gcp)"
+        columns = report["utility"].get("attributes", {})
+        gone = [name for name, each in columns.items() if (each.get("ncp") or 0) >= GONE]
+        beside = f"; hardly anything is left of {shortened(gone)}" if 0 < len(gone) < len(columns) else ""
+        yield "lost", percent(lost), f" of the precision of the quasi-identifiers (gcp){beside}"
     if (rows := output.get("rows")) is not None:
         kinds = (("suppressed", output.get("suppressed_rows")), ("left out", output.get("dropped_rows")))
         yield "rows", f"{rows:,}", "".join(f", {number:,} {kind}" for kind, number in kinds if number is not None)

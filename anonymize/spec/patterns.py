@@ -120,7 +120,8 @@ def left_over_warnings(spec: Spec) -> Iterator[str]:
             if len(undecided) == 1
             else f"{len(undecided)} columns are undecided, and are"
         )
-        yield f"{columns} left out of the release (others: drop): {', '.join(undecided)}"
+        remedy = "to keep one, give it a role in the spec"
+        yield f"{columns} left out of the release (others: drop); {remedy}: {', '.join(undecided)}"
 
 
 def _first(names: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from anonymize.verify.kept import PassingFigures
 THRESHOLD = 0.2
 
 NOTHING_ASKED = "nothing is required of the table: its figures are measured, and no promise is made"
-BLANK = "every row is suppressed in every quasi-identifier: the table tells nothing about anybody"
+BLANK = "every row is suppressed in every quasi-identifier: they tell nothing about anybody"
 
 DIVERSITY = frozenset(
     {

@@ -129,3 +129,12 @@ def test_styled_on_a_terminal_alone() -> None:
 def test_what_is_code_is_coloured() -> None:
     styled = CliRunner().invoke(explain, ["k-anonymity", "--color", "always"], color=True).output
     assert "`" in explained("k-anonymity") and "\x1b[36m`k`" in styled
+
+
+@pytest.mark.parametrize(
+    "name", ["k", "l", "unit", "edges", "rare", "prosecutor_max", "uniques", "hierarchy", "levels"]
+)
+def test_words_of_specs_and_reports_are_explained(name: str) -> None:
+    ended = CliRunner().invoke(explain, [name])
+    assert ended.exit_code == 0 and ended.output.startswith(f"{name} (")
+    assert "the same, " not in ended.output and "{threshold}" not in ended.output

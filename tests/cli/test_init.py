@@ -165,7 +165,7 @@ def test_persons_with_several_rows_are_the_unit_and_k_counts_them(tmp_path: Path
     frame = pl.DataFrame({"subject": [n // 4 for n in range(400)], "age": [20 + n // 4 % 50 for n in range(400)]})
     table, text = first_spec(tmp_path, frame)
     assert re.search(
-        r"^unit: subject +# decide: called as what names a person is: 100 in 400 rows$", text, re.MULTILINE
+        r"^unit: subject +# decide: its name says that it names a person: 100 in 400 rows$", text, re.MULTILINE
     )
     assert "individuals (by subject) whose rows read alike" in text and "\nidentifiers:" not in text
     report = released(tmp_path, table, tmp_path / "spec.yaml")
@@ -192,7 +192,7 @@ def test_separators_and_encodings(tmp_path: Path) -> None:
 def test_what_nothing_is_known_of_is_undecided_and_left_out(tmp_path: Path) -> None:
     frame = pl.DataFrame({"age": [20 + n % 50 for n in range(300)], "q": ["a", "b", "c"] * 100, "batch": [1] * 300})
     table, text = first_spec(tmp_path, frame)
-    assert re.search(r"^undecided:\n  - q  .*nothing says of what$", text, re.MULTILINE)
+    assert re.search(r"^undecided:\n  - q  .*nothing says what they mean$", text, re.MULTILINE)
     assert re.search(r"^others: drop ", text, re.MULTILINE) and "\ninsensitive:\n  - batch " in text
     report = released(tmp_path, table, tmp_path / "spec.yaml")
     assert (tmp_path / "released.csv").read_text().startswith("age,batch\n")
@@ -209,7 +209,7 @@ def test_what_is_left_out_or_secret_keeps_its_reason_where_something_follows_fro
         }
     )
     _, text = first_spec(tmp_path, frame)
-    assert re.search(r"- name +# decide: called as names", text) and re.search(
+    assert re.search(r"- name +# decide: its name is that of people", text) and re.search(
         r"  income: .*# decide: about money", text
     )
 
@@ -302,6 +302,18 @@ def conversed(folder: Path, *answers: str, arguments: Sequence[str] = ("--intera
     return ended.exit_code, ended.stdout, " ".join(ended.stderr.split())
 
 
+def conversed_of(table: Path, *answers: str) -> str:
+    """The spec that `init` writes of a table after a conversation."""
+    from click.testing import CliRunner
+
+    from anonymize.cli.init import init as command
+
+    given = "".join(f"{answer}\n" for answer in answers)
+    ended = CliRunner().invoke(command, [str(table), "--interactive" if answers else "--no-ask"], input=given)
+    assert ended.exit_code == 0, ended.stderr
+    return ended.stdout
+
+
 REST = ("", "", "")
 """What is proposed of k, l and suppression."""
 
@@ -323,6 +335,27 @@ def test_after_a_conversation_nothing_is_undecided(tmp_path: Path) -> None:
     assert order == sorted(order) and "Could a neighbour or a colleague know this of somebody?" in said
     assert re.search(r"^  - flag +# decided$", spec, re.MULTILINE) and "\nothers: drop" not in spec
     assert re.search(r"^  - name +# decided: \S", spec, re.MULTILINE), "Enter decides, too"
+
+
+def test_notes_with_names_in_them_are_left_out_whatever_the_column_is_called(tmp_path: Path) -> None:
+    texts = ["Diet: low salt", "Interpreter needed\nsee file of Patel, Grace"] + [""] * 58
+    for name in ("note", "befund"):
+        table = pl.DataFrame(
+            {"age": [n // 2 for n in range(60)], name: texts, "when": ["2024-01-02", "2023-05-29"] * 30}
+        )
+        table.write_csv(tmp_path / "t.csv")
+        spec = conversed_of(tmp_path / "t.csv")
+        assert re.search(rf"^identifiers:(?:.*\n)+?  - {name} +# decide: free text", spec, re.MULTILINE)
+
+
+def test_what_is_accepted_is_proposed_as_it_was(tmp_path: Path) -> None:
+    table = pl.DataFrame({"day": ["2024-01-02", "2023-05-29"] * 30, "ill": ["a", "b"] * 30})
+    table.write_csv(tmp_path / "t.csv")
+    accepted = conversed_of(tmp_path / "t.csv", "n", "y", "secret", *REST)
+    chosen = conversed_of(tmp_path / "t.csv", "n", "known", "secret", *REST)
+    for spec in (accepted, chosen):
+        assert "hierarchy: {dates: [month, quarter, year]}" in spec and "# decided: ISO dates" in spec
+        assert re.search(r"^  l: 2 ", spec, re.MULTILINE) and re.search(r"^  k: \d+ +# decided:", spec, re.MULTILINE)
 
 
 def test_values_are_on_the_screen_only_if_that_is_said(tmp_path: Path) -> None:

@@ -217,7 +217,8 @@ def test_what_is_undecided_is_refused_by_every_command(call: Call, desk: Desk) -
 
 def test_what_is_undecided_is_left_out_with_the_others_and_named(call: Call, desk: Desk) -> None:
     (desk.folder / "spec.yaml").write_text(UNDECIDED + "others: drop\n")
-    warning = "1 column is undecided, and is left out of the release (others: drop): ward"
+    remedy = "to keep one, give it a role in the spec"
+    warning = f"1 column is undecided, and is left out of the release (others: drop); {remedy}: ward"
     assert warning in call("validate", "spec.yaml").err
     ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-r", "r.json", "--save-recoding", "s.json")
     assert ended.code == 0 and warning in " ".join(ended.err.split())

@@ -67,7 +67,7 @@ def test_a_release_ends_with_verdict_figures_files_and_warnings() -> None:
         "Every requirement is met.",
         "requirements    1 met, measured from the table as written",
         "smallest group  7 rows by the quasi-identifiers",
-        "highest risk    14.3 % of a row, before 100 %",
+        "highest risk    14.3 % for a row; 100 % before the release",
         "lost            25 % of the precision of the quasi-identifiers (gcp)",
         "rows            1,200, 3 suppressed, 0 left out",
         "publish         out.csv",

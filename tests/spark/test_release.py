@@ -227,7 +227,7 @@ def test_what_is_undecided_is_left_out_and_named(frame_of: Any, tmp_path: Path, 
     spec = SPEC | {"insensitive": ["id"], "undecided": ["ID"], "others": "drop"}
     released, report = spark.release(frame_of(people, 2), spec, checkpoint=str(tmp_path))
     assert "ID" not in released.columns and "id" in released.columns
-    assert "1 column is undecided, and is left out of the release (others: drop): ID" in report["warnings"]
+    assert any(each.startswith("1 column is undecided") and each.endswith(": ID") for each in report["warnings"])
     randomized = {**spec, "quasi_identifiers": {"job": {}}, "sensitive": {"ill": {}}, "privacy": {"l": 2}}
     randomized |= {"insensitive": ["id", "age", "zip.code"], "identifiers": ["name", "cost"]}
     released, _, report = spark.randomize(frame_of(people, 2), randomized, checkpoint=str(tmp_path / "r"), p="job=0.5")
