@@ -47,6 +47,7 @@ from anonymize.report.public import public_evaluation
 from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Companions, Progress
 from anonymize.spec import Spec, resolve
+from anonymize.spec.patterns import withheld
 from anonymize.spec.queries import load as load_queries
 from anonymize.table import Source, Table, read
 from anonymize.threads import pool_of
@@ -345,8 +346,7 @@ def _warnings(released: ReleasedTable) -> list[str]:
 
 
 def _exposed(spec: Spec, present: Collection[str]) -> list[str]:
-    exposed = [name for name in spec.identifiers if name in present]
-    return [f"column {name} is a direct identifier, and it is in the release" for name in exposed]
+    return [withheld(spec, name, "the release") for name in spec.identifiers if name in present]
 
 
 make_callable(__name__)

@@ -16,10 +16,20 @@ from typing import Any
 from anonymize.errors import UsageError
 from anonymize.privacy import ALL, Model, Worse
 from anonymize.verify.risk import GIVEN, WORSE
+from anonymize.verify.verdict import COMBINATION
 
 _TOLERANCE, _NEGLIGIBLE = 1e-9, 1e-12
 PASSING = ("uniques", "uniques_with_quasi_identifiers", "uniques_with_sensitive")
 """Shares of the rows that columns that pass through single out; a report that is older than these has none."""
+OF_CODES: Mapping[tuple[str, str], Worse | None] = {
+    ("levels", "min"): "lower",
+    ("levels", "max"): "higher",
+    ("rare", "below"): "lower",
+    (COMBINATION, "k"): "lower",
+    **{(name, name): None for name in ("round", "top", "bottom")},
+}
+"""Which way a figure of what is declared of columns, or required of combinations, gets worse; None: it has no way, as a
+top code is kept or not."""
 BELOW = ("below_k", "below_k_with_quasi_identifiers", "below_k_with_sensitive")
 """Shares of the rows in groups of fewer than `k` by them."""
 
@@ -113,9 +123,11 @@ def _of_model(result: Mapping[str, Any], model: Model | None) -> Iterator[tuple[
     for parameter in achieved:
         if parameter not in names:
             limit = None if model is None else model.limit(parameter)
-            if limit is None:
+            worse = OF_CODES.get((name, parameter)) if limit is None else limit.worse
+            if worse is None and (name, parameter) not in OF_CODES:
                 raise _unknown(f"{name} {parameter}")
-            yield Figure(name, parameter, result["attribute"], tuple(given), limit.worse), achieved[parameter]
+            if worse is not None:
+                yield Figure(name, parameter, result["attribute"], tuple(given), worse), achieved[parameter]
 
 
 def _of_risk(risk: Mapping[str, Any], *, classed: bool) -> Iterator[tuple[Figure, float | None]]:

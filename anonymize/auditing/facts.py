@@ -16,6 +16,7 @@ from anonymize.report.data import verdict_blocks
 from anonymize.report.head import TableSource, head, table_block
 from anonymize.risk import merged
 from anonymize.spec import Spec
+from anonymize.spec.patterns import withheld
 from anonymize.verify import BY_ORDER, Result, Verdict
 
 
@@ -82,8 +83,8 @@ class AuditFacts:
 
     @property
     def exposed(self) -> list[str]:
-        """What the report says about direct identifiers in the table."""
-        return [f"column {name} is a direct identifier, and it is in the table" for name in self.table.exposed]
+        """What the report says about columns in the table that a release of the spec leaves out."""
+        return [withheld(self.table.spec, name, "the table") for name in self.table.exposed]
 
     @property
     def _gate(self) -> Level:

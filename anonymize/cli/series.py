@@ -15,6 +15,8 @@ from anonymize.cli.options import COLOR, QUIET, with_options
 from anonymize.errors import visible
 
 STATE = click.argument("state", type=PATH)
+WIDE = 1000
+"""Columns of a log, in which names of files are whole."""
 
 
 @click.group(name="series")
@@ -55,6 +57,8 @@ def _print(content: dict[str, Any], color: str) -> None:
         file = Text(visible(Path(each["path"]).name))
         table.add_row(str(each["number"]), file, str(each["k"]), str(each["reserve"]), *counts)
     out = console(sys.stdout, color)
+    if not out.is_terminal:  # whoever reads a log needs the whole names
+        out.width = WIDE
     out.print(table)
     out.print(f"{content['histories']} histories; the smallest has {content['smallest_history']} people")
 

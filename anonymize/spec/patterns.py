@@ -102,6 +102,16 @@ def _leave_out(update: dict[str, Any], places: dict[KeyPath, Place]) -> None:
     update["undecided"] = ()
 
 
+def withheld(spec: Spec, name: str, where: str) -> str:
+    """What there is to say of a column that releases leave out, and that is in one. `where`: the table or release."""
+    reasons = {
+        "undecided": "is undecided, and left out by `others: drop`",
+        "unnamed": "is named nowhere in the spec, and left out by `others: drop`",
+    }
+    how = spec.left_over.get(name)
+    return f"column {name} {'is a direct identifier' if how is None else reasons[how]}, and it is in {where}"
+
+
 def left_over_warnings(spec: Spec) -> Iterator[str]:
     """What there is to say of columns that pass through, or are left out, as nobody has decided what they are."""
     passing = [name for name in spec.left_over if name in spec.insensitive]

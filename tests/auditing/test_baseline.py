@@ -144,3 +144,23 @@ def test_what_passes_through_is_compared() -> None:
     ]
     assert not any(change.worse for change in compare(with_passing(0.2), with_passing(0.1)))
     assert compare(report(), with_passing(1)) == []  # of an older report nothing is known
+
+
+@pytest.mark.parametrize(
+    ("model", "parameter", "was", "now"),
+    [
+        ("levels", "min", 2, 1),
+        ("levels", "max", 1, 2),
+        ("rare", "below", 20, 5),
+        ("k-anonymity of a combination", "k", 5, 4),
+    ],
+)
+def test_what_is_declared_of_columns_has_its_direction(model: str, parameter: str, was: int, now: int) -> None:
+    before, after = (report(result(model, "x", **{parameter: value})) for value in (was, now))
+    assert [each.worse for each in compare(before, after)] == [True]
+    assert [each.worse for each in compare(after, before)] == [False]
+
+
+def test_a_code_is_kept_or_not_and_gets_no_worse() -> None:
+    before, after = (report(result("top", "age", top=value)) for value in (90, 80))
+    assert compare(before, after) == []

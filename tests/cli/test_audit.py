@@ -659,3 +659,15 @@ def test_an_empty_name_between_commas_is_no_column(released: Path, call: Call) -
     ended = call("audit", "-i", "released.csv", "--qi", " age,,zip ,", "--qi", "job", "--json")
     assert ended.code == 0
     assert ended.out == call("audit", "-i", "released.csv", "--qi", "age,zip,job", "--json").out
+
+
+@pytest.mark.parametrize(
+    ("rest", "reason"), [("", "is named nowhere in the spec"), ("undecided: [ward]\n", "is undecided")]
+)
+def test_what_others_leaves_out_is_not_called_an_identifier(
+    desk: Desk, released: Path, call: Call, rest: str, reason: str
+) -> None:
+    (desk.folder / "gate.yaml").write_text(GATE.replace("insensitive: [ward]\n", rest + "others: drop\n"))
+    ended = gate(call)
+    assert ended.code == 1 and "ward is a direct identifier" not in ended.err
+    assert f"column ward {reason}, and left out by `others: drop`, and it is in the table" in ended.err
