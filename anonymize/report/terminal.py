@@ -12,6 +12,7 @@ from rich.text import Text
 
 from anonymize.claims import State
 from anonymize.errors import visible
+from anonymize.places import masked
 from anonymize.report.fitting import tables
 from anonymize.report.intros import INTROS
 from anonymize.report.section import FIGURES, Section, called
@@ -59,7 +60,7 @@ def summarize(report: dict[str, Any], to: Console, files: Mapping[str, Sequence[
         grid.add_row(Text(name, "dim"), Text(visible(f"{number}{meaning}")))
     for kind, paths in files.items():
         if paths:
-            grid.add_row(Text(kind, "dim"), Text(visible(", ".join(paths))))
+            grid.add_row(Text(kind, "dim"), Text(visible(", ".join(map(masked, paths)))))
     to.print(grid)
     _released_by(report, to)
     _warnings(report, to)

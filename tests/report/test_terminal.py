@@ -75,6 +75,11 @@ def test_a_release_ends_with_verdict_figures_files_and_warnings() -> None:
     ]
 
 
+def test_no_password_of_a_place_is_printed() -> None:
+    said = " ".join(summary(RELEASED, width=200, publish=["postgresql://ann:hunter2@host/db?table=t"]))
+    assert "hunter2" not in said and "ann:***@host/db?table=t" in said
+
+
 def test_what_is_not_met_is_a_table() -> None:
     unmet = {**RELEASED["privacy"]["models"][0], "satisfied": False}
     said = summary(RELEASED | {"privacy": {"state": "unmet", "models": [unmet]}})

@@ -75,7 +75,7 @@ GROUPS = (PASSING, [*PASSING, "age"], NAMES)
 
 def test_an_independent_attacker_agrees(run: Run, tmp_path: Path, table: Path) -> None:
     """No row is alone in its class, and nearly all are in three columns that pass through."""
-    ended = run("mondrian", spec(tmp_path), "-o", "released.csv", "--report", "report.json")
+    ended = run("mondrian", spec(tmp_path), "-o", "released.csv", "--report", "report.json", "-v")
     assert ended.code == 0
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["risk"]["uniques"] == 0

@@ -136,7 +136,7 @@ def test_the_same_input_is_the_same_release_and_one_can_be_taken_back(tmp_path: 
 
 def test_to_forget_somebody_breaks_the_promise_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nights = Nights(tmp_path, spec=DEFERRED)
-    nights.come(60)
+    nights.come(63)
     nights.release()
     cells = nights.cells("night0")
     sizes = Counter(shows for shows, _ in cells.values())
