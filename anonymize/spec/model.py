@@ -84,7 +84,7 @@ class Input(Entry):
     """Whether the first line of the CSV has the names of its columns. false: they are column_1, column_2, ..., and the
     first line is a row. Of the table itself: a release, and a population, always have names."""
     encoding: Annotated[str, AfterValidator(_encoding), WithJsonSchema(TEXT)] = "utf8"
-    """How the CSV's text is encoded: utf8, latin-1, cp1252, ..."""
+    """How the CSV's text is encoded: utf8, latin-1, cp1252, ... A release is written in UTF-8."""
     normalize: Annotated[bool, BeforeValidator(as_normalize), WithJsonSchema(NORMALIZE)] = True
     """How texts are compared. look-alikes (or true): without outer space and invisible characters, in Unicode NFC, a
     blank one being missing; and where different values or people are counted, those that look alike are one, and what
