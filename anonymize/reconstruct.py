@@ -279,7 +279,7 @@ def _places(cells: slice, shape: Sequence[int]) -> list[pl.Series]:
 def answer(observed: Observed, condition: CountCondition, method: Method, about: About, confidence: float) -> Answer:
     """How many rows of the original meet a condition. `observed`: the attributes that it is about.
 
-    The interval holds the counts that the table does not refute, whatever the method: see `randomization.interval`.
+    The interval holds the counts that the table does not refute, whatever the method: see `channels.interval`.
     """
     names = [each.name for each in observed.attributes]
     chosen = [np.ones(len(values)) for values in observed.values]
