@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -24,14 +24,13 @@ from anonymize.report.terminal import console as console_on
 if TYPE_CHECKING:
     from anonymize.profiling.document import Proposal
 
-Step = Literal["why?", "back", "rest"]
 ANSWERS: Mapping[str, GuessedRole] = {
     "known": "quasi-identifier",
     "secret": "sensitive",
     "needed as it is": "insensitive",
     "leave out": "identifier",
 }
-STEPS: tuple[Step, ...] = ("why?", "back", "rest")
+STEPS = ("why?", "back", "rest")
 WORDS: Mapping[GuessedRole, str] = {
     **{role: answer for answer, role in ANSWERS.items()},
     "sampling-weight": "a sampling weight, released in bands",
@@ -109,12 +108,10 @@ def _answer(console: Console, guess: Guess, number: str, *, values: bool) -> str
         meant = [each for each in (*ANSWERS, *STEPS) if answer and (each.startswith(answer) or answer.startswith(each))]
         if answer == "?" or meant == ["why?"]:
             _explain(console, guess)
-        elif proposed and answer in ("y", "yes"):
+        elif proposed and answer in ("", "y", "yes"):
             return ""
         elif meant:
             return meant[0]
-        elif not answer and proposed:
-            return ""
         else:
             console.print("  one of these, or its first letter" + ("" if proposed else ": nothing is proposed here"))
 

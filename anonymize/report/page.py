@@ -17,7 +17,7 @@ from anonymize.report.compared import by_k, least
 from anonymize.report.intros import INTROS
 from anonymize.report.section import Section, called, percent
 from anonymize.report.tables import parameters, sections
-from anonymize.report.verdict import Tone, known_by, main_figures, problems_title, smallest_group, verdict_of
+from anonymize.report.verdict import Tone, counted, known_by, main_figures, problems_title, smallest_group, verdict_of
 
 Report = Mapping[str, Any]
 
@@ -128,7 +128,7 @@ def _summary(report: Report) -> str:
     parts = []
     if models := [each for each in privacy.get("models", []) if each["satisfied"] is not None or "unknown" in each]:
         met = sum(each["satisfied"] is True for each in models)
-        parts.append(f"{met} of {_number(len(models), 'privacy requirement')} met, {known_by(models)}.")
+        parts.append(f"{met} of {counted(len(models), 'privacy requirement')} met, {known_by(models)}.")
     smallest = report.get("classes", {}).get("min_size")
     if smallest and "risk" in report:
         parts.append(
@@ -174,10 +174,6 @@ def _unmet_passing(passing: Report) -> Iterator[str]:
 def _before(risk: Report) -> str:
     before = risk.get("before")
     return "" if before is None else f" ({percent(before['prosecutor_max'])} in the original)"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _about(report: Report) -> str:
@@ -298,7 +294,7 @@ def _losses(report: Report) -> Iterator[Picture | Curves]:
 def _marginals(report: Report) -> Iterator[Picture | Curves]:
     for name, block in report.get("marginals", {}).items():
         count = block["hidden"]
-        hidden = f" ({_number(count, 'row')} {'shows' if count == 1 else 'show'} nothing)" if count else ""
+        hidden = f" ({counted(count, 'row')} {'shows' if count == 1 else 'show'} nothing)" if count else ""
         yield Picture(f"{name}{hidden}", block["bins"], {"before": block["before"], "after": block["after"]}, ",.0f")
 
 

@@ -208,6 +208,4 @@ def _refuse_ambiguous(spec: Spec, rest: Sequence[str], present: Collection[str])
 
 def _listed(names: Sequence[str]) -> str:
     """Columns for a message; of many, how many."""
-    return f"column{'s' if len(names) > 1 else ''} {', '.join(names[:10])}" + (
-        f" and {len(names) - 10} more" if len(names) > 10 else ""
-    )
+    return f"column{'s' if len(names) > 1 else ''} {_first(names)}"

@@ -5,7 +5,6 @@ python benchmarks/league/bounds.py TABLES [--only census,attrition] [-k 5,25] -o
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -20,14 +19,7 @@ from league import tables
 
 def main() -> None:
     """Writes the bound of each table at each k; what is there already is not worked out again."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", type=Path)
-    parser.add_argument("--reference", type=Path, default=tables.REFERENCE, help="the folder that has adult.csv")
-    parser.add_argument("--only", default=",".join(tables.tables()))
-    parser.add_argument("-k", default="5,25")
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    options = parser.parse_args()
-    bounds = json.loads(options.output.read_text(encoding="utf8")) if options.output.exists() else {}
+    options, bounds = tables.measuring(__doc__)
     for name, k in product(options.only.split(","), options.k.split(",")):
         file = tables.file_of(name, options.tables, options.reference)
         if f"{name} {k}" not in bounds and file is not None:

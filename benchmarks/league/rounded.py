@@ -5,7 +5,6 @@ python benchmarks/league/rounded.py TABLES [--only census,attrition] [-k 5,25] -
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from itertools import product
@@ -27,14 +26,7 @@ RELEASES: dict[str, dict[str, Any]] = {
 
 def main() -> None:
     """Writes the losses of each table at each k, tight and rounded; what is there already is not measured again."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tables", type=Path)
-    parser.add_argument("--reference", type=Path, default=tables.REFERENCE, help="the folder that has adult.csv")
-    parser.add_argument("--only", default=",".join(tables.tables()))
-    parser.add_argument("-k", default="5,25")
-    parser.add_argument("-o", "--output", type=Path, required=True)
-    options = parser.parse_args()
-    losses = json.loads(options.output.read_text(encoding="utf8")) if options.output.exists() else {}
+    options, losses = tables.measuring(__doc__)
     for label, name, k in product(RELEASES, options.only.split(","), options.k.split(",")):
         file = tables.file_of(name, options.tables, options.reference)
         if f"{name} {k} {label}" not in losses and file is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,19 @@ def tables() -> dict[str, dict[str, str]]:
     """By name, in the order of the page: `package`, `licence` and `use`."""
     known: dict[str, dict[str, str]] = yaml.safe_load((HERE / "tables.yaml").read_text(encoding="utf8"))
     return known
+
+
+def measuring(doc: str | None) -> tuple[argparse.Namespace, dict[str, Any]]:
+    """The arguments of a script that measures tables at several k, and what it has measured before; both are about the
+    tables `only`, at each `k`, of which `file_of` finds those in the folder `tables` and the `reference`."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", type=Path)
+    parser.add_argument("--reference", type=Path, default=REFERENCE, help="the folder that has adult.csv")
+    parser.add_argument("--only", default=",".join(tables()))
+    parser.add_argument("-k", default="5,25")
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    options = parser.parse_args()
+    return options, json.loads(options.output.read_text(encoding="utf8")) if options.output.exists() else {}
 
 
 def file_of(name: str, *folders: Path) -> Path | None:

@@ -19,6 +19,7 @@ from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.algorithms.refining.pools import PoolNeighbours
 from anonymize.algorithms.refining.resources import Resources
 from anonymize.algorithms.refining.types import MOST, VALUES, RowTypes
+from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.table import Table
 from tests.algorithms.tables import (
@@ -106,13 +107,18 @@ def test_counts_of_types_are_judged_as_rows_are(table: Table, rng: Rng) -> None:
         assert np.array_equal(types.meet(counts), met)
 
 
-def test_a_class_that_no_cut_parts_is_carved() -> None:
-    table = apart()
-    wanted = (k_anonymity(5), requirement("t-closeness", "s", t=0.2, distance="equal"))
+def cut_and_refined(table: Table, wanted: tuple[Requirement, ...]) -> tuple[Partition, list[float]]:
+    """Mondrian's classes, and what they and the refined ones lose in the first attribute."""
     cut = mondrian.run(table, wanted, mondrian.Options(), Context()).partition
     refined = mondrian.run(table, wanted, mondrian.Options(refine=True, passes=2), Context()).partition
     domain, codes = table.attributes[0].domain, table.attributes[0].codes
-    lost = [float(domain.cost(*each.boxes(codes)) @ each.sizes) for each in (cut, refined)]
+    return cut, [float(domain.cost(*each.boxes(codes)) @ each.sizes) for each in (cut, refined)]
+
+
+def test_a_class_that_no_cut_parts_is_carved() -> None:
+    table = apart()
+    wanted = (k_anonymity(5), requirement("t-closeness", "s", t=0.2, distance="equal"))
+    cut, lost = cut_and_refined(table, wanted)
     assert cut.count == 1
     assert lost[1] < 0.75 * lost[0]
 

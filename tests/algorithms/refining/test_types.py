@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms import mondrian
-from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.carving import carve, recarved
@@ -20,6 +18,7 @@ from anonymize.algorithms.refining.types import MOST, VALUES, RowTypes, coarse_c
 from anonymize.judging import Judge
 from anonymize.privacy import Requirement
 from anonymize.table import Table
+from tests.algorithms.refining.test_carving import cut_and_refined
 from tests.algorithms.tables import k_anonymity, numeric, requirement, seeds, sensitive, table_of, tables
 
 MODELS = {
@@ -140,9 +139,6 @@ def test_a_class_of_many_numbers_that_no_cut_parts_is_carved() -> None:
     wanted = (k_anonymity(5), MODELS["ordered"])
     types = RowTypes.made(table, wanted, np.arange(table.rows))
     assert types is not None and not types.exact and types.count <= VALUES
-    cut = mondrian.run(table, wanted, mondrian.Options(), Context()).partition
-    refined = mondrian.run(table, wanted, mondrian.Options(refine=True, passes=2), Context()).partition
-    domain, codes = table.attributes[0].domain, table.attributes[0].codes
-    lost = [float(domain.cost(*each.boxes(codes)) @ each.sizes) for each in (cut, refined)]
+    cut, lost = cut_and_refined(table, wanted)
     assert cut.count == 1
     assert lost[1] < 0.75 * lost[0]
