@@ -35,7 +35,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'anonymize' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("anonymize.errors" if name == "AnonymizeError" else "anonymize.python"), name)
+    value = getattr(import_module("anonymize.errors" if name == "AnonymizeError" else "anonymize.python"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from anonymize._evaluate import Evaluate, evaluate
 from anonymize.errors import Problem, UsageError
-from anonymize.evaluate import Evaluate, evaluate
 from anonymize.modelling.learners import LEARNERS, check_installed
 from anonymize.modelling.protocol import Protocol
 from anonymize.publication import named_by

@@ -26,26 +26,25 @@ import polars as pl
 
 from anonymize import privacy, temporary
 from anonymize import spec as specs
+from anonymize._attack import Attack
+from anonymize._attack import attack as attack_road
+from anonymize._audit import Against, Audit
+from anonymize._audit import audit as audit_road
+from anonymize._evaluate import Evaluate
+from anonymize._evaluate import evaluate as evaluate_road
+from anonymize._init import Init
+from anonymize._init import init as init_road
+from anonymize._recode import Recode
+from anonymize._recode import recode as recode_road
+from anonymize._release import release as release_road
 from anonymize.algorithms import ALGORITHMS, why_not_reusable
-from anonymize.attack import Attack
-from anonymize.attack import attack as attack_road
-from anonymize.audit import Against, Audit
-from anonymize.audit import audit as audit_road
 from anonymize.auditing.sample import Deeper
 from anonymize.auditing.series import SeriesAudit, audit_series
-from anonymize.calling import guarded
-from anonymize.errors import Problem, UsageError
-from anonymize.evaluate import Evaluate
-from anonymize.evaluate import evaluate as evaluate_road
+from anonymize.errors import Problem, UsageError, guarded
 from anonymize.families import family_of
 from anonymize.frames import Frame, kept_at, of_kind, path_of, saved_at, table_of, written
-from anonymize.init import Init
-from anonymize.init import init as init_road
 from anonymize.names import FRAME
 from anonymize.places import is_uri
-from anonymize.recode import Recode
-from anonymize.recode import recode as recode_road
-from anonymize.release import release as release_road
 from anonymize.remake import Remake
 from anonymize.remake import remake as made_again
 from anonymize.request import Request

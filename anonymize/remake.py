@@ -2,7 +2,7 @@
 
 original ─▶ rest, others  people who are released, and a fifth that is held out
 rest     ─▶ release       made again, by what the report of the release says: algorithm, options, thresholds, seed
-both     ─▶ attacks       as on any release that has a control (`anonymize.attack`)
+both     ─▶ attacks       as on any release that has a control (`anonymize._attack`)
 
 So what is attacked is another release, by the same method and of four fifths of the people. It says what the method
 gives away where nobody was held out of the release itself.
@@ -23,14 +23,14 @@ import numpy as np
 import polars as pl
 
 from anonymize import temporary
+from anonymize._attack import Attack, attack
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, files_of
-from anonymize.attack import Attack, attack
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.families import family_of
 from anonymize.formats import Concluded
 from anonymize.names import FRAME, split
 from anonymize.publication import named_by, reported
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import Spec, override
 from anonymize.table import Source

@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anonymize._attack import Attack, attack
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, parse_options
-from anonymize.attack import Attack, attack
 from anonymize.errors import AnonymizeError
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import Spec, make
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from anonymize.init import Init, init
+from anonymize._init import Init, init
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import load
 

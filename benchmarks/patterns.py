@@ -100,7 +100,7 @@ def _spec(weighted: bool) -> dict[str, Any]:
 
 def measured() -> dict[str, Any]:
     """The block `tree` of the evaluation of each release."""
-    from anonymize.evaluate import Evaluate, released_table
+    from anonymize._evaluate import Evaluate, released_table
     from anonymize.evaluation.patterns import TreePlan, compare
     from anonymize.privacy import PARAMETERS
     from anonymize.spec import load

@@ -25,12 +25,12 @@ import yaml
 from workload_common import COMPARED, accuracy, compared, markdown, recoded, rivals, share
 from workload_real import adult_by_k, adult_by_model, contraceptive_choices, earnings, projections, random_groups
 
+from anonymize._evaluate import Evaluate, evaluate
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
-from anonymize.evaluate import Evaluate, evaluate
 from anonymize.generate import agrawal
 from anonymize.generate.blocks import files
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import Spec, load
 from anonymize.spec.workload import Workload

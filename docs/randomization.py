@@ -64,9 +64,9 @@ class Run:
 
 def run(asked: Run) -> Figures | None:
     """What is left, and the parameters; None where there is no such release."""
+    from anonymize._release import release
     from anonymize.algorithms import ALGORITHMS
     from anonymize.errors import InfeasibleError
-    from anonymize.release import release
     from anonymize.request import Request
 
     algorithm, options = METHODS[asked.method]

@@ -13,15 +13,15 @@ import polars as pl
 import pytest
 from scipy.stats import norm
 
+from anonymize._attack import Attack, attack
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
-from anonymize.attack import Attack, attack
 from anonymize.attacks import ATTACKERS
 from anonymize.claims import State
 from anonymize.errors import DataError, UsageError
 from anonymize.formats import FORMATS
 from anonymize.link import Link, LinkedFile
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
 from anonymize.table.files import sha256_of

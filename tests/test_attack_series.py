@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anonymize import privacy
-from anonymize.attack import Attack, attack
+from anonymize._attack import Attack, attack
 from anonymize.errors import UsageError
 from anonymize.formats import Concluded
 from anonymize.series.key import Key

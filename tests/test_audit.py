@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anonymize.audit import Against, Audit, AuditResult
-from anonymize.audit import audit as measured
+from anonymize._audit import Against, Audit, AuditResult
+from anonymize._audit import audit as measured
 from anonymize.auditing.sample import Deeper
 from anonymize.claims import State
 from anonymize.errors import DataError, SpecError, UsageError
@@ -253,7 +253,7 @@ def test_a_table_that_changes_while_it_is_measured_is_refused(tmp_path: Path, mo
         table.write_text(SAFE + "*,*,flu,10,a\n")
         return {}
 
-    monkeypatch.setattr("anonymize.audit.deeper", changing)
+    monkeypatch.setattr("anonymize._audit.deeper", changing)
     with pytest.raises(DataError, match="changed"):
         audit(spec_file(tmp_path), table)
 

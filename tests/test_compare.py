@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from anonymize.compare import Compare, compare, pick, with_front
+from anonymize._compare import Compare, compare, pick, with_front
 from anonymize.errors import UsageError
 from anonymize.measuring import Measuring
 from anonymize.privacy import PARAMETERS

@@ -15,7 +15,7 @@ import anonymize
 UNASKED = (
     "anonymize.algorithms.cuts.infogain",
     "anonymize.algorithms.refining.refine",
-    "anonymize.attack",
+    "anonymize._attack",
     "anonymize.attacks",
     "anonymize.auditing",
     "anonymize.evaluation",
@@ -81,5 +81,5 @@ def test_a_plain_release_imports_no_attackers_series_or_page(tmp_path: Path) -> 
     command = [sys.executable, "-c", RELEASE]
     ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
     imported = set(ended.stdout.split())
-    assert (tmp_path / "released.csv").exists() and "anonymize.release" in imported
+    assert (tmp_path / "released.csv").exists() and "anonymize._release" in imported
     assert sorted(imported & set(UNASKED)) == []

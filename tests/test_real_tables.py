@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from anonymize._audit import Audit, audit
+from anonymize._evaluate import Evaluate, evaluate
+from anonymize._recode import Recode, recode
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
-from anonymize.audit import Audit, audit
 from anonymize.errors import DataError
-from anonymize.evaluate import Evaluate, evaluate
 from anonymize.privacy import PARAMETERS
-from anonymize.recode import Recode, recode
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import Spec, load
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from anonymize._recode import Recode, recode, recode_frame
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import DataError, UsageError
 from anonymize.privacy import PARAMETERS
-from anonymize.recode import Recode, recode, recode_frame
 from anonymize.recoding.saved import Saved, load
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load as load_spec
 from tests.examples import some

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import DataError, UsageError
 from anonymize.privacy import PARAMETERS
 from anonymize.reconstruct import Reconstruct, reconstruct
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import make
 

@@ -15,17 +15,17 @@ import polars as pl
 import pytest
 
 from anonymize import rows
+from anonymize._compare import figures, pick, with_front
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
 from anonymize.algorithms.base import Needs
 from anonymize.classes import Partition
-from anonymize.compare import figures, pick, with_front
 from anonymize.errors import SpecError, UnsafeError, UsageError
 from anonymize.families import FAMILIES, Draft, Family, Measured
 from anonymize.meaning import Manifest
 from anonymize.privacy import PARAMETERS
 from anonymize.publication import Files, ReleasePaths
 from anonymize.recoding import Regions
-from anonymize.release import release
 from anonymize.report.data import Blocks, verdict_blocks
 from anonymize.report.tables import sections
 from anonymize.request import Request

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from anonymize._attack import Attack, attack
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
-from anonymize.attack import Attack, attack
 from anonymize.attacks import ATTACKERS
 from anonymize.errors import DataError, SpecError, UnsafeError
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import Spec, make
 from anonymize.spec.risk import ReleaseAttacker

@@ -25,7 +25,7 @@ from anonymize.cli.options import (
 from anonymize.names import parted
 
 if TYPE_CHECKING:
-    from anonymize.attack import Attack
+    from anonymize._attack import Attack
     from anonymize.formats import Concluded
 
 
@@ -98,8 +98,8 @@ def attack(
     """
     use_threads(threads)
     from anonymize import privacy
-    from anonymize.attack import Attack
-    from anonymize.attack import attack as walk
+    from anonymize._attack import Attack
+    from anonymize._attack import attack as walk
     from anonymize.cli.progress import progress
     from anonymize.spec import load
 

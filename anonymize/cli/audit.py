@@ -186,8 +186,8 @@ def audit(
     check_engine(engine, threads=threads, master=master)
     use_threads(threads)
     from anonymize import privacy
-    from anonymize.audit import Against, Audit
-    from anonymize.audit import audit as walk
+    from anonymize._audit import Against, Audit
+    from anonymize._audit import audit as walk
     from anonymize.auditing.sample import Deeper
     from anonymize.spec import load
 

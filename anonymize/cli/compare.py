@@ -18,7 +18,7 @@ from anonymize.cli.options import COLOR, FORCE, INPUT, QUIET, REPORTS, SPEC, Spe
 from anonymize.names import parted
 
 if TYPE_CHECKING:
-    from anonymize.compare import Compare
+    from anonymize._compare import Compare
 
 
 def _numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
@@ -127,10 +127,10 @@ def compare(
     jobs = processes or cores
     os.environ["POLARS_MAX_THREADS"] = str(max(cores // jobs, 1))
     from anonymize import privacy
+    from anonymize._compare import Compare, default_cache
+    from anonymize._compare import compare as walk
+    from anonymize._compare import pick as choose
     from anonymize.cli.progress import progress
-    from anonymize.compare import Compare, default_cache
-    from anonymize.compare import compare as walk
-    from anonymize.compare import pick as choose
     from anonymize.measuring import Measuring
     from anonymize.spec import load
 

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.prompt import Confirm, IntPrompt, Prompt
 
+from anonymize._init import DERIVED
 from anonymize.errors import visible
-from anonymize.init import DERIVED
 from anonymize.profiling.roles import ALIKE, SHARED, Guess, GuessedRole
 from anonymize.report.terminal import console as console_on
 

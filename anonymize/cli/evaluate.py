@@ -125,9 +125,9 @@ def evaluate(
     count = use_threads(threads)
     from anonymize import privacy
     from anonymize import spec as specs
+    from anonymize._evaluate import Evaluate
+    from anonymize._evaluate import evaluate as walk
     from anonymize.cli.progress import progress
-    from anonymize.evaluate import Evaluate
-    from anonymize.evaluate import evaluate as walk
 
     following = beside({"input": input_path, **given})
     thresholds = {name: given.pop(name) for name in ("k", "l", "t", "suppression")}

@@ -14,7 +14,7 @@ from anonymize.cli.kinds import PATH, file_option, flag_option
 from anonymize.cli.options import FORCE, QUIET, THREADS, use_threads, with_options
 
 if TYPE_CHECKING:
-    from anonymize.init import Init
+    from anonymize._init import Init
 
 
 @click.command()
@@ -89,9 +89,9 @@ def init(
     overwritten, and ends the watch.
     """
     use_threads(threads)
+    from anonymize._init import Init
+    from anonymize._init import init as road
     from anonymize.errors import UsageError
-    from anonymize.init import Init
-    from anonymize.init import init as road
 
     if interactive and table == "-":
         raise click.UsageError("--interactive asks on standard input: name the table's file.")
@@ -146,8 +146,8 @@ class WatchedTable:
     def again(self) -> None:
         """Writes the spec; what is wrong with the table is said, as it may be about to be written. Raises UsageError
         where the spec has been edited."""
+        from anonymize._init import init as road
         from anonymize.errors import DataError, UsageError
-        from anonymize.init import init as road
 
         request, before = self._request, self._text
         if before and request.output != "-" and _content(request.output) not in (before, ""):

@@ -191,8 +191,8 @@ def _release(
     check_engine(engine, threads=threads, master=master, checkpoint=checkpoint)
     count = use_threads(threads)
     from anonymize import privacy, spec
+    from anonymize._release import release
     from anonymize.cli.progress import ending_searches, progress
-    from anonymize.release import release
     from anonymize.request import Request
 
     loaded = spec.override(spec.load(spec_path, privacy.PARAMETERS), k=k, l=l, t=t, suppression=suppression)

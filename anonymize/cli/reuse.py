@@ -54,9 +54,9 @@ def recode(quiet: bool, threads: int | None, color: str, engine: str, master: st
     """
     check_engine(engine, threads=threads, master=master)
     use_threads(threads)
+    from anonymize._recode import Recode
+    from anonymize._recode import recode as walk
     from anonymize.cli.progress import progress
-    from anonymize.recode import Recode
-    from anonymize.recode import recode as walk
 
     with progress(quiet) as report_progress:
         there = engine == "spark"

@@ -1,4 +1,4 @@
-"""Families of releases: what differs between them on the road that `anonymize.release` tells. One family, one file.
+"""Families of releases: what differs between them on the road that `anonymize._release` tells. One family, one file.
 
 `FAMILIES` names them by what algorithms declare; those whose releases have equivalence classes share one road.
 """

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from anonymize import privacy, recoding, temporary
+from anonymize._recode import recode_frame
 from anonymize.algorithms import ALGORITHMS, Context, reads_workload, why_not_reusable, without_effect
 from anonymize.classes import Ints
 from anonymize.domain.cells import numbers
@@ -28,7 +29,6 @@ from anonymize.families.steps import check_needs
 from anonymize.metrics.targets import conditional_entropy, squared_error
 from anonymize.modelling.features import RegionEnds, matrices
 from anonymize.modelling.learners import LEARNERS, check_installed, scores
-from anonymize.recode import recode_frame
 from anonymize.recoding.saved import Counts, Saved
 from anonymize.recoding.saved import save as saved_recoding
 from anonymize.request import Progress, Request

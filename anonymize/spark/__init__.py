@@ -18,8 +18,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from anonymize.calling import guarded
-from anonymize.errors import Problem, UsageError
+from anonymize.errors import Problem, UsageError, guarded
 
 if TYPE_CHECKING:
     from anonymize.python import SpecLike

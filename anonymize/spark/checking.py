@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from anonymize.audit import checks_asked
+from anonymize._audit import checks_asked
 from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.table import released_as, undivided, with_trees
 from anonymize.declared import declared

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from anonymize._recode import recode_frame, spec_of
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.recode import recode_frame, spec_of
 from anonymize.recoding.saved import FORMAT_VERSION, Saved
 from anonymize.report.head import head
 from anonymize.spark.checking import DATAFRAME

@@ -28,7 +28,7 @@ def main() -> None:
             "nothing": ["-c", "import polars"],
             "polars read": ["-c", READ, str(path)],
             "init": ["-m", "anonymize", "init", str(path), "-o", f"{folder}/spec.yaml", "--force"],
-            "its imports": ["-c", "import anonymize.init"],
+            "its imports": ["-c", "import anonymize._init"],
         }
         for _ in range(3):
             print(", ".join(f"{name} {seconds(command):.2f} s" for name, command in commands.items()))

@@ -10,12 +10,12 @@ from typing import Any, cast
 
 import pytest
 
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, Algorithm, Needs, draws, without_effect, wrong_values
 from anonymize.algorithms.base import OptionRange, option
 from anonymize.errors import UsageError
 from anonymize.families.steps import check_needs
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import Spec, make
 

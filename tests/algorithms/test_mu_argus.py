@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize._release import release
 from anonymize.algorithms import mu_argus, tested
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.deadline import interruptible
 from anonymize.errors import InfeasibleError, UnsafeError
 from anonymize.privacy import PARAMETERS, Requirement
 from anonymize.recoding import Levels
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
 from anonymize.table import Table

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, recommended
 from anonymize.errors import UsageError
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import make
 

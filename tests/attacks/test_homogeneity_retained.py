@@ -70,7 +70,7 @@ def test_kept_columns_are_read_and_a_limit_is_about_him_where_he_is_named(
     released = [f"{'[10-30]' if row % 2 == 0 else '[35-60]'},{'ab'[row % 2]},x\n" for row in range(40)]
     for name, lines in {"people.csv": people, "released.csv": released}.items():
         (tmp_path / name).write_text("".join(["age,ward,ill\n", *lines]))
-    from anonymize.attack import attack
+    from anonymize._attack import attack
 
     results = attack(request).report["attacks"]["results"]
     (own,) = [each for each in results if each["attacker"] == "homogeneity-retained"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anonymize.attack import Attack, attack
+from anonymize._attack import Attack, attack
 from anonymize.attacks import Scene, prosecutor, prosecutor_retained
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import Spec, make

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from anonymize.audit import Audit, audit
+from anonymize._audit import Audit, audit
 from anonymize.auditing.sample import Deeper
 from anonymize.errors import UsageError
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anonymize.audit import Against, Audit, audit
+from anonymize._audit import Against, Audit, audit
 from anonymize.auditing.sample import Deeper
 from anonymize.auditing.table import released_as, undivided
 from anonymize.errors import DataError, UsageError

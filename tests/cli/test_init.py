@@ -21,14 +21,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from anonymize._init import Init, init
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.cli.init import WatchedTable
 from anonymize.cli.validating import watch
 from anonymize.errors import InfeasibleError, UsageError
-from anonymize.init import Init, init
 from anonymize.privacy import PARAMETERS
 from anonymize.profiling.words import MISSING_WORDS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
 from tests.cli.conftest import CELLS, Call, Desk, Looks

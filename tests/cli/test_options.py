@@ -11,12 +11,12 @@ from typing import Any
 import click
 import pytest
 
+from anonymize._attack import Attack
+from anonymize._audit import Audit
+from anonymize._evaluate import Evaluate
 from anonymize.algorithms import ALGORITHMS
-from anonymize.attack import Attack
-from anonymize.audit import Audit
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.cli.options import MEMORY, use_threads
-from anonymize.evaluate import Evaluate
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.statements import Tolerance
 from anonymize.measuring import Measuring

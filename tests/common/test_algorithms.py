@@ -20,11 +20,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize._recode import Recode, recode
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, mondrian, reads_workload, recommended, why_not_reusable
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import PARAMETERS
-from anonymize.recode import Recode, recode
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load
 from tests.common.budgets import LIMITED

@@ -21,13 +21,13 @@ import yaml
 from rich.console import Console
 
 from anonymize import privacy
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.cuts import RULES
 from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.link import load as load_link
 from anonymize.metrics import METRICS
-from anonymize.release import release
 from anonymize.report.terminal import summarize
 from anonymize.request import Request
 from anonymize.spec import load

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize._evaluate import Evaluate, evaluate
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, reads_workload
 from anonymize.errors import DataError, InfeasibleError
-from anonymize.evaluate import Evaluate, evaluate
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load, make
 from tests.common.budgets import options_of

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from anonymize._evaluate import Evaluate, evaluate
 from anonymize.errors import UsageError
-from anonymize.evaluate import Evaluate, evaluate
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.statements import Tolerance
 from anonymize.privacy import PARAMETERS

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from anonymize._evaluate import Evaluate, evaluate
 from anonymize.attacks import ShownRows
 from anonymize.domain.leafsets import Gapped
-from anonymize.evaluate import Evaluate, evaluate
 from anonymize.evaluation.trees import LabelledRegions, RegionCondition
 from anonymize.modelling.features import RegionEnds, matrices
 from anonymize.privacy import PARAMETERS

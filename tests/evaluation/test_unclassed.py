@@ -11,15 +11,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from anonymize._evaluate import Evaluate, evaluate
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import DataError, UsageError
-from anonymize.evaluate import Evaluate, evaluate
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.metrics import METRICS, joint
 from anonymize.modelling.protocol import Protocol
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import make
 

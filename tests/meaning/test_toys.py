@@ -11,16 +11,16 @@ from typing import Any, cast
 import polars as pl
 import pytest
 
+from anonymize._attack import Attack, attack
+from anonymize._audit import Audit, audit
+from anonymize._evaluate import Evaluate, evaluate
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
-from anonymize.attack import Attack, attack
-from anonymize.audit import Audit, audit
 from anonymize.errors import UsageError
-from anonymize.evaluate import Evaluate, evaluate
 from anonymize.families import FAMILIES, Draft, Family, Measured
 from anonymize.meaning import Manifest, Named
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.publication import Files, ReleasePaths
-from anonymize.release import release
 from anonymize.report.data import Blocks, verdict_blocks
 from anonymize.request import Request
 from anonymize.spec import load

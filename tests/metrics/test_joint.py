@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import DataError
 from anonymize.meaning import Manifest
 from anonymize.metrics import joint
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import make
 from anonymize.table import Source, read

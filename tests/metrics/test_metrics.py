@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from anonymize import Spec, evaluate, release
+from anonymize._compare import figures, with_front
 from anonymize.classes import Partition
 from anonymize.cli.explain import explain
-from anonymize.compare import figures, with_front
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.metrics import METRICS, Metric, View, computed, utility
 from anonymize.report.html import html

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from anonymize._evaluate import Evaluate, evaluate
 from anonymize.algorithms import ALGORITHMS, mondrian, parse_options
 from anonymize.errors import UsageError
-from anonymize.evaluate import Evaluate, evaluate
 from anonymize.modelling.features import RegionEnds, matrices
 from anonymize.modelling.protocol import Protocol, Recoder, by_information
 from anonymize.privacy import PARAMETERS

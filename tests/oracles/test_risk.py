@@ -16,13 +16,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import find
 from anonymize.privacy import PARAMETERS, Requirement
 from anonymize.privacy.uniques import zayatz
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.risk import TextFrequencySet, analyse, population_uniques
 from anonymize.spec import make

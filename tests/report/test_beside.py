@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.rows import PIECE
 from anonymize.spec import make

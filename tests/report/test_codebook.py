@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.report.codebook import FileCells, codebook, generalized
 from anonymize.request import Request
 from anonymize.spec import make

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from anonymize import python as api
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.claims import State
 from anonymize.privacy import PARAMETERS, requirements
-from anonymize.release import release
 from anonymize.report.data import (
     Blocks,
     order_warnings,

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize._audit import Audit, audit
+from anonymize._recode import recode_frame
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
-from anonymize.audit import Audit, audit
 from anonymize.errors import UsageError
 from anonymize.privacy import PARAMETERS
-from anonymize.recode import recode_frame
 from anonymize.recoding.saved import load
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import Spec, make
 from tests.examples import some

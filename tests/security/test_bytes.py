@@ -21,12 +21,12 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
+from anonymize._audit import Audit, audit
+from anonymize._evaluate import Evaluate, evaluate
+from anonymize._recode import Recode, recode
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
-from anonymize.audit import Audit, audit
-from anonymize.evaluate import Evaluate, evaluate
 from anonymize.privacy import PARAMETERS
-from anonymize.recode import Recode, recode
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import make
 from anonymize.table import OutputFile

@@ -12,13 +12,13 @@ from typing import Any
 import polars as pl
 import pytest
 
+from anonymize._audit import Against, Audit, audit
+from anonymize._evaluate import Evaluate, evaluate
+from anonymize._recode import Recode, recode
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
-from anonymize.audit import Against, Audit, audit
 from anonymize.auditing.sample import Deeper
-from anonymize.evaluate import Evaluate, evaluate
 from anonymize.privacy import PARAMETERS
-from anonymize.recode import Recode, recode
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import make
 from tests.common.budgets import options_of

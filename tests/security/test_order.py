@@ -16,11 +16,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from anonymize._audit import Audit, audit
+from anonymize._recode import Recode, recode
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
-from anonymize.audit import Audit, audit
 from anonymize.privacy import PARAMETERS
-from anonymize.recode import Recode, recode
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load, make
 from tests.common.budgets import options_of

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import UsageError
 from anonymize.names import SUFFIXES
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.report import RENDERERS
 from anonymize.report.public import public_report
 from anonymize.report.published import Published, ReleasedFile

@@ -12,10 +12,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import InfeasibleError
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import make
 from anonymize.verify import Check, measure

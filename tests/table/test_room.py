@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import UsageError
 from anonymize.privacy import PARAMETERS
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import make
 from anonymize.table import Source, read

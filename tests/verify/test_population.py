@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import DataError, InfeasibleError, SpecError, UsageError
 from anonymize.people import with_people
 from anonymize.privacy import PARAMETERS, requirements
-from anonymize.release import release
 from anonymize.request import Request
 from anonymize.spec import load, make
 from anonymize.table.boxes import BoxTree

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from anonymize.attacks import ATTACKERS
-from anonymize.calling import make_callable
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
 from anonymize.errors import Problem, UnsafeError, UsageError
@@ -250,6 +249,3 @@ def _tried_on(
         values = coded_values(people, [release])
         block = tried(plan, scene_of(plan, people, [release], values, row_of)) | {"truth": "link"}
         return block, people.remarks
-
-
-make_callable(__name__)

@@ -21,7 +21,6 @@ from anonymize.auditing.buckets import check_groups
 from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Audited, Original, opened
-from anonymize.calling import make_callable
 from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked, Concluded
 from anonymize.judging.judge import refuse_absent
@@ -392,6 +391,3 @@ def _unjudged(spec: Spec) -> list[Check]:
         able = ("any", "numeric") if attribute.type == "numeric" else ("any",)
         checks += [check_of(spec, model.id, name, {}) for model in models if model.sensitive in able]
     return checks
-
-
-make_callable(__name__)

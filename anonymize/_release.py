@@ -5,7 +5,7 @@ table       ─▶ result    which rows share an equivalence class, or a group, 
 result      ─▶ draft     how each row reads (the family of the algorithm: `anonymize.families`)
 draft       ─▶ files     temporary ones, beside their targets (`anonymize.publication`)
 files       ─▶ verdict   read again, measured by code that shares nothing with the search (`anonymize.verify`)
-files       ─▶ trial     the attackers that the spec names are let loose on them (`anonymize.attack`)
+files       ─▶ trial     the attackers that the spec names are let loose on them (`anonymize._attack`)
 everything  ─▶ report    privacy, risk, utility; a public one is made from the files alone (`anonymize.report.public`)
 publish                  report, private files and release take their places; or none does
 """
@@ -17,7 +17,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
-from anonymize.calling import make_callable
 from anonymize.families import Draft, check_bound, family_of
 from anonymize.families.steps import (
     check_needs,
@@ -40,7 +39,7 @@ from anonymize.spec import resolve
 from anonymize.table import Table, read
 
 if TYPE_CHECKING:
-    from anonymize.attack import ReleaseTrial
+    from anonymize._attack import ReleaseTrial
 
 
 def release(request: Request) -> dict[str, Any]:
@@ -113,7 +112,7 @@ def _tried(request: Request, files: Files, table: Table, draft: Draft) -> Releas
     """What the attackers that the spec names made of the release; None, and their room not imported, without any."""
     if not request.spec.risk.attacks:
         return None
-    from anonymize.attack import try_release
+    from anonymize._attack import try_release
 
     return try_release(request, files, table, draft)
 
@@ -139,6 +138,3 @@ def _paths(request: Request, release: ReleasePaths) -> Paths:
         output_format=request.output_format,
         force=request.force,
     )
-
-
-make_callable(__name__)

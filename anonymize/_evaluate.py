@@ -21,7 +21,6 @@ from typing import Any
 import polars as pl
 
 from anonymize.auditing.table import undivided
-from anonymize.calling import make_callable
 from anonymize.channels.estimate import Method
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, UsageError
@@ -347,6 +346,3 @@ def _warnings(released: ReleasedTable) -> list[str]:
 
 def _exposed(spec: Spec, present: Collection[str]) -> list[str]:
     return [withheld(spec, name, "the release") for name in spec.identifiers if name in present]
-
-
-make_callable(__name__)

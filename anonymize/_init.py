@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from anonymize.calling import make_callable
 from anonymize.domain.export import as_csv
 from anonymize.errors import UsageError
 from anonymize.places import is_uri, seen_from, without_secrets
@@ -195,6 +194,3 @@ def _with_files(request: Init, proposal: Proposal, source: Source) -> tuple[Prop
         files.append(file)
         changed[attribute.name] = {"hierarchy": _relative(file.name, request.output)}
     return replace(proposal, settings=changed), files
-
-
-make_callable(__name__)

@@ -25,6 +25,7 @@ from time import perf_counter
 from typing import Any
 
 from anonymize import temporary
+from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, parse_options
 from anonymize.errors import AnonymizeError, DataError, Problem, UsageError, WriteError
 from anonymize.measuring import Measuring, weighted
@@ -32,7 +33,6 @@ from anonymize.metrics import METRICS
 from anonymize.places import masked
 from anonymize.processes import workers
 from anonymize.publication import named_by, report_files
-from anonymize.release import release
 from anonymize.report.compared import Result, by_k, least
 from anonymize.report.data import spec_block
 from anonymize.report.head import head

@@ -18,7 +18,6 @@ from typing import Any
 import polars as pl
 
 from anonymize import rows
-from anonymize.calling import make_callable
 from anonymize.errors import DataError, Problem
 from anonymize.families.steps import check_interval
 from anonymize.names import OutputFormat
@@ -95,7 +94,7 @@ def recode_frame(saved: Saved, frame: pl.DataFrame) -> tuple[pl.DataFrame, Count
     >>> from anonymize.algorithms import ALGORITHMS
     >>> from anonymize.privacy import PARAMETERS
     >>> from anonymize.recoding.saved import load
-    >>> from anonymize.release import release
+    >>> from anonymize._release import release
     >>> folder = tempfile.mkdtemp()
     >>> pl.DataFrame({"age": [31, 34, 52, 58]}).write_csv(f"{folder}/table.csv")
     >>> content = {"version": 1, "input": {"path": f"{folder}/table.csv"}, "privacy": {"k": 2}}
@@ -187,6 +186,3 @@ def _report(path: str, saved: Saved, files: Files, recoded: Recoded, clock: Cloc
         "timing": clock.timing(),
         "warnings": warnings,
     }
-
-
-make_callable(__name__)
