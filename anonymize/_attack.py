@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.attacks import ATTACKERS
+from anonymize.auditing.nights import PastReleases, in_series
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
 from anonymize.errors import Problem, UnsafeError, UsageError
@@ -29,12 +30,11 @@ from anonymize.evaluation.attacked import (
     coded_values,
     known_people,
     of_table,
+    read_release,
     released,
     repeated,
     with_control,
 )
-from anonymize.evaluation.channels import read_release
-from anonymize.evaluation.opened import PastReleases, in_series
 from anonymize.evaluation.tried import IDLE, AttackPlan, judged, scene_of, tried
 from anonymize.families import Draft
 from anonymize.formats import Checked, Concluded, privacy_block

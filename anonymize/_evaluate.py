@@ -24,10 +24,9 @@ from anonymize.auditing.table import undivided
 from anonymize.channels.estimate import Method
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.evaluation.opened import ReleasedSource, read_file
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
-from anonymize.evaluation.released import ReleasedTable, columns_of, read_released
+from anonymize.evaluation.released import ReleasedTable, read_released
 from anonymize.evaluation.unclassed import blocks, opened_release
 from anonymize.fidelity import fidelity
 from anonymize.link import load as load_link
@@ -39,6 +38,7 @@ from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
 from anonymize.modelling.protocol import Protocol, evaluate_models
 from anonymize.privacy.asked import requirements_if_any
 from anonymize.publication import Paths, named_by, opened, report_files
+from anonymize.reading.files import ReleasedSource, columns_of, read_file
 from anonymize.report import Clock
 from anonymize.report.data import SMALLEST, required_size
 from anonymize.report.head import head, spec_path, table_block

@@ -1,16 +1,21 @@
 """Whether two checkouts write the same releases: every command, on the sample configs and on a reference table.
 
-    python benchmarks/same_outputs.py BEFORE [AFTER] [--only TEXT] [--jobs N] [--data FOLDER]
+    python benchmarks/same_outputs.py BEFORE [AFTER] [--only TEXT] [--jobs N] [--data FOLDER] [--tables FOLDER]
 
-BEFORE and AFTER are folders with a checkout each (AFTER: this one). Each case runs as a process of its own, with the
-interpreter that runs this script, once in each checkout. Compared are the exit code, the bytes of every file that the
-command left behind, and its standard output; of reports, all but when they were made and how long it took. What
-differs is listed, and the exit code is 1. Where a change is meant to alter what is written, its list is what to read.
+BEFORE and AFTER are commits, or folders with a checkout each (AFTER: this one). Each case runs as a process of its own,
+with the interpreter that runs this script, once in each checkout. Compared are the exit code, the bytes of every file
+that the command left behind, and its standard output; of reports, all but when they were made and how long it took.
+What differs is listed, of a report with the keys, and the exit code is 1. Where a change is meant to alter what is
+written, its list is what to read. Cases are the sample configs, Adult (`--data`, a folder with adult.csv), and twenty
+lines of the league, of whose tables (`--tables`, see benchmarks/league/run.py) those that are nowhere are left out.
+
+What a commit left behind is remembered in the cache of the user: comparing another one with it takes half the time.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -19,11 +24,11 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 ROOT = Path(__file__).resolve().parent.parent
 CHANGING = ("started_at", "timing", "memory")
@@ -43,21 +48,57 @@ OUTPUTS = (
 )
 
 
+LEAGUE = (
+    "CPS1988",
+    "HealthInsurance",
+    "NMES1988",
+    "adult",
+    "attrition",
+    "census",
+    "credit_data",
+    "flchain",
+    "gss_abortion",
+)
+LEAGUE_LINES = (("mondrian", "-k 5"), ("datafly", "-k 25 --suppression 0.02"))
+"""What each table of the league is released with; the wide one, `nhefs`, by Mondrian alone."""
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "anonymize" / "same_outputs"
+
+Left: TypeAlias = dict[str, Any]
+"""What a case leaves behind, by the name of each file, and `exit` and `stdout`: a hash; of JSON one of each key."""
+
+
 @dataclass(frozen=True)
 class Case:
-    """One command line, run by a shell in a new folder. `{root}` is the checkout, `{data}` the reference tables."""
+    """One command line, run by a shell in a new folder. `{root}` is the checkout, `{data}` the folder of the reference
+    table, `{tables}` that of the league's."""
 
     name: str
     line: str
 
 
-def cases(data: Path) -> Iterator[Case]:
-    """Every case; those on the reference table only where it is there."""
+@dataclass(frozen=True)
+class Folders:
+    """Where tables are that are no part of the project: the reference one, and those of the league."""
+
+    data: Path
+    tables: Path
+
+    def filled(self, line: str, root: Path) -> str:
+        """A command line with its folders."""
+        for name, path in {"root": root, "data": self.data, "tables": self.tables}.items():
+            line = line.replace(f"{{{name}}}", shlex.quote(str(path)))
+        return line.replace("{{", "{").replace("}}", "}").replace("anonymize ", f"{sys.executable} -m anonymize ")
+
+
+def cases(folders: Folders) -> Iterator[Case]:
+    """Every case; those on the reference table and on the league's only where these are there."""
     yield from _samples()
     yield from _variants()
     yield from _other_commands()
-    if (data / "adult.csv").exists():
+    yield from _read_again()
+    if (folders.data / "adult.csv").exists():
         yield from _reference()
+    yield from _league(folders)
 
 
 def _samples() -> Iterator[Case]:
@@ -68,6 +109,7 @@ def _samples() -> Iterator[Case]:
         options = f"{limited} -o out.csv -r report.json -r report.md"
         saved = " --save-recoding saved.json" if name in SAVING.split() else ""
         yield Case(f"{name} patients", f"anonymize {name} {spec}{options}{saved}")
+    yield Case("first", "anonymize release {root}/configs/first.yaml --effort low -o out.csv -r report.json")
     for form in ("csv.gz", "parquet", "arrow"):
         yield Case(f"mondrian patients {form}", f"anonymize mondrian {spec} -o out.{form} -r report.json")
     survey = "{root}/configs/survey.yaml"
@@ -76,15 +118,61 @@ def _samples() -> Iterator[Case]:
     yield Case("randomize survey", f"anonymize randomize {survey} --seed 3 -o out.csv -r report.json")
 
 
+def _read_again() -> Iterator[Case]:
+    """What `evaluate`, `attack`, `audit` and public reports read in releases whose cells read in different ways."""
+    for change in ("edges: open", "categorical: set", "numeric: bounds", "numeric: mean"):
+        for name in ("mondrian", "incognito"):
+            options = "-q -o out.csv --public-report -r public.json --save-link l.csv"
+            made = f"{_edited(change)}; anonymize {name} s.yaml {options}"
+            read = [
+                "anonymize evaluate s.yaml out.csv --link l.csv -r evaluated.json -q",
+                "anonymize evaluate s.yaml out.csv --public-report -r shown.json -q",
+                "anonymize attack s.yaml out.csv --link l.csv --seed 1 -r attacked.json -q",
+                "anonymize audit s.yaml -i out.csv --original {root}/sample_data/patients.csv -r audited.json -q",
+            ]
+            yield Case(f"read again {name} {change}", "; ".join([made, *read]))
+    survey, unclassed = "{root}/configs/survey.yaml", {"anatomy": "", "randomize": ""}
+    for name in unclassed:
+        made = f"anonymize {name} {survey} --seed 3 -q -o out.csv"
+        read = [f"anonymize {each} {survey} out.csv --seed 1 -r {each}.json -q" for each in ("evaluate", "attack")]
+        public = f"anonymize evaluate {survey} out.csv --public-report -r shown.json -q"
+        yield Case(
+            f"read again {name}", "; ".join([made, *read, public, f"anonymize audit {survey} -i out.csv --json"])
+        )
+
+
+def _edited(change: str) -> str:
+    """The shell command that writes the sample's spec with one key of `output` changed as `s.yaml`."""
+    key, value = change.split(": ")
+    sed = f"sed 's|^  {key}: [^ ]*|  {key}: {value}|; s|\\.\\./|{{root}}/|'"
+    return f"{sed} {{root}}/configs/patients.yaml > s.yaml"
+
+
+def _league(folders: Folders) -> Iterator[Case]:
+    for table in LEAGUE:
+        for name, options in LEAGUE_LINES:
+            yield from _line(folders, table, name, options)
+    yield from _line(folders, "nhefs", "mondrian", "-k 5")
+    yield from _line(folders, "nhefs", "mondrian", "-k 25")
+
+
+def _line(folders: Folders, table: str, name: str, options: str) -> Iterator[Case]:
+    """A line of the league, and what `evaluate` reads in it, where the table is there."""
+    place = next((at for at in ("tables", "data") if (getattr(folders, at) / f"{table}.csv").is_file()), None)
+    if place is None:
+        return
+    spec = f"{{root}}/benchmarks/league/specs/{table}.yaml"
+    made = f"anonymize {name} {spec} -i {{{place}}}/{table}.csv {options} -o out.csv -r report.json -q"
+    read = f"anonymize evaluate {spec} out.csv -i {{{place}}}/{table}.csv --queries 100 -r evaluated.json -q"
+    yield Case(f"league {table} {name} {options}", f"{made}; {read}")
+
+
 def _variants() -> Iterator[Case]:
     for change in OUTPUTS:
-        key, value = change.split(": ")
-        sed = f"sed 's|^  {key}: [a-z]*|  {key}: {value}|; s|\\.\\./|{{root}}/|'"
-        edit = f"{sed} {{root}}/configs/patients.yaml > s.yaml"
         for name in ("mondrian", "incognito", "top-down"):
-            seed = " --seed 3" if value == "shuffle" else ""
+            seed = " --seed 3" if change.endswith("shuffle") else ""
             run = f"anonymize {name} s.yaml{seed} -o out.csv -r report.json"
-            yield Case(f"{name} patients {change}", f"{edit}; {run}")
+            yield Case(f"{name} patients {change}", f"{_edited(change)}; {run}")
 
 
 def _other_commands() -> Iterator[Case]:
@@ -123,23 +211,24 @@ def _reference() -> Iterator[Case]:
         yield Case(f"{name} adult target", f"{target} {{root}}/configs/adult.yaml > t.yaml; {run}")
 
 
-def outcome(case: Case, root: Path, data: Path) -> dict[str, str]:
-    """What a case leaves behind: the name of each file (and `exit`, `stdout`) and a hash of what it holds."""
+def outcome(case: Case, root: Path, folders: Folders) -> Left:
+    """What a case leaves behind."""
     with tempfile.TemporaryDirectory() as name:
-        line = case.line.replace("{root}", shlex.quote(str(root))).replace("{data}", shlex.quote(str(data)))
-        line = line.replace("{{", "{").replace("}}", "}").replace("anonymize ", f"{sys.executable} -m anonymize ")
-        environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
+        # Byte code is kept apart: a checkout of a commit has none, and to compile takes longer than most commands.
+        compiled = str(CACHE / "compiled" / hashlib.sha256(str(root).encode()).hexdigest()[:16])
+        environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONPYCACHEPREFIX": compiled}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        line = folders.filled(case.line, root)
         done = subprocess.run(["bash", "-c", line], cwd=name, env=environment, capture_output=True, text=True)
-        found = {path.name: _hash(path.read_bytes(), root, path.suffix) for path in sorted(Path(name).iterdir())}
-        stdout = done.stdout.encode()
-        return {"exit": str(done.returncode), "stdout": _hash(stdout, root, ".json"), **found}
+        left = {path.name: _hash(path.read_bytes(), root, path.suffix) for path in sorted(Path(name).iterdir())}
+        return {"exit": str(done.returncode), "stdout": _hash(done.stdout.encode(), root, ".json"), **left}
 
 
-def _hash(content: bytes, root: Path, suffix: str) -> str:
-    """The hash of a file; of a report, without what differs from run to run, and without the checkout's path."""
+def _hash(content: bytes, root: Path, suffix: str) -> str | dict[str, str]:
+    """The hash of a file, without the checkout's path; of a report, of each key that stays the same."""
     plain = content.replace(str(root).encode(), b"ROOT")
     if suffix == ".json":
-        plain = _steady(plain)
+        return _of_keys(plain)
     if suffix == ".md":
         plain = re.sub(rb"(?m)^.*(\d\d:\d\d:\d\d| s\b|MB).*$", b"", plain)
     if suffix == ".yaml":
@@ -147,41 +236,84 @@ def _hash(content: bytes, root: Path, suffix: str) -> str:
     return hashlib.sha256(plain).hexdigest()[:16]
 
 
-def _steady(content: bytes) -> bytes:
+def _of_keys(content: bytes) -> str | dict[str, str]:
     try:
         report: Any = json.loads(content)
     except ValueError:
-        return content
+        report = None
     if not isinstance(report, dict):
-        return content
+        return hashlib.sha256(content).hexdigest()[:16]
     kept = {key: value for key, value in report.items() if key not in CHANGING}
     if isinstance(kept.get("spec"), dict):
         kept["spec"] = None  # edited specs hold the checkout's path
-    return json.dumps(kept, sort_keys=True).encode()
+    texts = {key: json.dumps(value, sort_keys=True) for key, value in kept.items()}
+    return {key: hashlib.sha256(text.encode()).hexdigest()[:16] for key, text in texts.items()}
+
+
+@contextlib.contextmanager
+def checkout(place: str) -> Iterator[tuple[Path, str | None]]:
+    """A folder with a checkout, and the commit that it is of, where it was named by that."""
+    if Path(place).is_dir():
+        yield Path(place).resolve(), None
+        return
+    git = ["git", "-C", str(ROOT)]
+    commit = subprocess.run([*git, "rev-parse", f"{place}^{{commit}}"], check=True, capture_output=True, text=True)
+    with tempfile.TemporaryDirectory() as folder:
+        at = Path(folder) / "checkout"
+        subprocess.run([*git, "worktree", "add", "-q", "--detach", str(at), place], check=True)
+        try:
+            yield at, commit.stdout.strip()
+        finally:
+            subprocess.run([*git, "worktree", "remove", "--force", str(at)], check=True)
+
+
+def outcomes(place: str, chosen: list[Case], folders: Folders, jobs: int) -> dict[str, Left]:
+    """What each case leaves behind in a checkout; of a commit, what is remembered is not run again."""
+    with checkout(place) as (root, commit):
+        file = None if commit is None else CACHE / f"{commit}.json"
+        known: dict[str, Left] = json.loads(file.read_text()) if file is not None and file.exists() else {}
+        key = {case.name: f"{case.name}\n{case.line}" for case in chosen}
+        lacking = [case for case in chosen if key[case.name] not in known]
+        with ThreadPoolExecutor(jobs) as pool:
+            for case, left in zip(lacking, pool.map(lambda each: outcome(each, root, folders), lacking), strict=True):
+                known[key[case.name]] = left
+                if file is not None:
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_text(json.dumps(known))
+        return {case.name: known[key[case.name]] for case in chosen}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("before", type=Path)
-    parser.add_argument("after", type=Path, nargs="?", default=ROOT)
+    parser.add_argument("before")
+    parser.add_argument("after", nargs="?", default=str(ROOT))
     parser.add_argument("--only", default="")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="commands that run at a time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="commands that run at a time")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("--tables", type=Path, default=ROOT.parent / "tables")
     given = parser.parse_args()
-    chosen = [case for case in cases(given.data) if given.only in case.name]
-    roots = (given.before.resolve(), given.after.resolve())
-    with ThreadPoolExecutor(given.jobs) as pool:
-        runs = [[pool.submit(outcome, case, root, given.data) for root in roots] for case in chosen]
-        different = sum(_told(case, *(run.result() for run in pair)) for case, pair in zip(chosen, runs, strict=True))
+    folders = Folders(given.data.resolve(), given.tables.resolve())
+    chosen = [case for case in cases(folders) if given.only in case.name]
+    before, after = (outcomes(place, chosen, folders, given.jobs) for place in (given.before, given.after))
+    different = sum(_differs(case, before[case.name], after[case.name]) for case in chosen)
     print(f"{len(chosen)} cases, {different} differ")
     return int(different > 0)
 
 
-def _told(case: Case, before: dict[str, str], after: dict[str, str]) -> bool:
+def _differs(case: Case, before: Left, after: Left) -> bool:
+    """Whether a case left something else behind; says so."""
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    state = f"DIFFERS in {', '.join(names)}" if names else "same"
+    parts = [f"{name}{_keys(before.get(name), after.get(name))}" for name in names]
+    state = f"DIFFERS in {', '.join(parts)}" if names else "same"
     print(f"{case.name}: exit {after['exit']}, {len(after) - 2} files, {state}", flush=True)
     return bool(names)
+
+
+def _keys(before: Any, after: Any) -> str:
+    """The keys in which two reports differ."""
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return ""
+    return f" ({', '.join(key for key in {**before, **after} if before.get(key) != after.get(key))})"
 
 
 if __name__ == "__main__":

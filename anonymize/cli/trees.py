@@ -49,8 +49,7 @@ def tree_plan(given: dict[str, Any]) -> TreePlan | None:
         if stray:
             raise UsageError([f"{flag}: is about a tree, give --tree" for flag in stray])
         return None
-    from anonymize.evaluation.patterns import TreePlan
-    from anonymize.evaluation.statements import CONFIDENCE, SUPPORT, Tolerance
+    from anonymize.evaluation.patterns import CONFIDENCE, SUPPORT, Tolerance, TreePlan
     from anonymize.evaluation.trees import DEPTH
 
     depth, columns, support, confidence = flags.values()

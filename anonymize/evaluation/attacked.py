@@ -21,10 +21,10 @@ from anonymize.auditing.buckets import buckets_of
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.domain.cells import numbers
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.evaluation.opened import ReleasedSource, read_file
-from anonymize.evaluation.regions import TextRegions
-from anonymize.evaluation.released import as_text, gapped_columns, read_cells
-from anonymize.meaning import Detached
+from anonymize.meaning import Channel, Detached, Manifest
+from anonymize.metrics.joint import Axes, categories_of, categories_shown
+from anonymize.reading.files import ReleasedSource, as_text, read_file
+from anonymize.reading.regions import TextRegions, gapped_columns, read_regions
 from anonymize.report.passing import PASSING
 from anonymize.spec import Spec
 from anonymize.table import Source, Table, read
@@ -218,7 +218,7 @@ def released(people: Known, path: str, stack: ExitStack, detached: Detached | No
     if detached is not None:
         file, group_of = _grouped(people, file, detached, stack)
     try:
-        regions, text_of = read_cells(people.spec.of_release(), people.table.attributes, file.texts, file.columns)
+        regions, text_of = read_regions(people.spec.of_release(), people.table.attributes, file.texts, file.columns)
     except DataError as error:
         raise DataError([Problem(p.message, path, p.line, p.column, p.hint) for p in error.problems]) from None
     return AttackedTables(file, regions, text_of, group_of)
@@ -325,3 +325,61 @@ def people_of(codes: Ints, values: CodedValues, chosen: slice, row_of: Ints | No
     """Some rows of the known people."""
     kept = None if values.kept is None else values.kept[0][chosen]
     return TargetPeople(codes[chosen], {name: each[chosen] for name, each in values.people.items()}, row_of, kept)
+
+
+# --- channels ---------------------------------------------------------------------------------------------------------
+
+
+def read_release(people: Known, path: str, manifest: Manifest, stack: ExitStack) -> ReadRelease:
+    """A release of people who are known. Raises DataError for files that cannot be read or do not fit together,
+    UsageError for columns whose meaning nothing reads, and for a release through channels of which no
+    sensitive attribute is known."""
+    manifest.check_read([*people.spec.quasi_identifiers, *people.spec.sensitive], "attacked")
+    if not manifest.channels:
+        return released(people, path, stack, manifest.detached)
+    if not people.table.sensitive:
+        raise UsageError(f"{path}: is randomized, and the spec has no sensitive attribute to reconstruct")
+    return channel_table(people, path, manifest, stack)
+
+
+@dataclass(frozen=True)
+class ChannelTable:
+    """A release through channels of people who are known."""
+
+    file: ReleasedSource
+    channels: ChannelRows
+
+    def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
+        """One class that spans everything: no cell says for sure what somebody's value was."""
+        last = np.array([[attribute.domain.size - 1 for attribute in attributes]])
+        return ShownRows(np.zeros_like(last), last, np.zeros(self.file.rows, np.int64), values)
+
+
+def channel_table(people: Known, path: str, manifest: Manifest, stack: ExitStack) -> ChannelTable:
+    """A release through channels. Raises DataError for files that cannot be read or do not fit together, UsageError for
+    quasi-identifiers that are not among the parameters."""
+    spec = people.spec.of_release(manifest.separator)
+    file = read_file(spec, path, stack)
+    if file.rows != manifest.rows:
+        message = f"has {file.rows} rows, and its parameters are of {manifest.rows}"
+        raise DataError(Problem(message, file=file.source.name))
+    table = people.table
+    axes = Axes(table.attributes, table.sensitive[0], frozenset(spec.missing("arrow").texts))
+    quasi = tuple(manifest.named([attribute.name for attribute in table.attributes]))
+    missing = spec.input.missing_text
+    columns = [_categories(axes, *each, file.texts, missing) for each in zip(quasi, table.attributes, strict=True)]
+    cells, category_of = zip(*columns, strict=True)
+    channels = manifest.channels
+    values = {column.name: channels[column.name] for column in table.sensitive if column.name in channels}
+    return ChannelTable(file, ChannelRows(np.stack(cells, axis=1), quasi, category_of, values))
+
+
+def _categories(
+    axes: Axes, channel: Channel, attribute: Attribute, texts: pl.DataFrame, missing: str
+) -> tuple[Ints, Ints]:
+    """(rows,) the category of each cell, and (codes,) the category of each value."""
+    if channel.values is None:
+        return categories_shown(axes, channel, attribute, texts[attribute.name]), np.arange(attribute.domain.size)
+    absent = missing if missing in channel.values else ""
+    cells = categories_shown(axes, channel, attribute, texts[attribute.name].cast(pl.String).fill_null(absent))
+    return cells, categories_of(channel.values, attribute)

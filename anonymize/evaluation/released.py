@@ -16,26 +16,22 @@ import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints, Partition, mixed_radix
 from anonymize.domain.cells import numbers
-from anonymize.domain.leafsets import Gapped
 from anonymize.domain.numeric import Numeric
-from anonymize.errors import DataError, Problem
-from anonymize.evaluation.regions import DistinctTexts, TextRegions
+from anonymize.errors import DataError
 from anonymize.fidelity import BothSides, ColumnCells, ShownValues
 from anonymize.link import released_row_of
 from anonymize.metrics import View
 from anonymize.metrics.evidence import Evidence, Shared
 from anonymize.metrics.queries import Queries
-from anonymize.recoding.appearance import MISSING
+from anonymize.reading.files import as_text, columns_of
+from anonymize.reading.regions import TextRegions, distinct_texts, gapped_columns, read_regions
 from anonymize.recoding.spans import Spans
 from anonymize.spec import Missing, Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn
 from anonymize.table.columns import CodedColumn
-from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn, is_text
+from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn
 from anonymize.table.named import unnamed
-from anonymize.table.roles import columns_in
-from anonymize.table.texts import compared
-from anonymize.threads import mapped, worth
 
 
 @dataclass(frozen=True)
@@ -202,7 +198,7 @@ class ReleasedTable:
         columns = columns_of(self.spec, self.frame.columns, "")
 
         def cells(attribute: Attribute) -> ColumnCells:
-            low, high, _, of_class = _distinct(one_of_each, attribute.name, *columns[attribute.name])
+            low, high, _, of_class = distinct_texts(one_of_each, attribute.name, *columns[attribute.name])
             first, second = (pl.Series(texts, dtype=pl.String) for texts in (low, high))
             return ColumnCells.of_texts(attribute, first, second if high is not low else first, of_class, self.spec)
 
@@ -255,12 +251,6 @@ class ReleasedTable:
         return columns
 
 
-def gapped_columns(regions: Sequence[TextRegions], texts: Ints) -> dict[int, Gapped]:
-    """Where some cells are sets that leave values out; `texts` (attributes, n): which text each of n rows shows."""
-    pairs = enumerate(zip(regions, texts, strict=True))
-    return {index: each.gapped.of_cells(which) for index, (each, which) in pairs if each.gapped is not None}
-
-
 def _missing_last(codes: Ints, column: Shared) -> Ints:
     """Codes of a column, that of missing values behind all others."""
     return (codes - 1) % column.size if column.missing else codes
@@ -295,43 +285,6 @@ def coded(column: pl.Series, *, numeric: bool) -> TargetColumn:
     )
 
 
-def as_text(column: pl.Series, spec: Spec, form: str) -> pl.Series:
-    """A column as text, numbers with a point, null where it is missing; `form` of the file, which says whether a null
-    is."""
-    missing, present = spec.missing(form), pl.col("text")
-    if is_text(column.dtype):
-        present = (
-            pl.when(present.is_in(missing.texts))
-            .then(present)
-            .otherwise(spec.notation(column.name).with_point(present))
-        )
-    text = column.cast(pl.String).to_frame("text").select(missing.filled(present))
-    texts = compared(text.to_series(), missing).alias(column.name)
-    return texts.fill_null(spec.input.missing_text) if spec.counts_missing(column.name) else texts
-
-
-def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple[str, str]]:
-    """The columns in which each quasi-identifier is shown: its own twice, or NAME_low and NAME_high.
-
-    Raises DataError for quasi-identifiers of which there are none.
-    """
-    columns: dict[str, tuple[str, str]] = {}
-    for name in spec.quasi_identifiers:
-        pair = (f"{name}_low", f"{name}_high")
-        if name in present:
-            columns[name] = (name, name)
-        elif all(column in present for column in pair):
-            columns[name] = pair
-    lacking = [name for name in spec.quasi_identifiers if name not in columns]
-    if lacking:
-        hint = columns_in(
-            present,
-            [*spec.roles(), *(end for name in spec.quasi_identifiers for end in (f"{name}_low", f"{name}_high"))],
-        )
-        raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
-    return columns
-
-
 def read_released(
     spec: Spec,
     table: Table,
@@ -341,64 +294,11 @@ def read_released(
     threads: int = 1,
 ) -> ReleasedTable:
     """The release of a table. `frame`: all of its columns as text, null where missing; `columns` as of `columns_of`;
-    `linked` as of `ReleasedTable`; `threads`: as of `read_cells`.
+    `linked` as of `ReleasedTable`; `threads`: as of `read_regions`.
 
     Raises DataError for more rows than the original has, and for cells that say nothing under the spec.
     """
     if frame.height > table.rows:
         raise DataError(f"the release has {frame.height:,} rows, the original {table.rows:,}")
-    regions, text_of = read_cells(spec, table.attributes, frame, columns, threads)
+    regions, text_of = read_regions(spec, table.attributes, frame, columns, threads)
     return ReleasedTable(spec, table, frame, regions, text_of, linked)
-
-
-def read_cells(
-    spec: Spec,
-    attributes: Sequence[Attribute],
-    frame: pl.DataFrame,
-    columns: Mapping[str, tuple[str, str]],
-    threads: int = 1,
-) -> tuple[tuple[TextRegions, ...], Ints]:
-    """What the cells of quasi-identifiers stand for: the regions of the distinct texts of each, and (attributes, rows)
-    which of them each row shows. `threads` that columns are read in, of a large table. Raises DataError, with the
-    problems of all columns."""
-    missing = frozenset(spec.missing("arrow").texts)
-    text_of = np.zeros((len(attributes), frame.height), np.int64)
-
-    def column_of(index: int) -> TextRegions | DataError:
-        attribute = attributes[index]
-        low, high, maybe, text_of[index] = _distinct(frame, attribute.name, *columns[attribute.name])
-        try:
-            return DistinctTexts(attribute, low, high, spec.output, missing, maybe).regions()
-        except DataError as error:
-            return error
-
-    read = mapped(column_of, range(len(attributes)), worth(threads, frame.height))
-    if problems := [problem for each in read if isinstance(each, DataError) for problem in each.problems]:
-        raise DataError(problems)
-    return tuple(each for each in read if not isinstance(each, DataError)), text_of
-
-
-def _distinct(
-    frame: pl.DataFrame, name: str, low: str, high: str
-) -> tuple[list[str | None], list[str | None], list[str | None] | None, Ints]:
-    """The distinct pairs of texts of two columns, what stands beside bounds of missing values, if anything does, and
-    (rows,) which of them each row has."""
-    if low == high:
-        low_texts, codes = _texts_of(frame[low])
-        return low_texts, low_texts, None, codes
-    beside = name + MISSING
-    third = {"maybe": frame[beside]} if beside in frame.columns else {}
-    cells = pl.DataFrame({"low": frame[low], "high": frame[high], **third})
-    distinct = cells.unique(maintain_order=True).with_row_index("text")
-    texts = cells.join(distinct, on=cells.columns, how="left", nulls_equal=True, maintain_order="left")["text"]
-    maybe = distinct["maybe"].to_list() if third else None
-    return distinct["low"].to_list(), distinct["high"].to_list(), maybe, texts.to_numpy().astype(np.int64)
-
-
-def _texts_of(cells: pl.Series) -> tuple[list[str | None], Ints]:
-    """The distinct texts of a column, null last where there is one, and (rows,) which of them each row has."""
-    categories = pl.Categories.random()  # they last as long as a column has them
-    coded = cells.alias("text").cast(pl.Categorical(categories))  # its own name may read as a pattern
-    texts: list[str | None] = categories.to_series().to_list()
-    codes = coded.to_physical().fill_null(len(texts)).to_numpy().astype(np.int64)
-    return [*texts, None] if cells.null_count() else texts, codes

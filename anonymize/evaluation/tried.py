@@ -15,8 +15,8 @@ from anonymize.claims import State
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, coded_kept, people_of
-from anonymize.evaluation.opened import ReleasedSource
 from anonymize.formats import Finding, state_of
+from anonymize.reading.files import ReleasedSource
 from anonymize.request import Progress
 from anonymize.spec import Spec
 from anonymize.spec.base import Means

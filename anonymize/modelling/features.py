@@ -19,8 +19,7 @@ from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.leafsets import GappedColumns, LeafSets
 from anonymize.domain.leafsets import chosen as of_cells
 from anonymize.domain.numeric import Numeric
-from anonymize.evaluation.regions import TextRegions
-from anonymize.evaluation.released import gapped_columns
+from anonymize.reading.regions import TextRegions, gapped_columns
 from anonymize.table import Table
 
 
@@ -48,7 +47,7 @@ class RegionEnds:
 
     @classmethod
     def of_cells(cls, regions: Sequence[TextRegions], text_of: Ints) -> RegionEnds:
-        """The regions of a released table; see `read_cells`."""
+        """The regions of a released table; see `read_regions`."""
         pairs = list(zip(regions, text_of, strict=True))
         start = np.stack([column.start[texts] for column, texts in pairs], axis=1)
         stop = np.stack([column.stop[texts] for column, texts in pairs], axis=1)

@@ -24,11 +24,13 @@ from anonymize.classes import Ints
 from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import Problem, UsageError
-from anonymize.evaluation.released import ReleasedTable, as_text, columns_of, read_cells
+from anonymize.evaluation.released import ReleasedTable
 from anonymize.families.steps import check_needs
 from anonymize.metrics.targets import conditional_entropy, squared_error
 from anonymize.modelling.features import RegionEnds, matrices
 from anonymize.modelling.learners import LEARNERS, check_installed, scores
+from anonymize.reading.files import as_text, columns_of
+from anonymize.reading.regions import read_regions
 from anonymize.recoding.saved import Counts, Saved
 from anonymize.recoding.saved import save as saved_recoding
 from anonymize.request import Progress, Request
@@ -127,7 +129,7 @@ class Recoder:
         """The same as regions."""
         recoded, counts = self.recode(frame)
         columns = columns_of(self.spec, recoded.columns, "the release")
-        return RegionEnds.of_cells(*read_cells(self.spec, self.table.attributes, recoded, columns)), counts
+        return RegionEnds.of_cells(*read_regions(self.spec, self.table.attributes, recoded, columns)), counts
 
 
 # --- trained on some rows, tested on others ---------------------------------------------------------------------------

@@ -13,8 +13,8 @@ import polars as pl
 
 from anonymize.algorithms import ALGORITHMS
 from anonymize.classes import Floats
-from anonymize.evaluation.regions import DistinctTexts
 from anonymize.metrics import View, utility
+from anonymize.reading.regions import DistinctTexts
 from anonymize.recoding import Regions
 from anonymize.report import Clock
 from anonymize.report.codebook import FileCells, codebook, generalized

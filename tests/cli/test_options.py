@@ -17,8 +17,7 @@ from anonymize._evaluate import Evaluate
 from anonymize.algorithms import ALGORITHMS
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.cli.options import MEMORY, use_threads
-from anonymize.evaluation.patterns import TreePlan
-from anonymize.evaluation.statements import Tolerance
+from anonymize.evaluation.patterns import Tolerance, TreePlan
 from anonymize.measuring import Measuring
 from anonymize.metrics.queries import QueryPlan
 from anonymize.modelling.protocol import Protocol

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from anonymize.cli.trees import tree_plan
-from anonymize.evaluation.patterns import TreePlan
-from anonymize.evaluation.statements import Tolerance
+from anonymize.evaluation.patterns import Tolerance, TreePlan
 
 PLAIN = {"tree": "ward", "tree_depth": None, "tree_columns": (), "support_within": None, "confidence_within": None}
 

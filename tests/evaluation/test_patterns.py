@@ -10,8 +10,7 @@ import pytest
 
 from anonymize._evaluate import Evaluate, evaluate
 from anonymize.errors import UsageError
-from anonymize.evaluation.patterns import TreePlan
-from anonymize.evaluation.statements import Tolerance
+from anonymize.evaluation.patterns import Tolerance, TreePlan
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import load
 

@@ -20,15 +20,17 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.domain.cells import CellFormat, CellKind, ReadCells, members, numbers, read_cells, unescaped
-from anonymize.domain.generalization import Generalization
+from anonymize.domain.cells import CellFormat, CellKind, ReadCells, numbers, read_cells
 from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.leafsets import Gapped, LeafSets
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
-from anonymize.spec import Output
+from anonymize.reading.labels import CategoryReader, LabelledNodes
+from anonymize.recoding.appearance import MISSING
+from anonymize.spec import Output, Spec
 from anonymize.table import Attribute
+from anonymize.threads import mapped, worth
 
 
 @dataclass(frozen=True)
@@ -114,28 +116,63 @@ class DistinctTexts:
         return np.array([a == b for a, b in zip(self.low, self.high, strict=True)], np.bool_)
 
 
-class _Nodes:
-    """The nodes of a hierarchy by label, with what a cell that shows one costs."""
+def read_regions(
+    spec: Spec,
+    attributes: Sequence[Attribute],
+    frame: pl.DataFrame,
+    columns: Mapping[str, tuple[str, str]],
+    threads: int = 1,
+) -> tuple[tuple[TextRegions, ...], Ints]:
+    """What the cells of quasi-identifiers stand for: the regions of the distinct texts of each, and (attributes, rows)
+    which of them each row shows. `threads` that columns are read in, of a large table. Raises DataError, with the
+    problems of all columns."""
+    missing = frozenset(spec.missing("arrow").texts)
+    text_of = np.zeros((len(attributes), frame.height), np.int64)
 
-    def __init__(self, generalization: Generalization) -> None:
-        self.generalization, self.hierarchy = generalization, generalization.hierarchy
-        self.by_label = self.hierarchy.by_label
-        above = np.where(self.hierarchy.parent >= 0, self.hierarchy.level[self.hierarchy.parent], 0)
-        self._until = np.where(self.hierarchy.parent >= 0, above - 1, self.hierarchy.height)
+    def column_of(index: int) -> TextRegions | DataError:
+        attribute = attributes[index]
+        low, high, maybe, text_of[index] = distinct_texts(frame, attribute.name, *columns[attribute.name])
+        try:
+            return DistinctTexts(attribute, low, high, spec.output, missing, maybe).regions()
+        except DataError as error:
+            return error
 
-    def widest(self, label: str | None) -> tuple[int, bool]:
-        """The node of a label, -1 for none; whether another of the same label costs something else."""
-        nodes = self.by_label.get(label or "", [])
-        if not nodes:
-            return -1, False
-        costs = self.generalization.ncp[nodes]
-        return nodes[int(costs.argmax())], bool(costs.max() > costs.min())
+    read = mapped(column_of, range(len(attributes)), worth(threads, frame.height))
+    if problems := [problem for each in read if isinstance(each, DataError) for problem in each.problems]:
+        raise DataError(problems)
+    return tuple(each for each in read if not isinstance(each, DataError)), text_of
 
-    def levels_of(self, nodes: Sequence[int]) -> Bools:
-        """(height + 1,) at which levels any of the nodes stands."""
-        every = np.arange(self.hierarchy.height + 1)
-        standing = [(self.hierarchy.level[node] <= every) & (every <= self._until[node]) for node in nodes]
-        return np.any(standing, axis=0) if standing else np.zeros(len(every), np.bool_)
+
+def distinct_texts(
+    frame: pl.DataFrame, name: str, low: str, high: str
+) -> tuple[list[str | None], list[str | None], list[str | None] | None, Ints]:
+    """The distinct pairs of texts of two columns, what stands beside bounds of missing values, if anything does, and
+    (rows,) which of them each row has."""
+    if low == high:
+        low_texts, codes = _texts_of(frame[low])
+        return low_texts, low_texts, None, codes
+    beside = name + MISSING
+    third = {"maybe": frame[beside]} if beside in frame.columns else {}
+    cells = pl.DataFrame({"low": frame[low], "high": frame[high], **third})
+    distinct = cells.unique(maintain_order=True).with_row_index("text")
+    texts = cells.join(distinct, on=cells.columns, how="left", nulls_equal=True, maintain_order="left")["text"]
+    maybe = distinct["maybe"].to_list() if third else None
+    return distinct["low"].to_list(), distinct["high"].to_list(), maybe, texts.to_numpy().astype(np.int64)
+
+
+def _texts_of(cells: pl.Series) -> tuple[list[str | None], Ints]:
+    """The distinct texts of a column, null last where there is one, and (rows,) which of them each row has."""
+    categories = pl.Categories.random()  # they last as long as a column has them
+    coded = cells.alias("text").cast(pl.Categorical(categories))  # its own name may read as a pattern
+    texts: list[str | None] = categories.to_series().to_list()
+    codes = coded.to_physical().fill_null(len(texts)).to_numpy().astype(np.int64)
+    return [*texts, None] if cells.null_count() else texts, codes
+
+
+def gapped_columns(regions: Sequence[TextRegions], texts: Ints) -> dict[int, Gapped]:
+    """Where some cells are sets that leave values out; `texts` (attributes, n): which text each of n rows shows."""
+    pairs = enumerate(zip(regions, texts, strict=True))
+    return {index: each.gapped.of_cells(which) for index, (each, which) in pairs if each.gapped is not None}
 
 
 Kind = TypeVar("Kind", Numeric, Taxonomy)
@@ -147,7 +184,7 @@ class _TextReader(Generic[Kind]):
     def __init__(self, texts: DistinctTexts, kind: type[Kind]) -> None:
         domain = texts.attribute.domain
         assert isinstance(domain, kind)
-        self.texts, self.nodes = texts, _Nodes(texts.attribute.generalization)
+        self.texts, self.nodes = texts, LabelledNodes(texts.attribute.generalization)
         self.domain: Kind = domain
 
 
@@ -301,79 +338,17 @@ class _Numbers(_TextReader[Numeric]):
 # --- categories ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Meaning:
-    """What one text of a category stands for: first and last leaf, the nodes that it may be (none if it is not a
-    node), whether these cost differently, and the leaves of a set that leaves some out between its first and last."""
-
-    first: int
-    last: int
-    nodes: Sequence[int] = ()
-    ambiguous: bool = False
-    members: Sequence[int] | None = None
-
-
-_UNKNOWN = _Meaning(-1, -1)
-
-
 class _Categories(_TextReader[Taxonomy]):
     """Texts of a categorical quasi-identifier."""
 
     def __init__(self, texts: DistinctTexts) -> None:
         super().__init__(texts, Taxonomy)
-        self.codes: Mapping[str, int] = {text: code for code, text in enumerate(self.domain.leaf_text())}
+        reader = CategoryReader(self.domain, self.nodes, texts.missing, texts.output.categorical)
         pairs = zip(texts.cells.kind.tolist(), texts.low, texts.high, strict=True)
-        self.meanings = [self._meaning(kind, low or "", high or "") for kind, low, high in pairs]
+        self.meanings = [reader.category(kind, low or "", high or "") for kind, low, high in pairs]
         self.first = np.array([meaning.first for meaning in self.meanings], np.int64)
         self.last = np.array([meaning.last for meaning in self.meanings], np.int64)
         self.readable = self.first >= 0
-
-    def _meaning(self, kind: int, text: str, other: str) -> _Meaning:
-        missing, shows = self.domain.missing, self.texts.output.categorical
-        if kind == CellKind.SUPPRESSED:
-            return _Meaning(0, self.domain.size - 1)
-        if kind == CellKind.MISSING:
-            return _UNKNOWN if missing is None else _Meaning(missing, missing, [missing])
-        if shows == "bounds" and text.isdecimal() and other.isdecimal():
-            return self._positions(int(text), int(other))
-        if text != other:
-            return _UNKNOWN
-        if kind == CellKind.SET:
-            return self._several(members(text)) or self._label(text) or _UNKNOWN
-        values = self._value(unescaped(text))
-        return (values if shows == "set" else None) or self._label(text) or values or _UNKNOWN
-
-    def _positions(self, first: int, last: int) -> _Meaning:
-        if not 0 <= first <= last < self.domain.size:
-            return _UNKNOWN
-        same = np.flatnonzero((self.domain.start == first) & (self.domain.stop == last + 1))
-        costs = self.nodes.generalization.ncp[same]
-        return _Meaning(first, last, same.tolist(), bool(costs.max(initial=0.0) > costs.min(initial=1.0)))
-
-    def _label(self, text: str) -> _Meaning | None:
-        node, several = self.nodes.widest(text)
-        if node < 0:
-            return None
-        first, stop = int(self.domain.start[node]), int(self.domain.stop[node])
-        return _Meaning(first, stop - 1, self.nodes.by_label[text], several)
-
-    def _value(self, text: str) -> _Meaning | None:
-        """The leaf of a value; None for another text."""
-        code = self.domain.missing if text in self.texts.missing else self.codes.get(text)
-        return None if code is None else _Meaning(code, code, [code], self._also_label(text))
-
-    def _several(self, names: Sequence[str]) -> _Meaning | None:
-        """The leaves of what a set names; None where it names something else."""
-        leaves = self.domain.leaves_of(names, self.texts.missing)
-        if leaves is None:
-            return None
-        first, last = leaves[0], leaves[-1]
-        return _Meaning(first, last, members=leaves if len(leaves) < last - first + 1 else None)
-
-    def _also_label(self, text: str) -> bool:
-        """Whether what reads as one value is the label of a node that costs something, too."""
-        node, _ = self.nodes.widest(text)
-        return node >= 0 and bool(self.nodes.generalization.ncp[node] > 0)
 
     def regions(self) -> TextRegions:
         hidden, generalization = self.texts.hidden, self.nodes.generalization

@@ -12,7 +12,7 @@ import pytest
 from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
-from anonymize.evaluation.regions import DistinctTexts, TextRegions
+from anonymize.reading.regions import DistinctTexts, TextRegions
 from anonymize.spec import Output, QuasiIdentifier
 from anonymize.spec.hierarchy import Intervals
 from anonymize.table import Attribute

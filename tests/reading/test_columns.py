@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError
-from anonymize.evaluation.released import read_cells
 from anonymize.privacy import PARAMETERS
+from anonymize.reading.regions import read_regions
 from anonymize.spec import make
 from anonymize.threads import SMALL
 from tests.algorithms.tables import categorical, numeric, taxonomy
@@ -26,8 +26,8 @@ def release(age: str, job: str) -> pl.DataFrame:
 
 def test_threads_do_not_show() -> None:
     frame = release("58", "vet")
-    alone, codes = read_cells(SPEC, ATTRIBUTES, frame, COLUMNS, 1)
-    beside, same = read_cells(SPEC, ATTRIBUTES, frame, COLUMNS, 3)
+    alone, codes = read_regions(SPEC, ATTRIBUTES, frame, COLUMNS, 1)
+    beside, same = read_regions(SPEC, ATTRIBUTES, frame, COLUMNS, 3)
     assert (codes == same).all() and codes[0].max() == codes[1].max() == 2
     for one, other in zip(alone, beside, strict=True):
         assert one.ncp.tolist() == other.ncp.tolist() and one.ncp[0] < one.ncp[2]
@@ -36,5 +36,5 @@ def test_threads_do_not_show() -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_problems_of_all_columns_are_raised(threads: int) -> None:
     with pytest.raises(DataError) as raised:
-        read_cells(SPEC, ATTRIBUTES, release("old", "pilot"), COLUMNS, threads)
+        read_regions(SPEC, ATTRIBUTES, release("old", "pilot"), COLUMNS, threads)
     assert [str(problem).split()[1] for problem in raised.value.problems] == ["'age':", "'job':"]
