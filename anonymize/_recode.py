@@ -17,7 +17,6 @@ from typing import Any
 
 import polars as pl
 
-from anonymize import rows
 from anonymize.errors import DataError, Problem
 from anonymize.families.steps import check_interval
 from anonymize.names import OutputFormat
@@ -31,6 +30,7 @@ from anonymize.spec import Spec, make
 from anonymize.table import Table
 from anonymize.table.read import encode_frame, read_columns
 from anonymize.table.roles import columns_in
+from anonymize.writing import rows
 
 
 @dataclass(frozen=True)

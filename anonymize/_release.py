@@ -33,10 +33,10 @@ from anonymize.publication import SAVE_RECODING, Files, Paths, ReleasePaths, nam
 from anonymize.report import Clock, release_report
 from anonymize.report.public import public_report
 from anonymize.request import Request
-from anonymize.rows import Written
 from anonymize.series.following import following
 from anonymize.spec import resolve
 from anonymize.table import Table, read
+from anonymize.writing.rows import Written
 
 if TYPE_CHECKING:
     from anonymize._attack import ReleaseTrial

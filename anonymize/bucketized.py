@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.classes import Ints, Runs
-from anonymize.order import cell_ranks
-from anonymize.table import SensitiveColumn
+from anonymize.classes import Ints
 
 
 @dataclass(frozen=True)
@@ -47,17 +44,3 @@ class Bucketized:
         """The report's `recoding` block."""
         files = "one" if self.joined else "two"
         return {"kind": self.KIND, "files": files, "groups": self.count, "l": self.l, "suppressed_rows": self.left_out}
-
-    def sensitive_table(self, column: SensitiveColumn, empty: str | None) -> pl.DataFrame:
-        """The ST: of each group every sensitive value and its rows, by group, then value, in the order of a sorted
-        release. Groups count from 1.
-
-        `empty`: what an empty text is written as.
-        """
-        grouped = self.group >= 0
-        runs = Runs.count_values(self.group[grouped], column.codes[grouped], self.count, column.size)
-        texts = pl.Series([text or empty for text in column.texts], dtype=pl.String)
-        values = texts.gather(runs.codes).alias(column.name)
-        order = np.lexsort((cell_ranks(texts)[runs.codes], runs.classes))
-        table = pl.DataFrame([pl.Series(self.name, runs.classes + 1), values, pl.Series("count", runs.counts)])
-        return table[order]

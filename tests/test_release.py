@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anonymize import rows
 from anonymize._compare import figures, pick, with_front
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
@@ -32,6 +31,7 @@ from anonymize.request import Request
 from anonymize.spec import load
 from anonymize.verify import Verdict
 from anonymize.verify.verdict import NOTHING_ASKED
+from anonymize.writing import rows
 
 HEAD = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
 

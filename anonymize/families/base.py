@@ -15,11 +15,11 @@ from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.data import Blocks
 from anonymize.request import Request
-from anonymize.rows import Written
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.scratch import Arrays
 from anonymize.verify import Verdict
+from anonymize.writing.rows import Written
 
 
 @dataclass(frozen=True)

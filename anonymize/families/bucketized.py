@@ -12,16 +12,14 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms.base import Found
 from anonymize.bucketized import Bucketized
-from anonymize.classes import mixed_radix
+from anonymize.classes import Runs, mixed_radix
 from anonymize.errors import UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import by_weights, refuse_seed, with_passing
 from anonymize.fidelity import BothSides, fidelity
-from anonymize.held import PassingColumns, hold_column
 from anonymize.meaning import Manifest
 from anonymize.metrics import View, utility
 from anonymize.names import pair_of
-from anonymize.order import RankedColumn, SortColumn
 from anonymize.privacy import Requirement
 from anonymize.privacy.asked import diversities
 from anonymize.publication import Files, ReleasePaths
@@ -29,13 +27,15 @@ from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import SMALLEST, Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing, merged
-from anonymize.rows import Written, comparing, null_text, passing_column, pieces
 from anonymize.spec import Spec
-from anonymize.table import Table
+from anonymize.table import SensitiveColumn, Table
 from anonymize.table.named import unnamed
 from anonymize.table.write import check_table, refuse_uri
 from anonymize.verify import Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
+from anonymize.writing.columns import HeldColumn, hold_column
+from anonymize.writing.order import cell_ranks
+from anonymize.writing.rows import RowGroups, Written, null_text, passing_column, unclassed_frames
 
 DEALT_OUT = "a value of the row's group, dealt out at random"
 """What the column of the sensitive attribute holds where it stands in the table; with two files it does not."""
@@ -85,7 +85,7 @@ class BucketizedDraft(Draft):
         files.table.write(_frames(self.request, self.table, self.buckets, files.table.format, self.written))
         for output in files.release[1:]:
             empty = null_text(self.request.spec, files.source.format, output.format)
-            values = self.buckets.sensitive_table(self.table.sensitive[0], empty if empty == "" else None)
+            values = _sensitive_table(self.buckets, self.table.sensitive[0], empty if empty == "" else None)
             output.write(iter([values]))
 
     def measure(self, files: Files) -> Measured:
@@ -147,35 +147,30 @@ def _frames(request: Request, table: Table, buckets: Bucketized, form: str, writ
 
     With two files it has no sensitive attribute; with one it has the text of another row of the group.
     """
-    null = null_text(request.spec, table.source.format, form)
     (column,) = table.sensitive
-    released = [name for name in table.columns if name not in request.spec.identifiers]
-    passing = [name for name in released if name != column.name]
-    mixed = np.maximum(buckets.mixed, 0)
-    texts = hold_column(passing_column(_sensitive_texts(table), null)) if buckets.joined else None
+    names = [name for name in table.columns if name not in request.spec.identifiers]
+    dealt: dict[str, HeldColumn] = {}
+    if buckets.joined:
+        texts = passing_column(_sensitive_texts(table), null_text(request.spec, table.source.format, form))
+        dealt[column.name] = hold_column(texts).of(np.maximum(buckets.mixed, 0))
+    released = [name for name in names if name in dealt or name != column.name]
+    groups = RowGroups(buckets.name, buckets.group, buckets.count)
+    return unclassed_frames(request, table, released, dealt, form, written, groups)
 
-    def sorting(held: PassingColumns) -> Iterator[SortColumn]:
-        quasi = request.spec.quasi_identifiers
-        yield RankedColumn((buckets.group < 0).astype(np.uint8), 2)  # rows that are left out come last
-        yield from (held[name].sorting(comparing(request.spec)) for name in released if name in quasi)
-        for name in released:
-            if name in held and name not in quasi:
-                yield held[name].sorting()
-            elif texts is not None and name == column.name:
-                yield texts.of(mixed).sorting()
-        yield RankedColumn(np.maximum(buckets.group, 0), buckets.count)
 
-    offset = 0
-    for batch in pieces(request, table, passing, sorting, null):
-        group = buckets.group[batch.rows]
-        columns = {name: batch.frame[name] for name in passing}
-        if texts is not None:
-            columns[column.name] = texts.gather(mixed[batch.rows])
-        present = [columns[name].alias(name) for name in released if name in columns]
-        written.add(batch.rows, group >= 0)
-        yield pl.DataFrame([*present, pl.Series(buckets.name, group + 1)]).filter(pl.Series(group >= 0))
-        offset += len(group)
-        request.progress("write", offset, table.rows)
+def _sensitive_table(buckets: Bucketized, column: SensitiveColumn, empty: str | None) -> pl.DataFrame:
+    """The ST: of each group every sensitive value and its rows, by group, then value, in the order of a sorted
+    release. Groups count from 1.
+
+    `empty`: what an empty text is written as.
+    """
+    grouped = buckets.group >= 0
+    runs = Runs.count_values(buckets.group[grouped], column.codes[grouped], buckets.count, column.size)
+    texts = pl.Series([text or empty for text in column.texts], dtype=pl.String)
+    values = texts.gather(runs.codes).alias(column.name)
+    order = np.lexsort((cell_ranks(texts)[runs.codes], runs.classes))
+    table = pl.DataFrame([pl.Series(buckets.name, runs.classes + 1), values, pl.Series("count", runs.counts)])
+    return table[order]
 
 
 def _sensitive_texts(table: Table) -> pl.Series:

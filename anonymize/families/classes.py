@@ -36,12 +36,13 @@ from anonymize.report.beside import Beside
 from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
 from anonymize.report.passing import PASSING
 from anonymize.request import Request
-from anonymize.rows import PIECE, frames
 from anonymize.spec import Spec
 from anonymize.table import Codes, Table
 from anonymize.table.scratch import Arrays
 from anonymize.threads import ahead, meanwhile, worth
 from anonymize.verify import SharedNumbers, Verdict
+from anonymize.writing.columns import PIECE
+from anonymize.writing.rows import frames
 
 
 def requirements(spec: Spec) -> tuple[Requirement, ...]:

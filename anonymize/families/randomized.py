@@ -15,11 +15,9 @@ from anonymize.errors import UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import refuse_seed, with_passing
 from anonymize.fidelity import DISTRIBUTIONS
-from anonymize.held import PassingColumns
 from anonymize.meaning import Manifest
 from anonymize.metrics import DRAWN, METRICS, undefined
 from anonymize.names import parameters_beside
-from anonymize.order import RankedColumn, SortColumn
 from anonymize.privacy import Requirement, disclosure
 from anonymize.privacy.asked import disclosures
 from anonymize.publication import Files, ReleasePaths
@@ -28,12 +26,13 @@ from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing
-from anonymize.rows import Written, comparing, null_text, pieces
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.write import refuse_uri
 from anonymize.verify import Verdict
 from anonymize.verify.randomized import Bound, RatioBound, measure_randomized
+from anonymize.writing.columns import HeldColumn
+from anonymize.writing.rows import Written, null_text, unclassed_frames
 
 
 def requirements(spec: Spec) -> tuple[Requirement, ...]:
@@ -156,37 +155,16 @@ def _frames(
     request: Request, table: Table, distorted: Randomized, form: str, written: Written
 ) -> Iterator[pl.DataFrame]:
     """The release in pieces: the distorted columns in place of their own, in the input's column order."""
-    null = null_text(request.spec, table.source.format, form)
-    empty = null if null == "" else None
-    changed = {column.name: column.released for column in distorted.columns if column.released is not None}
-    texts = {
-        column.name: pl.Series([text or empty for text in column.categories.texts], dtype=pl.String)
-        for column in distorted.columns
-        if column.name in changed
-    }
-    released = [name for name in table.columns if name not in request.spec.identifiers]
-    quasi, written_as = request.spec.quasi_identifiers, comparing(request.spec)
-
-    def sorting(held: PassingColumns) -> Iterator[SortColumn]:
-        for name in sorted(released, key=lambda name: name not in quasi):
-            template = written_as if name in quasi else None
-            if name in changed:
-                yield RankedColumn.of(changed[name], texts[name], template)
-            else:
-                yield held[name].sorting(template)
-
-    offset = 0
-    for batch in pieces(request, table, [name for name in released if name not in changed], sorting, null):
-        frame = pl.DataFrame(
-            [
-                texts[name].gather(changed[name][batch.rows]).alias(name) if name in changed else batch.frame[name]
-                for name in released
-            ]
+    empty = "" if null_text(request.spec, table.source.format, form) == "" else None
+    drawn = {
+        column.name: HeldColumn(
+            pl.Series([text or empty for text in column.categories.texts], dtype=pl.String), column.released
         )
-        written.add(batch.rows)
-        yield frame
-        offset += frame.height
-        request.progress("write", offset, table.rows)
+        for column in distorted.columns
+        if column.released is not None
+    }
+    names = [name for name in table.columns if name not in request.spec.identifiers]
+    return unclassed_frames(request, table, names, drawn, form, written)
 
 
 def _warnings(request: Request, table: Table, distorted: Randomized, *, written: bool) -> list[str]:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Integers, Ints
 from anonymize.recoding import Released
-from anonymize.rows import ReleasedRows
 from anonymize.spark.engine import CHUNK
 from anonymize.spec import Role
 from anonymize.spec.columns import WITHHELD
+from anonymize.writing.rows import ReleasedRows
 
 
 @dataclass(frozen=True)

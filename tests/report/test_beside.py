@@ -14,8 +14,8 @@ from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
-from anonymize.rows import PIECE
 from anonymize.spec import make
+from anonymize.writing.columns import PIECE
 
 OF_A_RUN = ("timing", "started_at", "memory", "output")
 

@@ -5,29 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.classes import Ints, run_starts
 from anonymize.domain.cells import CellFormat
 from anonymize.domain.numeric import Numeric
-from anonymize.held import HeldColumn, HeldColumns, PassingColumns, as_written, hold, neighbours_as_one
-from anonymize.order import RankedColumn, SortColumn, cell_ranks, rows_ranked, sorted_rows
 from anonymize.recoding import Released
 from anonymize.recoding.columns import ReleasedColumn
-from anonymize.recoding.lines import ReleasedLines
 from anonymize.recoding.typed import NumberColumns
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Attribute, Table
-from anonymize.table.lines import CSV, Lines
+from anonymize.table.lines import CSV, Lines, quoted, side_by_side
 from anonymize.table.named import cells_at, unnamed
-
-PIECE = 1 << 17
-"""Rows of a piece of a release that is not in the input's order; as texts they take far more memory than as codes."""
+from anonymize.writing.columns import (
+    PIECE,
+    HeldColumn,
+    HeldColumns,
+    PassingColumns,
+    as_written,
+    hold,
+    neighbours_as_one,
+)
+from anonymize.writing.order import RankedColumn, SortColumn, cell_ranks, rows_ranked, sorted_rows
 
 
 @dataclass
@@ -82,6 +88,52 @@ def frames(
             written.add(batch.rows, class_of >= 0)
         pseudonym = None if table.pseudonym is None else table.pseudonym[batch.rows]
         yield (reading if lines is None else lines).piece(batch.frame, class_of, pseudonym)
+        start += batch.frame.height
+        request.progress("write", start, table.rows)
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """The column of groups behind all others: its name, and (rows,) the group of each row, from 0; rows of none, -1,
+    are left out."""
+
+    name: str
+    of_row: NDArray[np.int32]
+    count: int
+
+
+def unclassed_frames(
+    request: Request,
+    table: Table,
+    names: Sequence[str],
+    changed: Mapping[str, HeldColumn],
+    form: str,
+    written: Written,
+    groups: RowGroups | None = None,
+) -> Iterator[pl.DataFrame]:
+    """A release without classes in pieces: `names`, its columns in order, of which some read otherwise than in the
+    input (`changed`), and the group of each row, counted from 1, where it has groups. See `frames`."""
+    null, quasi = null_text(request.spec, table.source.format, form), request.spec.quasi_identifiers
+    passing, template = [name for name in names if name not in changed], comparing(request.spec)
+
+    def sorting(held: PassingColumns) -> Iterator[SortColumn]:
+        compared = {**held, **changed}
+        if groups is not None:  # rows that are left out come last
+            yield RankedColumn((groups.of_row < 0).astype(np.uint8), 2)
+        for name in sorted(names, key=lambda name: name not in quasi):
+            yield compared[name].sorting(template if name in quasi else None)
+        if groups is not None:
+            yield RankedColumn(np.maximum(groups.of_row, 0), groups.count)
+
+    start = 0
+    for batch in pieces(request, table, passing, sorting, null):
+        columns = [changed[n].rows(batch.rows).alias(n) if n in changed else batch.frame[n] for n in names]
+        number = None if groups is None else groups.of_row[batch.rows]
+        written.add(batch.rows, None if number is None else number >= 0)
+        if groups is None or number is None:
+            yield pl.DataFrame(columns)
+        else:
+            yield pl.DataFrame([*columns, pl.Series(groups.name, number + 1)]).filter(pl.Series(number >= 0))
         start += batch.frame.height
         request.progress("write", start, table.rows)
 
@@ -152,6 +204,79 @@ class ReleasedRows:
         ranks = rows_ranked(cell_ranks(self.cells[c.name], written).astype(np.uint32)[c.of_class] for c in released)
         size = len(ranks) + 1
         return RankedColumn(np.append(ranks, size - 1).astype(np.uint32), size, self.released.class_of)
+
+
+@dataclass(frozen=True)
+class ReleasedLines:
+    """How rows read as lines. `columns`: of the release, in its order; those that pass through by their names alone.
+    `cells`: what each released one shows, by its name."""
+
+    released: Released
+    columns: Sequence[ReleasedColumn | str]
+    cells: Mapping[str, pl.Series]
+    separator: str
+
+    @property
+    def possible(self) -> bool:
+        """Whether there are texts alone, and more than one column: of one, an empty line would have to be known."""
+        return len(self.columns) > 1 and all(cells.dtype == pl.String for cells in self.cells.values())
+
+    @cached_property
+    def _groups(self) -> list[list[ReleasedColumn] | str]:
+        """Released columns that stand side by side, and each of the others."""
+        groups: list[list[ReleasedColumn] | str] = []
+        for _, group in groupby(self.columns, key=lambda column: isinstance(column, str)):
+            members = list(group)
+            released = [each for each in members if isinstance(each, ReleasedColumn)]
+            groups += [released] if released else [each for each in members if isinstance(each, str)]
+        return groups
+
+    @cached_property
+    def neighbours(self) -> list[list[str]]:
+        """The columns that pass through, those together that stand side by side."""
+        runs = ([each for each in run if isinstance(each, str)] for _, run in groupby(self.columns, key=type))
+        return [names for names in runs if names]
+
+    @cached_property
+    def _quoted(self) -> dict[str, pl.Series]:
+        return {name: quoted(cells, self.separator) for name, cells in self.cells.items()}
+
+    def piece(self, passing: pl.DataFrame, class_of: NDArray[np.int32], pseudonym: pl.Series | None = None) -> Lines:
+        """Some rows: the classes (rows,), and the columns that pass through and a further one, quoted already; rows of
+        no class are left out. Of columns that pass through those may be absent that are in the text of one before them,
+        with which they stand side by side."""
+        neighbours = _Neighbours.of(class_of)
+        parts = [
+            passing[group] if isinstance(group, str) else self._texts_of_rows(group, neighbours)
+            for group in self._groups
+            if not isinstance(group, str) or group in passing.columns
+        ]
+        names = [column if isinstance(column, str) else column.name for column in self.columns]
+        if pseudonym is not None:
+            parts.append(quoted(pseudonym, self.separator))
+            names.append(pseudonym.name)
+        frame = pl.DataFrame([part.alias(str(place)) for place, part in enumerate(parts)])
+        complete = not self.released.dropped_rows and not self.released.left_out
+        return Lines(tuple(names), frame if complete else frame.filter(pl.Series(class_of >= 0)))
+
+    def _texts_of_rows(self, group: Sequence[ReleasedColumn], neighbours: _Neighbours) -> pl.Series:
+        """What some columns show, of rows."""
+        cells = [cells_at(self._quoted[column.name], column.of_class[neighbours.classes]) for column in group]
+        return cells_at(side_by_side(cells, self.separator), neighbours.of_row)
+
+
+@dataclass(frozen=True)
+class _Neighbours:
+    """Neighbouring rows of one class as one: the class of each such run, and which run each row is in."""
+
+    classes: NDArray[np.int32]
+    of_row: Ints
+
+    @classmethod
+    def of(cls, class_of: NDArray[np.int32]) -> _Neighbours:
+        """Those of rows by their classes (rows,)."""
+        starts = run_starts(class_of)
+        return cls(class_of[starts], np.repeat(np.arange(len(starts)), np.diff(starts, append=len(class_of))))
 
 
 def null_text(spec: Spec, source: str, target: str) -> str | None:

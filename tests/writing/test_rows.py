@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 from anonymize.algorithms import mondrian
-from anonymize.held import PassingColumns
-from anonymize.order import SortColumn
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
-from anonymize.rows import Piece, Written, comparing, null_text, passing_column, pieces
 from anonymize.spec import Spec, make
 from anonymize.table import Source, Table, read
+from anonymize.writing.columns import PassingColumns
+from anonymize.writing.order import SortColumn
+from anonymize.writing.rows import Piece, Written, comparing, null_text, passing_column, pieces
 
 TABLE = "age,ward,note\n97,b,1\n12,a,\n45,b,3\n12,a,2\n"
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anonymize.held import (
+from anonymize.writing.columns import (
     COMBINATIONS,
     HeldColumn,
     NeighbouringColumns,
@@ -15,7 +15,7 @@ from anonymize.held import (
     hold_column,
     neighbours_as_one,
 )
-from anonymize.order import sorted_rows
+from anonymize.writing.order import sorted_rows
 
 WARDS = ["b", None, "a", "b", "", "b", "a", "b"]
 

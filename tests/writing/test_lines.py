@@ -6,14 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anonymize.held import COMBINATIONS, HeldColumn, neighbours_as_one
-from anonymize.order import sorted_rows
 from anonymize.recoding.columns import Released, ReleasedColumn
-from anonymize.recoding.lines import ReleasedLines
-from anonymize.rows import ReleasedRows
 from anonymize.spec import Role
 from anonymize.table.lines import Lines, quoted
 from anonymize.table.write import OutputFile
+from anonymize.writing.columns import COMBINATIONS, HeldColumn, neighbours_as_one
+from anonymize.writing.order import sorted_rows
+from anonymize.writing.rows import ReleasedLines, ReleasedRows
 
 ROLES: dict[str, Role] = {"a": "quasi-identifier", "b": "quasi-identifier", "p": "insensitive", "c": "quasi-identifier"}
 CLASSES = {

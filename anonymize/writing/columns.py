@@ -12,13 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.cells import CellFormat
-from anonymize.order import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ
 from anonymize.table import Codes
 from anonymize.table.lines import quoted, side_by_side
 from anonymize.table.named import cells_at, unnamed
+from anonymize.writing.order import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ
 
 PIECE = 1 << 17
-"""Rows that are looked at together."""
+"""Rows that are looked at, or written, together: as texts they take far more memory than as codes."""
 COMBINATIONS = 1 << 14
 """Cells of columns that are written as one: at most so many, so that their texts stay in the cache."""
 
@@ -48,6 +48,10 @@ class HeldColumn:
     def part(self, rows: slice) -> pl.Series:
         """The cells of neighbouring rows."""
         return self.cells[rows] if self.codes is None else cells_at(self.cells, self.codes[rows])
+
+    def rows(self, rows: slice | NDArray[np.integer[Any]]) -> pl.Series:
+        """The cells of some rows, neighbouring ones or not."""
+        return self.part(rows) if isinstance(rows, slice) else self.gather(rows)
 
     def sorting(self, written: CellFormat | None = None) -> SortColumn:
         """The column as it is compared; `written`: how intervals read, where it is a quasi-identifier."""
