@@ -19,7 +19,7 @@ earlier one, if what both show allows it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -31,9 +31,11 @@ from anonymize.auditing.table import Audited
 from anonymize.claims import State
 from anonymize.classes import Bools, Floats
 from anonymize.domain import files
-from anonymize.domain.cells import CellFormat, read_cells
+from anonymize.domain.cells import cells_of
+from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import UsageError
+from anonymize.reading.labels import CategoryReader, LabelledNodes
 from anonymize.spec import Flat, Spec
 from anonymize.table.named import column
 from anonymize.verify import Check, Result, Verdict
@@ -300,8 +302,10 @@ def _agree(now: Audited, name: str, mine: pl.DataFrame, theirs: pl.DataFrame) ->
     elif spec.output.categorical == "set" or any((texts["low"] != texts["high"]).any() for texts in (mine, theirs)):
         return everything
     elif isinstance(attribute.hierarchy, Path):
-        leaves = _leaves(name, attribute.hierarchy, normalize=spec.input.normalize) | {hidden: EVERYTHING}
-        agree = _overlap(*(_spans(leaves, texts["low"]) for texts in (mine, theirs)))
+        taxonomy = Taxonomy.of(name, files.read(attribute.hierarchy, name, normalize=spec.input.normalize))
+        labelled = LabelledNodes(Generalization.plain(taxonomy))
+        reader = CategoryReader(taxonomy, labelled, spec.input.missing, spec.output.categorical)
+        agree = _overlap(*(_spans(spec, reader, texts["low"]) for texts in (mine, theirs)))
     elif attribute.hierarchy is None or isinstance(attribute.hierarchy, Flat):
         agree = (mine["low"] == hidden).to_numpy()[:, None] | (theirs["low"] == hidden).to_numpy()
     else:
@@ -319,23 +323,17 @@ def _overlap(mine: tuple[Floats, Floats], theirs: tuple[Floats, Floats]) -> Bool
 
 def _numbers(spec: Spec, texts: pl.DataFrame) -> tuple[tuple[Floats, Floats], Bools]:
     """(n,) the ends of what cells show, and whether it may be missing instead; what shows no number may be any."""
-    cells = read_cells(texts["low"], texts["high"], CellFormat.of(spec.output, spec.input.missing), numeric=True)
+    cells = cells_of(spec, texts["low"], texts["high"], numeric=True)
     return cells.closed(), cells.maybe | (texts["says"] == "maybe").to_numpy()
 
 
-def _spans(leaves: Mapping[str, Span], texts: pl.Series) -> tuple[Floats, Floats]:
-    """(n,) the first and last leaf under each label; an unknown one may be anywhere."""
-    ends = np.array([leaves.get(text, EVERYTHING) for text in texts], np.float64).reshape(-1, 2)
+def _spans(spec: Spec, reader: CategoryReader, texts: pl.Series) -> tuple[Floats, Floats]:
+    """(n,) the first and last leaf under each label; an unknown one, and one in several places, may be anywhere."""
+    cells = zip(cells_of(spec, texts, texts, numeric=False).kind.tolist(), texts, strict=True)
+    categories = [reader.category(kind, text or "", text or "") for kind, text in cells]
+    spans = [EVERYTHING if c.first < 0 or len(c.nodes) > 1 else (c.first, c.last) for c in categories]
+    ends = np.array(spans, np.float64).reshape(-1, 2)
     return ends[:, 0], ends[:, 1]
-
-
-def _leaves(name: str, path: Path, *, normalize: bool) -> dict[str, Span]:
-    """The first and last leaf below each label of a hierarchy file; a label in several places may be anywhere."""
-    taxonomy = Taxonomy.of(name, files.read(path, name, normalize=normalize))
-    spans: dict[str, Span] = {}
-    for label, start, stop in zip(taxonomy.labels, taxonomy.start.tolist(), taxonomy.stop.tolist(), strict=True):
-        spans[label] = EVERYTHING if label in spans else (start, stop - 1)
-    return spans
 
 
 def _may_hide(a: str, b: str, hidden: str) -> bool:

@@ -25,7 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.numeric import readings
-from anonymize.spec.model import Output
+from anonymize.spec.model import Output, Spec
 
 NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 """The text of a number, without spaces around it. Every character fits in one way only, so that nothing is tried
@@ -187,6 +187,11 @@ def read_cells(
         & shows,
     )
     return ReadCells(cells["kind"].to_numpy(), cells["low"], cells["high"], cells["maybe"].to_numpy())
+
+
+def cells_of(spec: Spec, low: pl.Series, high: pl.Series, *, numeric: bool) -> ReadCells:
+    """The cells of a release that is written under a spec; see `read_cells`."""
+    return read_cells(low, high, CellFormat.of(spec.output, spec.input.missing), numeric=numeric)
 
 
 def _at_once(frame: pl.DataFrame, shapes: _Shapes) -> pl.DataFrame:

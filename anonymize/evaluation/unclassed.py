@@ -6,7 +6,7 @@ What a recipient has of them is an estimate of the joint table of quasi-identifi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -25,12 +25,10 @@ from anonymize.metrics.base import Declaring
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, counted, summed
+from anonymize.reading.files import raw_texts
 from anonymize.report.data import SMALLEST
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
-from anonymize.table.named import column
-from anonymize.table.roles import columns_in
-from anonymize.table.texts import tidy
 from anonymize.verify.bucketized import COUNT, check_together
 from anonymize.verify.risk import classes_block
 
@@ -82,7 +80,7 @@ def opened_release(
 
 def _through_channels(manifest: Manifest, method: Method, spec: Spec, table: Table, path: str) -> ChannelRelease:
     with Source.open(spec.of_release(manifest.separator), path) as source:
-        rows = _texts(source, list(manifest.channels), spec, keep_empty=True)
+        rows = raw_texts(source, list(manifest.channels), spec, keep_empty=True)
         output = {"path": source.name, "sha256": source.sha256, "parameters_path": manifest.path}
     if rows.height != manifest.rows:
         message = f"has {rows.height} rows, and its parameters are of {manifest.rows}"
@@ -98,31 +96,17 @@ def _bucketized(detached: Detached, spec: Spec, table: Table, path: str, stack: 
     quasi = [attribute.name for attribute in table.attributes]
     if group in (*quasi, sensitive, COUNT if detached.table else None):
         raise UsageError(f"--group: {group} is not the column of groups: it is another column")
-    rows = _texts(source, [*quasi, group, *([] if detached.table else [sensitive])], spec)
+    rows = raw_texts(source, [*quasi, group, *([] if detached.table else [sensitive])], spec)
     output: dict[str, Any] = {"path": source.name, "sha256": source.sha256}
     if detached.table is None:
         listed = joint.listing(rows, group, sensitive)
     else:
         other = stack.enter_context(Source.open(spec.of_release(), detached.table))
-        texts = _texts(other, [group, sensitive, COUNT], spec)
+        texts = raw_texts(other, [group, sensitive, COUNT], spec)
         listed = _counted(joint.listing(texts, group, sensitive, COUNT), other.name)
         check_together(_groups(rows, group), listed)
         output |= {"sensitive_path": other.name, "sensitive_sha256": other.sha256}
     return BucketizedRelease(spec, table, output, rows, listed, group)
-
-
-def _texts(source: Source, names: Sequence[str], spec: Spec, *, keep_empty: bool = False) -> pl.DataFrame:
-    """Columns as text; null where a cell is missing, or, with `keep_empty`, the empty text."""
-    lacking = [name for name in names if name not in source.columns]
-    if lacking:
-        hint = columns_in(source.columns, spec.roles())
-        raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
-    source.check()
-    frame = source.scan().select([column(name).cast(pl.String) for name in names]).collect(engine="streaming")
-    if spec.input.normalize:
-        frame = frame.select(tidy(texts) for texts in frame.get_columns())
-    empty = keep_empty or not spec.missing(source.format).null
-    return frame.select(pl.all().fill_null("")) if empty else frame
 
 
 def _groups(rows: pl.DataFrame, group: str) -> pl.DataFrame:

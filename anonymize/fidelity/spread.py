@@ -15,10 +15,11 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Integers, Ints
-from anonymize.domain.cells import CellFormat, CellKind, ReadCells, members, read_cells, unescaped
+from anonymize.domain.cells import CellKind, ReadCells, cells_of
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.fidelity.bins import Bins
+from anonymize.reading.labels import UNKNOWN, Category, CategoryReader, LabelledNodes
 from anonymize.recoding import Released
 from anonymize.spec import Spec
 from anonymize.table import Attribute
@@ -71,8 +72,7 @@ class ColumnCells:
     ) -> ColumnCells:
         """Those of distinct texts, and (classes,) which of them each class shows."""
         leaves = np.bincount(attribute.codes, minlength=attribute.domain.size)
-        written = CellFormat.of(spec.output, spec.input.missing)
-        read = read_cells(low, high, written, numeric=isinstance(attribute.domain, Numeric))
+        read = cells_of(spec, low, high, numeric=isinstance(attribute.domain, Numeric))
         return cls(attribute, low, high, of_class, spec, leaves, read)
 
     def of_classes(self, classes: Ints) -> ColumnCells:
@@ -153,42 +153,29 @@ class ColumnCells:
 
     def _of_categories(self, bins: Bins) -> Floats:
         """(n, bins) the leaves that each cell has in each bin."""
-        shares = _by_leaves(*self._bounds, bins)
-        taxonomy = self.attribute.domain
-        assert isinstance(taxonomy, Taxonomy)
-        for index in np.flatnonzero(self.read.of_kind(CellKind.SET)).tolist():
-            leaves = taxonomy.leaves_of(members(self.low[index])) or []
-            shares[index] = np.bincount(bins.of_leaf[leaves], minlength=bins.count)
+        first, last = (
+            np.array(ends, np.int64) for ends in zip(*[(c.first, c.last) for c in self._categories], strict=True)
+        )
+        shows = first >= 0
+        shares = _by_leaves(np.where(shows, first, 0), np.where(shows, last + 1, 0), bins)
+        for index, category in enumerate(self._categories):
+            if category.members is not None:
+                shares[index] = np.bincount(bins.of_leaf[list(category.members)], minlength=bins.count)
         return shares
 
     @cached_property
-    def _bounds(self) -> tuple[Ints, Ints]:
-        """(n,) the leaves from the first to before the second under each category."""
+    def _categories(self) -> list[Category]:
+        """(n,) what each category stands for; nothing where it is suppressed, or shows the root."""
         taxonomy = self.attribute.domain
         assert isinstance(taxonomy, Taxonomy)
+        nodes, output = LabelledNodes(self.attribute.generalization), self.spec.output
+        reader = CategoryReader(taxonomy, nodes, self.spec.input.missing, output.categorical)
         cells = zip(self.read.kind.tolist(), self.low, self.high, strict=True)
-        bounds = np.array([self._leaves(taxonomy, *cell) for cell in cells], np.int64).reshape(-1, 2)
-        return bounds[:, 0], bounds[:, 1]
-
-    def _leaves(self, taxonomy: Taxonomy, kind: int, low: str | None, high: str | None) -> tuple[int, int]:
-        """The leaves from the first to before the second; (0, 0) where nothing is shown."""
-        if kind == CellKind.MISSING:
-            return (0, 0) if taxonomy.missing is None else (taxonomy.missing, taxonomy.missing + 1)
-        if kind in (CellKind.SUPPRESSED, CellKind.SET):
-            return 0, 0
-        ends = [self._leaf_codes.get(unescaped(each or ""), -1) for each in (low, high)]
-        node = taxonomy.by_label.get(low, [-1])[-1] if low == high else -1
-        if node == taxonomy.root and node >= taxonomy.size:
-            return 0, 0
-        if node >= 0:
-            return int(taxonomy.start[node]), int(taxonomy.stop[node])
-        if self.spec.output.categorical == "bounds" and low and high and low.isdecimal() and high.isdecimal():
-            ends = [int(low), int(high)]
-        return (0, 0) if min(ends) < 0 else (min(ends), max(ends) + 1)
-
-    @cached_property
-    def _leaf_codes(self) -> dict[str, int]:
-        return {text: code for code, text in reversed(list(enumerate(self.attribute.domain.leaf_text())))}
+        categories = [reader.category(kind, low or "", high or "") for kind, low, high in cells]
+        hidden = self.read.of_kind(CellKind.SUPPRESSED).tolist()
+        top = taxonomy.root if taxonomy.root >= taxonomy.size else None
+        pairs = zip(categories, hidden, strict=True)
+        return [UNKNOWN if hides or each.node == top else each for each, hides in pairs]
 
 
 def _by_leaves(first: Ints, stop: Ints, bins: Bins) -> Floats:

@@ -16,7 +16,7 @@ from anonymize.table import Source
 from anonymize.table.encode import is_text
 from anonymize.table.named import column, unnamed
 from anonymize.table.roles import columns_in
-from anonymize.table.texts import compared
+from anonymize.table.texts import compared, tidy
 
 
 @dataclass(frozen=True)
@@ -105,3 +105,17 @@ def columns_of(spec: Spec, present: Sequence[str], file: str) -> dict[str, tuple
         )
         raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
     return columns
+
+
+def raw_texts(source: Source, names: Sequence[str], spec: Spec, *, keep_empty: bool = False) -> pl.DataFrame:
+    """Columns as text, numbers as written; null where a cell is missing, or, with `keep_empty`, the empty text."""
+    lacking = [name for name in names if name not in source.columns]
+    if lacking:
+        hint = columns_in(source.columns, spec.roles())
+        raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
+    source.check()
+    frame = source.scan().select([column(name).cast(pl.String) for name in names]).collect(engine="streaming")
+    if spec.input.normalize:
+        frame = frame.select(tidy(texts) for texts in frame.get_columns())
+    empty = keep_empty or not spec.missing(source.format).null
+    return frame.select(pl.all().fill_null("")) if empty else frame

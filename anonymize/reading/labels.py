@@ -35,6 +35,12 @@ class LabelledNodes:
         costs = self.generalization.ncp[nodes]
         return nodes[int(costs.argmax())], bool(costs.max() > costs.min())
 
+    def common_level(self, nodes: Sequence[int]) -> int | None:
+        """The one level on which all nodes stand; None where that is none or several, or there are no nodes."""
+        standing = [self.levels_of([node]) for node in set(nodes)]
+        levels = np.flatnonzero(np.all(standing, axis=0)).tolist() if standing else []
+        return levels[0] if len(levels) == 1 else None
+
     def levels_of(self, nodes: Sequence[int]) -> Bools:
         """(height + 1,) at which levels any of the nodes stands."""
         every = np.arange(self.hierarchy.height + 1)

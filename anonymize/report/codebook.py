@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from anonymize.domain.cells import BLANK, INTERVALS, CellFormat, CellKind, ReadCells, read_cells
+from anonymize.domain.cells import BLANK, INTERVALS, CellFormat, CellKind, ReadCells, cells_of
 from anonymize.recoding.window import Tails
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
@@ -69,10 +69,10 @@ class FileCells:
     @cached_property
     def read(self) -> Mapping[str, ReadCells]:
         """What the cells of each quasi-identifier say that is shown in a column of its own name."""
-        written, definitions = CellFormat.of(self.spec.output, self.spec.input.missing), self.spec.quasi_identifiers
+        definitions = self.spec.quasi_identifiers
         own = {name: self.texts[name] for name in definitions if name in self.texts}
         return {
-            name: read_cells(texts, texts, written, numeric=definitions[name].type == "numeric")
+            name: cells_of(self.spec, texts, texts, numeric=definitions[name].type == "numeric")
             for name, texts in own.items()
         }
 

@@ -16,7 +16,7 @@ from anonymize.algorithms.bound import loss_bound
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.claims import State, overall
 from anonymize.classes import Floats, Ints
-from anonymize.domain.cells import CellFormat, CellKind, members, read_cells
+from anonymize.domain.cells import CellKind, cells_of, members
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.metrics import View, utility
@@ -281,7 +281,7 @@ def _of_sets(facts: ReleaseFacts) -> list[Floats]:
 
 def _named(spec: Spec, taxonomy: Taxonomy, texts: pl.Series) -> Ints:
     """(n,) how many values each text names, 0 where it is no set."""
-    sets = read_cells(texts, texts, CellFormat.of(spec.output, spec.input.missing), numeric=False).of_kind(CellKind.SET)
+    sets = cells_of(spec, texts, texts, numeric=False).of_kind(CellKind.SET)
     named = np.zeros(len(texts), np.int64)
     for index in np.flatnonzero(sets).tolist():
         named[index] = len(taxonomy.leaves_of(members(texts[index])) or ())

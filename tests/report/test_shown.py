@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from anonymize.privacy import PARAMETERS
-from anonymize.report.texts import CellCosts, ShownColumn
+from anonymize.report.shown import CellCosts, ShownColumn
 from anonymize.spec import make
 
 TREE = "cook,kitchen,*\nwaiter,kitchen,*\nclerk,office,*\nchief,office,*\n"
