@@ -1,8 +1,8 @@
 """anonymize: turns a table about people into one that can be published, and proves it.
 
-For Python users there are `init`, `release`, `audit`, `evaluate`, `attack`, `recode` and `Spec`, which do what the
-commands do, to frames or to files, and raise the errors whose exit codes the commands have. Nothing heavy is imported
-before one is used.
+For Python users there are `init`, `validate`, `release`, `audit`, `evaluate`, `attack`, `compare`, `recode`, `explain`
+and `Spec`, which do what the commands do, to frames or to files, and raise the errors whose exit codes the commands
+have. `help(anonymize.release)` is the manual. Nothing heavy is imported before one is used.
 """
 
 from __future__ import annotations
@@ -15,16 +15,21 @@ __all__ = [
     "AnonymizeError",
     "Attacked",
     "AuditReport",
+    "ComparedReleases",
     "Evaluated",
     "RecodedTable",
     "Release",
     "Spec",
+    "Validated",
     "attack",
     "audit",
+    "compare",
     "evaluate",
+    "explain",
     "init",
     "recode",
     "release",
+    "validate",
 ]
 """What `__init__.pyi` declares for type checkers."""
 

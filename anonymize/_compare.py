@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
@@ -39,20 +40,25 @@ from anonymize.report.head import head
 from anonymize.report.public import public_head, without_paths
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec, override
+from anonymize.spec.messages import nearest
 from anonymize.table.files import sha256_of
 
 UNSAID = "no release; why is in a report that is not public"
 """In place of a message, which may count rows of the input."""
+ALL = "all"
+SENSIBLE = ("release", "mondrian", "incognito")
 RISK = ("prosecutor_max", "prosecutor_mean", "records_at_risk")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One release of the comparison: an algorithm with its options, and k (None: as the spec says)."""
+    """One release of the comparison: an algorithm with its options, k (None: as the spec says), and its seed (None:
+    that of the system)."""
 
     algorithm: str
     options: Any
     k: int | None
+    seed: int | None = None
 
     @property
     def label(self) -> str:
@@ -74,15 +80,16 @@ class Cell:
 class Compare:
     """What `compare` was asked for.
 
-    `algorithms`: each a name, or a name and options (`mondrian refine=true`). `ks`: values of k; the spec's for none.
-    `input`: path, None for the spec's. `processes`: releases that are made at the same time. `cache`: a folder for
+    `algorithms`: each a name, or a name and options (`mondrian refine=true`); none: those that suit the spec; `all`:
+    all of them. `ks`: values of k; the spec's for none. `seeds`: with how many seeds each release is made. `input`:
+    path, None for the spec's. `processes`: releases that are made at the same time; 0: here. `cache`: a folder for
     results, None to keep none. `keep`: a folder for the releases, None to publish none. `measuring`: what is measured
     beside the reports. `reports`: paths, the kind by suffix. `public`: every figure is that of a release's public
     report, and nothing else is in this one.
     """
 
     spec: Spec
-    algorithms: Sequence[str]
+    algorithms: Sequence[str] = ()
     ks: Sequence[int] = ()
     input: str | None = None
     processes: int = 1
@@ -90,6 +97,7 @@ class Compare:
     keep: Path | None = None
     measuring: Measuring = field(default_factory=Measuring)
     reports: Sequence[str] = ()
+    seeds: int = 1
     public: bool = False
     force: bool = False
     progress: Progress = field(default=lambda stage, count, total: None)
@@ -112,11 +120,14 @@ def compare(request: Compare) -> dict[str, Any]:
         raise UsageError(Problem(message, hint="leave out --queries, --model and --measured-by"))
     with report_files(request.reports, force=request.force, inputs=[path, *named_by(request.spec)]) as publish:
         key = _Key(path, request.spec, request.measuring, public=request.public)
-        results = dict(_results(request, cells, path, key))
+        single = (
+            cells if request.seeds == 1 else [replace(cell, seed=n) for cell in cells for n in range(request.seeds)]
+        )
+        results = dict(_results(request, single, path, key))
         of_files = {"spec": spec_block(request.spec), "input": {"path": path, "sha256": key.input}}
         report = {
             **(public_head(request.spec) if request.public else head() | of_files),
-            "comparison": with_front([results[cell] for cell in cells]),
+            "comparison": with_front([_over_seeds(results, cell, request.seeds) for cell in cells]),
             "warnings": [],
         }
         publish(report)
@@ -125,15 +136,51 @@ def compare(request: Compare) -> dict[str, Any]:
 
 def cells_of(request: Compare) -> list[Cell]:
     """Every algorithm at every k, in the order given, each once. Raises UsageError for what there is not."""
-    if not request.algorithms:
-        raise UsageError("--algorithms: name at least one")
+    if request.seeds < 1:
+        raise UsageError("--seeds: is at least 1")
+    if request.public and request.seeds > 1:
+        raise UsageError("--seeds: a release with a seed is not to be published, and this report is public")
     chosen = []
-    for text in request.algorithms:
+    for text in _algorithms(request):
         name, *pairs = text.split()
         if name not in ALGORITHMS:
-            raise UsageError(Problem(f"--algorithms: {name} is not one of {', '.join(ALGORITHMS)}"))
+            hint = nearest(name, ALGORITHMS) or f"{ALL}, or of {', '.join(ALGORITHMS)}"
+            raise UsageError(Problem(f"--algorithms: there is no {name}", hint=hint))
         chosen.append((name, parse_options(ALGORITHMS[name], pairs)))
     return list(dict.fromkeys(Cell(name, options, k) for name, options in chosen for k in (request.ks or (None,))))
+
+
+def _algorithms(request: Compare) -> Sequence[str]:
+    """Those that are named; without any the recommended one, the fastest, the one of whole columns, and what suits the
+    spec's targets, or a spec that requires no k."""
+    if request.algorithms:
+        return list(ALGORITHMS) if ALL in request.algorithms else request.algorithms
+    spec = request.spec
+    if spec.privacy.k is None and not request.ks and spec.privacy.l is not None:
+        return [*SENSIBLE, "anatomy"]
+    return [*SENSIBLE, "tds"] if spec.workload.target_names else SENSIBLE
+
+
+def _seeded(cell: Cell, seeds: int) -> list[Cell]:
+    """The cell, or one for each of several seeds."""
+    return [cell] if seeds == 1 else [replace(cell, seed=seed) for seed in range(seeds)]
+
+
+def _over_seeds(results: Mapping[Cell, dict[str, Any]], cell: Cell, seeds: int) -> dict[str, Any]:
+    """The result of a cell; of several seeds, the means of its figures with their standard deviations in `spread`. One
+    that could not be made with some seed is listed by the first such."""
+    made = [results[each] for each in _seeded(cell, seeds)]
+    failed = next((result for result in made if result["code"] != 0), None)
+    if seeds == 1 or failed is not None:
+        return failed or made[0]
+    names = [name for name in made[0] if all(_is_figure(name, result[name]) for result in made)]
+    values = {name: [result[name] for result in made] for name in names}
+    means, spread = ({name: of(each) for name, each in values.items()} for of in (fmean, stdev))
+    return {**made[0], **means, "seeds": seeds, "spread": spread}
+
+
+def _is_figure(name: str, value: Any) -> bool:
+    return name not in ("k", "code") and isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _input(request: Compare) -> str:
@@ -183,6 +230,9 @@ def _results_of(request: Compare, cells: Sequence[Cell], path: str) -> Iterator[
         return
     with temporary.folder() as folder:
         shared = (request.spec, path, folder, request.keep, request.measuring, request.public)
+        if not request.processes:
+            yield from ((cell, _Making(*shared).measure(cell)) for cell in cells)
+            return
         with workers(min(request.processes, len(cells)), _Making, *shared) as pool:
             yield from pool.completed(_Making.measure, cells)
 
@@ -241,7 +291,7 @@ class _Making:
 
     def _request(self, cell: Cell, folder: Path) -> Request:
         """The release of a cell; with its private link where models have to know which rows they were trained on."""
-        name = f"{cell.label.replace(' ', '-').replace('=', '-')}-k{cell.k or 'spec'}.csv"
+        name = f"{cell.label.replace(' ', '-').replace('=', '-')}-k{cell.k or 'spec'}{_of_seed(cell)}.csv"
         output, dry_run = str((self.keep or folder) / name), self.keep is None and not self.measuring.needed
         link = None if self.measuring.model is None else str(folder / "link.json")
         return Request(
@@ -252,8 +302,14 @@ class _Making:
             output=output,
             dry_run=dry_run,
             save_link=link,
+            seed=cell.seed,
             public=self.public,
         )
+
+
+def _of_seed(cell: Cell) -> str:
+    """What a file's name says of the seed."""
+    return "" if cell.seed is None else f"-seed{cell.seed}"
 
 
 def _processor_seconds() -> float:
@@ -328,7 +384,7 @@ class _Key:
 
     def of(self, cell: Cell) -> str:
         """The name of a cell's result."""
-        content = json.dumps([*self._rest, cell.algorithm, asdict(cell.options), cell.k])
+        content = json.dumps([*self._rest, cell.algorithm, asdict(cell.options), cell.k, cell.seed])
         return hashlib.sha256(content.encode()).hexdigest()
 
 

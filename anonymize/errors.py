@@ -8,15 +8,11 @@ line numbers only.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import wraps
-from typing import ClassVar, ParamSpec, TypeVar
+from typing import ClassVar
 
 from anonymize.places import masked
-
-Given = ParamSpec("Given")
-Returned = TypeVar("Returned")
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters of a terminal, marks that turn the direction of what follows, and halves of characters."""
@@ -140,34 +136,3 @@ class ProgramError(AnonymizeError):
         frames = traceback.extract_tb(error.__traceback__)
         where = [f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
         return cls([f"{type(error).__name__}: this is a bug of anonymize; nothing was written", *where])
-
-
-def guarded(function: Callable[Given, Returned]) -> Callable[Given, Returned]:
-    """A function that raises this package's errors alone, and none with another behind it (`__cause__`, `__context__`):
-    no traceback quotes what a library said of a cell. An exception that nobody expected is a ProgramError."""
-
-    @wraps(function)
-    def called(*arguments: Given.args, **keywords: Given.kwargs) -> Returned:
-        try:
-            return function(*arguments, **keywords)
-        except (KeyboardInterrupt, SystemExit, GeneratorExit):
-            raise
-        except BaseException as error:  # a panic of polars is not an Exception
-            if isinstance(error, TypeError) and error.__traceback__ is not None and error.__traceback__.tb_next is None:
-                raise  # arguments that the function does not take
-            failure = _own(error)
-        failure.__cause__ = failure.__context__ = None
-        raise failure
-
-    return called
-
-
-def _own(error: BaseException) -> AnonymizeError:
-    """The error as one of this package's: as it is, or what the command would say of it."""
-    if isinstance(error, AnonymizeError):
-        return error
-    if isinstance(error, MemoryError):
-        return MemoryShortage("the memory did not suffice; nothing was written")
-    if isinstance(error, OSError) and error.strerror:
-        return WriteError(f"{error.filename or 'input or output'}: {error.strerror}")
-    return ProgramError.of(error)

@@ -1,7 +1,7 @@
 """Tables of Python users: frames as files, as long as a command reads them, and files as the kind of frame that came.
 
 A frame is held in a file that has no name, where the system allows it, and messages call it `<frame>`. All frames come
-in by `_polars`, as a library may quote a cell that it cannot convert: a column that cannot be converted has no values
+in by `polars_of`, as a library may quote a cell that it cannot convert: a column that cannot be converted has no values
 behind that door, and is refused by its name wherever one of its values is wanted.
 """
 
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -30,22 +31,35 @@ Frame: TypeAlias = Any
 
 
 @contextmanager
-def table_of(data: Frame | str | os.PathLike[str] | None) -> Iterator[str | None]:
+def table_of(data: Frame | str | os.PathLike[str] | None, *, shared: bool = False) -> Iterator[str | None]:
     """The table as a path, as long as the block. A frame is held in a file that has no name, where the system allows
-    it, so that nothing of it is left, however the process ends."""
+    it, so that nothing of it is left, however the process ends; in one of a name if it is `shared` with processes."""
     if data is None or isinstance(data, str | os.PathLike):
         yield path_of(data)
         return
-    frame = _polars(data)
+    frame = polars_of(data)
     with ExitStack() as stack:
-        held = spooled(partial(frame.write_ipc, compression="uncompressed"))
+        write = partial(frame.write_ipc, compression="uncompressed")
+        held = _named(write, stack) if shared else spooled(write)
         stack.callback(temporary.remove, held)
         try:
             yield str(held)
         except AnonymizeError as error:
-            error.problems = tuple(_of_frame(each, str(held)) for each in error.problems)
-            error.args = ("\n".join(map(str, error.problems)),)
+            about_frame(error, str(held))
             raise
+
+
+def about_frame(error: AnonymizeError, path: str) -> None:
+    """Makes an error speak of a frame, and not of the file that it is held in."""
+    error.problems = tuple(_of_frame(each, path) for each in error.problems)
+    error.args = ("\n".join(map(str, error.problems)),)
+
+
+def _named(write: Callable[[Path], object], stack: ExitStack) -> Path:
+    """A file of mode 0600 that `write` fills."""
+    held = stack.enter_context(temporary.folder()) / "frame.arrow"
+    write(held)
+    return held
 
 
 def _of_frame(problem: Problem, path: str) -> Problem:
@@ -54,7 +68,7 @@ def _of_frame(problem: Problem, path: str) -> Problem:
     return replace(problem, file=file, message=problem.message.replace(path, FRAME))
 
 
-def _polars(data: Frame) -> pl.DataFrame:
+def polars_of(data: Frame) -> pl.DataFrame:
     """The frame as one of polars. Raises UsageError for what is no table, and DataError for one that cannot be read."""
     if not isinstance(data, pl.LazyFrame) and not hasattr(data, "__arrow_c_stream__"):
         kind = f"{type(data).__module__}.{type(data).__qualname__}"
@@ -163,3 +177,13 @@ _READ: dict[str, Callable[[str, str], pl.DataFrame]] = {
 def path_of(path: str | os.PathLike[str] | None) -> str | None:
     """A path as text; None for none."""
     return None if path is None else os.fspath(path)
+
+
+def without_paths(report: dict[str, Any], data: Frame) -> dict[str, Any]:
+    """The report without names of files that are gone."""
+    report = dict(report)
+    for block in ("input", "output"):
+        gone = block == "output" or not isinstance(data, str | os.PathLike)
+        if gone and "path" in report.get(block, {}):
+            report[block] = {**report[block], "path": FRAME}
+    return report

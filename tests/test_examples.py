@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 
 MODULES = (
-    "audit",
+    "_audit",
+    "_recode",
+    "_release",
     "classes",
     "domain.numeric",
+    "guarding",
     "channels.estimate",
     "channels.interval",
     "channels.where",
-    "recode",
     "recoding.numbers",
-    "release",
 )
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import doctest
+import inspect
 import json
+import pydoc
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +19,10 @@ import pytest
 import anonymize
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
-from anonymize.errors import DataError, SpecError, UnsafeError, UsageError
+from anonymize.errors import AnonymizeError, DataError, InfeasibleError, SpecError, UnsafeError, UsageError
+from anonymize.frames import written
+from anonymize.guarding import in_python
+from anonymize.python import model_of
 
 ROWS = 240
 PEOPLE = pl.DataFrame(
@@ -34,6 +41,8 @@ SPEC: dict[str, Any] = {
 }
 NAMED = {**SPEC, "identifiers": [], "insensitive": ["name"], "privacy": {"k": 5, "passing": {"uniques": 0.01}}}
 """A spec under which names pass through, which is not safe."""
+LINKED = {**SPEC, "privacy": {"l": 2}}
+SHUFFLED = {**SPEC, "output": {"row_order": "shuffle"}}
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +133,154 @@ def test_anatomy_and_randomize_give_what_else_they_write() -> None:
     assert any("attributes" in each for each in randomized.further.values())
 
 
+# --- the manual, and what errors say ----------------------------------------------------------------------------------
+
+FUNCTIONS = [name for name in vars(anonymize)["__all__"] if inspect.isfunction(getattr(anonymize, name))]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_help_is_a_manual_with_every_argument_and_an_example_that_runs(name: str) -> None:
+    function = getattr(anonymize, name)
+    manual, parameters = inspect.getdoc(function) or "", inspect.signature(function).parameters
+    assert all(f"\n{part}:\n" in manual for part in ("Args", "Returns", "Example"))
+    assert "\nRaises:\n" in manual or "raises nothing" in manual
+    documented = re.findall(r"^    \**(\w+): ", manual.partition("\nArgs:\n")[2].partition("\nReturns:\n")[0], re.M)
+    assert documented == list(parameters)
+    assert all(each.annotation is not inspect.Parameter.empty for each in parameters.values())
+    assert f"function {name} in module anonymize\n" in pydoc.plain(pydoc.render_doc(function))
+    (test,) = doctest.DocTestFinder(recurse=False).find(function, name, globs={})
+    assert test.examples and not doctest.DocTestRunner().run(test).failed
+
+
+@pytest.mark.parametrize(
+    ("says", "call"),
+    [
+        ("`mondrian`?", lambda: anonymize.release(PEOPLE, SPEC, "mondrain")),
+        ("`top-down`?", lambda: anonymize.release(PEOPLE, SPEC, "top_down")),
+        ("`time_limit`?", lambda: anonymize.release(PEOPLE, SPEC, time_limits=3)),
+        ("`quasi_identifiers`?", lambda: anonymize.audit(PEOPLE, quasi_identifers=["age"])),
+        ("`queries`?", lambda: anonymize.evaluate(PEOPLE, SPEC, PEOPLE, querys=3)),
+        ("`incognito`?", lambda: anonymize.compare(PEOPLE, SPEC, "incognitto")),
+        ("'t-closeness'?", lambda: anonymize.explain("t-closenes")),
+    ],
+)
+def test_a_name_that_is_misspelt_has_a_nearest_one(says: str, call: Any) -> None:
+    with pytest.raises(UsageError) as raised:
+        call()
+    assert says in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("says", "call"),
+    [
+        ("`threshold`", lambda: anonymize.audit(PEOPLE, SPEC, threshold=3)),
+        ("`no_regress=True`: needs a `baseline`", lambda: anonymize.audit(PEOPLE, SPEC, no_regress=True)),
+        ("`unit_from`", lambda: anonymize.audit(PEOPLE, SPEC, link="link.json")),
+        ("`max_excess`", lambda: anonymize.attack(PEOPLE, SPEC, PEOPLE, max_excess=3)),
+        (
+            "`public=True`: a release with a `seed`",
+            lambda: anonymize.release(PEOPLE, LINKED, "anatomy", seed=1, public=True),
+        ),
+        ("`allow_unsafe=True` writes it", lambda: anonymize.release(PEOPLE, NAMED)),
+        ("`algorithms`: there is no", lambda: anonymize.compare(PEOPLE, SPEC, "mondriaan")),
+        ("data", lambda: anonymize.release(None, SPEC)),
+    ],
+)
+def test_a_message_names_keywords_and_no_option_of_the_command(says: str, call: Any) -> None:
+    with pytest.raises(AnonymizeError) as raised:
+        call()
+    assert says in str(raised.value)
+    assert not re.search(r"(?<![\w-])--?[a-z][\w-]*", str(raised.value))
+
+
+def test_every_message_that_names_an_option_is_reworded() -> None:
+    """Whatever the rooms beneath say: no option is left of any text in them that names one."""
+    options = re.compile(r"(?<![\w-])--[a-z]")
+    texts = [
+        node.value
+        for path in sorted((Path(anonymize.__file__).parent).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and options.search(node.value)
+    ]
+    assert len(texts) > 100
+    assert [text for text in texts if options.search(in_python(text))] == []
+
+
+# --- what comes back --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.csv.gz", "out.parquet", "out.arrow"])
+def test_a_release_is_saved_as_it_was_measured(name: str, tmp_path: Path, released: anonymize.Release) -> None:
+    path = tmp_path / name
+    released.save(path)
+    assert written(str(path), model_of(SPEC)).equals(released.frame)
+    with pytest.raises(UsageError, match="`force=True`"):
+        released.save(path)
+    released.save(path, force=True)
+    with pytest.raises(UsageError, match="by its suffix"):
+        released.save(tmp_path / "out.txt")
+
+
+def test_a_report_is_saved_and_a_private_one_is_its_owners_alone(tmp_path: Path, released: anonymize.Release) -> None:
+    released.save(tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_text()) == released.report
+    assert (tmp_path / "report.json").stat().st_mode & 0o777 == 0o600
+    audited = anonymize.audit(released.frame, SPEC)
+    audited.save(tmp_path / "audit.html")
+    assert released.to_html().startswith("<!doctype html>") and (tmp_path / "audit.html").exists()
+
+
+def test_what_belongs_together_is_saved_together(tmp_path: Path) -> None:
+    anonymize.release(PEOPLE, LINKED, "anatomy").save(tmp_path / "out.csv")
+    anonymize.release(PEOPLE, LINKED, "randomize").save(tmp_path / "drawn.csv")
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "out.qit.csv", "out.st.csv", "drawn.csv", "drawn.params.json"
+    }  # fmt: skip
+    assert anonymize.audit(tmp_path / "out.qit.csv", LINKED).satisfied
+
+
+def test_a_summary_says_what_was_reached(released: anonymize.Release) -> None:
+    lines = released.summary().splitlines()
+    assert lines[0] == "Every requirement is met." and any(line.startswith("smallest group") for line in lines)
+    raw = anonymize.audit(PEOPLE, SPEC).summary()
+    assert raw.startswith("NOT SAFE") and "k-anonymity" in raw
+    assert "evaluated" in anonymize.evaluate(released.frame, SPEC, PEOPLE, queries=0).summary().lower()
+
+
+def test_progress_is_called_and_quiet_where_nobody_sees_it(capsys: pytest.CaptureFixture[str]) -> None:
+    stages: list[str] = []
+    anonymize.release(PEOPLE, SPEC, "mondrian", progress=lambda stage, count, total: stages.append(stage))
+    assert {"read", "search", "write", "verify"} <= set(stages)
+    anonymize.release(PEOPLE, SPEC, "mondrian")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_spec_is_validated_and_what_is_wrong_is_said() -> None:
+    assert anonymize.validate(SPEC) and anonymize.validate(SPEC, PEOPLE).statements[0].startswith("the spec is valid")
+    wrong = anonymize.validate({**SPEC, "privcy": {"k": 2}})
+    assert not wrong and "privacy" in str(wrong.problems[0]) and isinstance(wrong.error, SpecError)
+    lacking = anonymize.validate(SPEC, PEOPLE.drop("age"))
+    assert isinstance(lacking.error, DataError) and "<frame>" in str(lacking.problems[0])
+    assert isinstance(anonymize.validate({**SPEC, "privacy": {"k": 500}}, PEOPLE).error, InfeasibleError)
+
+
+def test_algorithms_are_compared_over_several_seeds(tmp_path: Path) -> None:
+    compared = anonymize.compare(PEOPLE, SHUFFLED, ["mondrian", "anatomy"], k=[3, 5], seeds=2, progress=False)
+    rows = compared.frame.to_dicts()
+    assert [(row["label"], row["k"], row["code"]) for row in rows] == [
+        ("mondrian", 3, 0), ("mondrian", 5, 0), ("anatomy", 3, 2), ("anatomy", 5, 2)
+    ]  # fmt: skip
+    assert rows[0]["seeds"] == 2 and rows[0]["spread.gcp"] == 0 and rows[0]["error"] is None
+    assert {row["label"] for row in anonymize.compare(PEOPLE, SPEC).frame.to_dicts()} == {
+        "release", "mondrian", "incognito"
+    }  # fmt: skip
+
+
+def test_everything_with_a_name_is_explained() -> None:
+    assert "gcp (metric)" in anonymize.explain("gcp")
+    assert "algorithm: " in anonymize.explain() and repr(anonymize.explain("0")).startswith("0 (exit code)\n")
+
+
 @pytest.mark.parametrize(
     ("error", "call"),
     [
@@ -167,7 +324,7 @@ def test_a_message_calls_a_frame_a_frame() -> None:
 
 def test_a_notebook_shows_the_report(released: anonymize.Release) -> None:
     shown = released._repr_html_()
-    assert shown.startswith("<iframe") and "every requirement is met" in shown.lower()
+    assert shown.startswith("<pre>Every requirement is met.") and "<details>" in shown and "<iframe" in shown
     assert "person 1" not in shown
     assert repr(released) == "<Release: every requirement is met>"
 

@@ -89,7 +89,7 @@ def test_what_cannot_be_in_a_series_is_refused(tmp_path: Path, key: Path) -> Non
     series = tmp_path / "state"
     with pytest.raises(UsageError, match="a release of a series is a file"):
         anonymize.release(PEOPLE, NIGHTLY, start_series=series, key=key)
-    with pytest.raises(UsageError, match="needs --key"):
+    with pytest.raises(UsageError, match="needs `key`"):
         anonymize.release(PEOPLE, NIGHTLY, start_series=series, output=tmp_path / "out.csv")
     with pytest.raises(UsageError, match="there is no series"):
         anonymize.release(PEOPLE, NIGHTLY, after=series, key=key, output=tmp_path / "out.csv")

@@ -49,12 +49,16 @@ def _pick(context: click.Context, parameter: click.Parameter, value: str | None)
     SPEC,
     click.option(
         "--algorithms",
-        required=True,
-        metavar="A,B,...",
+        default="",
+        metavar="A,B,...|all",
         shell_complete=completing(release_commands, listed=True),
-        help="Release commands, parted by commas; options behind a name: 'mondrian,mondrian refine=true'.",
+        help="Release commands, parted by commas; options behind a name: 'mondrian,mondrian refine=true'.  "
+        "[default: the few that suit SPEC]",
     ),
     click.option("-k", "ks", callback=_numbers, metavar="K,K,...", help="Values of k; that of the spec by default."),
+    count_option(
+        "--seeds", default=1, least=1, help="Releases with so many seeds each: means, and how far they spread."
+    ),
     INPUT,
     count_option("-j", "--processes", least=1, help="Releases made at a time; one per core by default."),
     click.option(
@@ -80,6 +84,7 @@ def _pick(context: click.Context, parameter: click.Parameter, value: str | None)
     flag_option("--public-report", "public", help="A report that may be published: public reports of all releases."),
     file_option("--keep", help="Keep the releases in this folder, which must be there."),
     flag_option("--json", "as_json", help="Print the report as JSON."),
+    flag_option("--csv", "as_csv", help="Print the releases as a CSV, a row for each."),
     REPORTS,
     FORCE,
     QUIET,
@@ -99,11 +104,15 @@ def compare(
     no_cache: bool,
     keep: str | None,
     as_json: bool,
+    as_csv: bool,
     quiet: bool,
     color: str,
     **given: Any,
 ) -> None:
     """Compare algorithms on one spec and table: what each loses at each k, and what risk it leaves.
+
+    Without --algorithms these are the recommended one, mondrian, incognito (whole columns), and tds where the spec
+    names targets; of a spec that requires l and no k, anatomy as well. `all` takes every release command.
 
     Every combination is released, verified and measured in a process of its own; nothing is published. One that cannot
     be made, because it is infeasible, not safe, or not for such a spec, is listed with its exit code and the reason.
@@ -123,6 +132,8 @@ def compare(
     """
     if given["public"] and pick is not None and pick[0] is not None:
         raise click.UsageError("--pick fastest-within: a public report has no seconds.")
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.")
     cores = os.cpu_count() or 1
     jobs = processes or cores
     os.environ["POLARS_MAX_THREADS"] = str(max(cores // jobs, 1))
@@ -150,12 +161,28 @@ def compare(
         from anonymize.report import as_json as rendered
 
         put(rendered(report).removesuffix("\n"), lines=True)
+    elif as_csv:
+        put(_as_csv(report).removesuffix("\n"), lines=True)
     elif not quiet:
         from anonymize.report.terminal import console, show
 
         show(report, console(sys.stdout, color))
-    if not (quiet or as_json):
+    if not (quiet or as_json or as_csv):
         _say_next(spec, request, report)
+
+
+def _as_csv(report: dict[str, Any]) -> str:
+    """A row for each release; a column for each figure that one of them has."""
+    import csv
+    from io import StringIO
+
+    from anonymize.report.compared import as_rows
+
+    rows, out = as_rows(report), StringIO()
+    writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
 
 
 def _say_next(spec: str, request: Compare, report: dict[str, Any]) -> None:

@@ -113,7 +113,7 @@ def check(files: tuple[str, ...], quiet: bool) -> None:
     """
     from pathlib import Path
 
-    from anonymize.cli.validating import twofold
+    from anonymize._validate import twofold
     from anonymize.domain.files import read
     from anonymize.domain.taxonomy import Taxonomy
     from anonymize.errors import Problem, SpecError

@@ -123,7 +123,7 @@ def _with_answers(request: Init) -> Init:
 def _watched(request: Init, interactive: bool, quiet: bool) -> None:
     """Writes the spec now and whenever the table changes. Raises UsageError for what does not go with that, and where
     the spec is no more as it was written."""
-    from anonymize.cli.validating import watch
+    from anonymize.cli.watching import watch
     from anonymize.errors import UsageError
 
     refused = {

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from anonymize import __version__
 from anonymize.cli.exits import put, say
 from anonymize.cli.following import say_next
 from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
 from anonymize.cli.options import QUIET, SpecCommand, nearby_spec, with_options
+from anonymize.errors import Problem, visible
 
 if TYPE_CHECKING:
-    from anonymize.cli.validating import Validated
+    from anonymize._validate import Validated
+    from anonymize.formats import Checked
 
 FORMS = ("text", "json", "github", "sarif", "junit", "markdown")
 """How `validate` prints: the forms of `audit`, without its page."""
@@ -34,7 +38,8 @@ def validate(specs: tuple[str, ...], input_path: str | None, form: str, watching
     Alone: keys, values, roles, privacy models and hierarchy files. With a table, also: every column has a role, numbers
     are numbers, hierarchies cover every value.
     """
-    from anonymize.cli.validating import validated, watch
+    from anonymize._validate import validated_files as validated
+    from anonymize.cli.watching import watch
     from anonymize.errors import UsageError
 
     if input_path is not None and len(specs) > 1:
@@ -62,10 +67,8 @@ def validate(specs: tuple[str, ...], input_path: str | None, form: str, watching
 
 def _say(result: Validated, form: str, quiet: bool) -> None:
     """The result on standard output; of text, only what is valid."""
-    from anonymize.cli.validating import render
-
     if form != "text":
-        render(result, form, sys.stdout)
+        _render(result, form, sys.stdout)
     elif not quiet:
         for statement in result.statements:
             put(statement)
@@ -79,6 +82,38 @@ def _say_again(result: Validated, form: str, quiet: bool) -> None:
     for problem in result.problems if form == "text" else ():
         say(f"error: {problem}")
     sys.stdout.flush()
+
+
+def _render(result: Validated, form: str, out: IO[str]) -> None:
+    """Prints the result in a form other than text."""
+    from anonymize.formats import FORMATS
+
+    if form == "json":
+        problems = [asdict(problem) for problem in result.problems]
+        content: dict[str, Any] = {"specs": list(result.specs), "valid": result.error is None, "problems": problems}
+        content |= {"warnings": list(result.warnings)} if result.warnings else {}
+        out.write(visible(json.dumps(content, indent=2, ensure_ascii=False), lines=True) + "\n")
+    elif form == "markdown":
+        lines = [f"- {problem}" for problem in result.problems] or [f"- {each}" for each in result.statements]
+        lines += [f"- warning: {each}" for each in result.warnings]
+        out.write("\n".join(["# Not valid" if result.problems else "# Valid", "", *lines, ""]))
+    else:
+        FORMATS[form](_checked(result), out, "never")
+
+
+def _checked(result: Validated) -> Checked:
+    """The result in the shape of the forms that `audit` has as well."""
+    from anonymize.formats import Checked, Finding
+
+    name = result.specs[0] if len(result.specs) == 1 else "specs"
+    findings = [
+        Finding("spec", "spec", str(Problem(each.message, hint=each.hint)), "error", each.file, each.line)
+        for each in result.problems
+    ]
+    valid = [Finding("spec", statement, statement, "pass") for statement in result.statements]
+    doubts = [Finding("spec", each, each, "warning") for each in result.warnings]
+    report = {"tool": {"name": "anonymize", "version": __version__}, "input": {"path": name}}
+    return Checked(report, (*findings, *doubts, *valid), command="validate", verdict="valid")
 
 
 @click.command()

@@ -18,7 +18,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from anonymize.errors import Problem, UsageError, guarded
+from anonymize.errors import Problem, UsageError
+from anonymize.guarding import guarded
 
 if TYPE_CHECKING:
     from anonymize.python import SpecLike

@@ -1,41 +1,26 @@
-"""What `validate` makes of specs, in every form that it prints, once or whenever a file changes."""
+"""The road of `validate`: specs alone, or one against a table; nothing is released."""
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from anonymize import __version__
-from anonymize.errors import (
-    AnonymizeError,
-    DataError,
-    InfeasibleError,
-    Problem,
-    SpecError,
-    UnsafeError,
-    UsageError,
-    visible,
-)
-from anonymize.formats import FORMATS, Checked, Finding
-from anonymize.places import is_uri, masked
+from anonymize import privacy
+from anonymize.errors import AnonymizeError, DataError, InfeasibleError, Problem, SpecError, UnsafeError, UsageError
+from anonymize.spec import Spec, load
 
 if TYPE_CHECKING:
     from anonymize.domain.taxonomy import Taxonomy
-    from anonymize.spec import Spec
     from anonymize.table import Source, Table
 
-PAUSE = 0.5
-"""Seconds between two looks at the files."""
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Validated:
-    """Specs that were checked. `statements`: one for each valid one. `error`: what is wrong with the others; None where
-    nothing is. `warnings`: what is not wrong, and may be a mistake."""
+    """Specs that were checked. `statements`: one for each valid one. `error`: what is wrong with the others, which may
+    be raised; None where nothing is. `warnings`: what is not wrong, and may be a mistake."""
 
     specs: tuple[str, ...]
     statements: tuple[str, ...]
@@ -47,34 +32,49 @@ class Validated:
         """All that is wrong."""
         return () if self.error is None else self.error.problems
 
+    @property
+    def valid(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.error is None
 
-def validated(specs: tuple[str, ...], input_path: str | None) -> Validated:
-    """Every spec, alone or against a table; the first kind of error that is met gives the exit code."""
+    def __bool__(self) -> bool:
+        return self.valid
+
+    def __repr__(self) -> str:
+        lines = [*self.statements, *map(str, self.problems), *(f"warning: {each}" for each in self.warnings)]
+        return f"<Validated: {'; '.join(lines)}>"
+
+
+def validated(specs: Mapping[str, Callable[[], Spec]], input_path: str | None) -> Validated:
+    """Every spec, by its name and how it is loaded, alone or against a table; the first kind of error that is met gives
+    the exit code."""
     statements: list[str] = []
     warnings: list[str] = []
     problems: list[Problem] = []
     kinds: list[type[AnonymizeError]] = []
-    for spec in specs:
+    for spec, loading in specs.items():
         try:
-            statement, doubts = _against(spec, input_path)
+            statement, doubts = _against(loading(), input_path)
             statements.append(f"{spec} is valid{statement}")
             warnings += [f"{spec}: {doubt}" for doubt in doubts]
         except (SpecError, UsageError, DataError, InfeasibleError, UnsafeError) as error:
             problems += error.problems
             kinds.append(type(error))
-    return Validated(specs, tuple(statements), kinds[0](problems) if kinds else None, tuple(warnings))
+    return Validated(tuple(specs), tuple(statements), kinds[0](problems) if kinds else None, tuple(warnings))
 
 
-def _against(spec: str, input_path: str | None) -> tuple[str, list[str]]:
+def validated_files(specs: tuple[str, ...], input_path: str | None) -> Validated:
+    """The same of files, by their paths."""
+    return validated({spec: partial(load, spec, privacy.PARAMETERS) for spec in specs}, input_path)
+
+
+def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[str]]:
     """What to add to the statement that a spec is valid, and what to warn of."""
-    from anonymize import privacy
     from anonymize.domain import files
     from anonymize.domain.taxonomy import Taxonomy
-    from anonymize.spec import load
     from anonymize.spec.patterns import expand, left_over_warnings
     from anonymize.table import Source, read
 
-    loaded = load(spec, privacy.PARAMETERS)
     privacy.requirements(loaded)
     columns = {**loaded.quasi_identifiers, **loaded.sensitive}
     files.check({name: column.hierarchy for name, column in columns.items()}, normalize=loaded.input.normalize)
@@ -138,52 +138,3 @@ def _check_possible(spec: Spec, table: Table) -> None:
     context = Context(int(spec.privacy.suppression * table.rows + 1e-9))
     parted = any(attribute.bounded for attribute in table.attributes)
     (remaining_within if parted else remaining)(table, searched(spec), context)
-
-
-def render(result: Validated, form: str, out: IO[str]) -> None:
-    """Prints the result in a form other than text."""
-    if form == "json":
-        problems = [asdict(problem) for problem in result.problems]
-        content: dict[str, Any] = {"specs": list(result.specs), "valid": result.error is None, "problems": problems}
-        content |= {"warnings": list(result.warnings)} if result.warnings else {}
-        out.write(visible(json.dumps(content, indent=2, ensure_ascii=False), lines=True) + "\n")
-    elif form == "markdown":
-        lines = [f"- {problem}" for problem in result.problems] or [f"- {each}" for each in result.statements]
-        lines += [f"- warning: {each}" for each in result.warnings]
-        out.write("\n".join(["# Not valid" if result.problems else "# Valid", "", *lines, ""]))
-    else:
-        FORMATS[form](_checked(result), out, "never")
-
-
-def _checked(result: Validated) -> Checked:
-    """The result in the shape of the forms that `audit` has as well."""
-    name = result.specs[0] if len(result.specs) == 1 else "specs"
-    findings = [
-        Finding("spec", "spec", str(Problem(each.message, hint=each.hint)), "error", each.file, each.line)
-        for each in result.problems
-    ]
-    valid = [Finding("spec", statement, statement, "pass") for statement in result.statements]
-    doubts = [Finding("spec", each, each, "warning") for each in result.warnings]
-    report = {"tool": {"name": "anonymize", "version": __version__}, "input": {"path": name}}
-    return Checked(report, (*findings, *doubts, *valid), command="validate", verdict="valid")
-
-
-def watch(check: Callable[[], None], paths: Iterable[str]) -> None:
-    """Checks now, and whenever one of the files has changed, or a CSV or YAML file in the folder of a spec; until it is
-    interrupted. Raises UsageError for a table of a database, which nobody can watch."""
-    paths, before = list(paths), None
-    if watched := [masked(path) for path in paths if is_uri(path)]:
-        raise UsageError([f"{each}: --watch takes files, and this is none" for each in watched])
-    while True:
-        if (now := _changes(paths)) != before:
-            check()
-            before = now
-        time.sleep(PAUSE)
-
-
-def _changes(paths: Iterable[str]) -> list[tuple[str, int]]:
-    """When each file was changed last, in ns, and each CSV or YAML file in the folder of a spec."""
-    files = {Path(path) for path in paths}
-    for spec in [path for path in files if path.suffix in (".yaml", ".yml")]:
-        files |= {path for path in spec.parent.iterdir() if path.suffix in (".csv", ".yaml", ".yml")}
-    return sorted((str(path), path.stat().st_mtime_ns) for path in files if path.exists())

@@ -1,0 +1,207 @@
+"""Releases of frames and files, and rows that a saved recoding is applied to."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from anonymize import spec as specs
+from anonymize import temporary
+from anonymize._recode import Recode
+from anonymize._recode import recode as recode_road
+from anonymize._release import release as release_road
+from anonymize.algorithms import ALGORITHMS, why_not_reusable
+from anonymize.errors import Problem, UsageError
+from anonymize.families import family_of
+from anonymize.frames import Frame, kept_at, of_kind, path_of, saved_at, table_of, without_paths, written
+from anonymize.guarding import nearest, public, refuse_unknown
+from anonymize.python.specs import SpecLike, model_of
+from anonymize.report.bar import Following, following
+from anonymize.request import Request
+from anonymize.results import RecodedTable, Release
+
+
+@public
+def release(
+    data: Frame | str | os.PathLike[str],
+    spec: SpecLike,
+    algorithm: str | None = None,
+    *,
+    k: int | None = None,
+    l: int | None = None,  # noqa: E741
+    t: float | None = None,
+    suppression: float | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    tmp: str | os.PathLike[str] | None = None,
+    progress: Following = None,
+    public: bool = False,
+    show_values: bool = False,
+    bound: bool = False,
+    allow_unsafe: bool = False,
+    start_series: str | os.PathLike[str] | None = None,
+    after: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    save_link: str | os.PathLike[str] | None = None,
+    manifest: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    **options: Any,
+) -> Release:
+    """Anonymize a table: a release that meets what the spec requires, measured from what was written.
+
+    The same data, spec, options and seed give the same frame, with any number of threads.
+
+    Args:
+        data: the table: a path, or a frame of polars, pandas, pyarrow, or whatever exports an Arrow stream.
+        spec: a `Spec`, the path of a YAML file, or a mapping: the columns' roles, and what is required.
+        algorithm: a release command, such as "mondrian"; None takes the recommended one.
+        k: over the spec's k.
+        l: over the spec's l.
+        t: of every t-closeness model of the spec.
+        suppression: the share of rows that may be suppressed, over the spec's.
+        seed: of what is drawn at random; None takes the system's entropy.
+        threads: None for one per core.
+        memory_limit: bytes that the process may take; None for what there is.
+        tmp: the folder of temporary files.
+        progress: True shows a bar, False none; None where standard error is a terminal, or in a notebook that has
+            ipywidgets. A function is called with (stage, rows done, rows in all).
+        public: the report is made from what is published alone, and may be published.
+        show_values: values of the input may be in the (private) report.
+        bound: the report says below which gcp no release with classes can be.
+        allow_unsafe: return the release even where a requirement is not met.
+        start_series: the folder of a new state: this is the first release of a series.
+        after: the state of the series that this release continues.
+        key: the key file of the series.
+        output: where the release is written (.csv, .csv.gz, .parquet, .arrow); required in a series.
+        save_link: where to write which row is whose; private.
+        manifest: where to write what the columns mean; public.
+        force: replace files that exist.
+        **options: the algorithm's own, by the names of its command's: `--time-limit` is `time_limit`. See
+            `anonymize.explain(algorithm)`.
+
+    Returns:
+        A `Release`: `frame` (of the kind of `data`; polars for a path), `report`, `recoding`, `further`; `save`,
+        `to_html` and `summary`.
+
+    Raises:
+        UnsafeError: the release was made and measured, and does not meet its requirements.
+        InfeasibleError: there is no such release; the message names the nearest that is feasible.
+        SpecError: the spec is wrong.
+        DataError: the table is not what the spec says.
+        UsageError: an algorithm or option that there is not, or an output that exists.
+        WriteError: an output cannot be written.
+        MemoryShortage: the memory does not suffice.
+
+    Example:
+        >>> import anonymize
+        >>> import polars as pl
+        >>> people = pl.DataFrame({"age": [31, 34, 52, 58], "job": ["cook", "cook", "clerk", "clerk"]})
+        >>> spec = anonymize.Spec(quasi_identifiers={"age": {"type": "numeric"}, "job": {}}, privacy={"k": 2})
+        >>> released = anonymize.release(people, spec)
+        >>> released.frame["age"].to_list(), released.report["privacy"]["satisfied"]
+        (['34-', '34-', '52+', '52+'], True)
+    """
+    name = algorithm or "release"
+    series = start_series is not None or after is not None
+    with table_of(data) as path, temporary.folder() as folder, following(progress) as tell:
+        request = Request(
+            specs.override(model_of(spec), k=k, l=l, t=t, suppression=suppression),
+            name,
+            _options(name, options),
+            input=path,
+            output=kept_at(output, in_series=series) or f"{folder}/release.arrow",
+            reports=(f"{folder}/report.json",),
+            seed=seed,
+            threads=threads or os.cpu_count() or 1,
+            memory_limit=memory_limit,
+            tmp=path_of(tmp),
+            progress=tell,
+            public=public,
+            show_values=show_values,
+            bound=bound,
+            allow_unsafe=allow_unsafe,
+            save_link=path_of(save_link),
+            manifest=path_of(manifest),
+            start_series=path_of(start_series),
+            after=path_of(after),
+            key=path_of(key),
+            force=force,
+        )
+        return _released(request, data, folder)
+
+
+def _released(request: Request, data: Frame, folder: Path) -> Release:
+    """The release, made and read again, with the recoding that can be saved of it."""
+    reusable = not request.in_series and why_not_reusable(ALGORITHMS[request.algorithm], request.options) is None
+    saved = folder / "recoding.json"
+    request = replace(request, save_recoding=str(saved) if reusable else None)
+    report = without_paths(release_road(request), data)
+    paths = family_of(request.algorithm).paths(request)
+    first, *others = (of_kind(written(path, request.spec), data) for path in paths.tables)
+    further = dict(zip([Path(each).name for each in paths.tables[1:]], others, strict=True))
+    further |= {Path(each).name: json.loads(Path(each).read_text()) for each in paths.texts}
+    recoding = json.loads(saved.read_text()) if reusable else None
+    return Release(report, first, recoding, further, request.spec.input.separator)
+
+
+def _options(name: str, given: Mapping[str, Any]) -> Any:
+    """The algorithm's options. Raises UsageError for an unknown algorithm or option."""
+    if name not in ALGORITHMS:
+        hint = nearest(name.replace("_", "-"), list(ALGORITHMS)) or f"one of {', '.join(ALGORITHMS)}"
+        raise UsageError(Problem(f"there is no algorithm {name}", hint=hint))
+    refuse_unknown(name, given, [each.name for each in fields(ALGORITHMS[name].Options)])
+    return ALGORITHMS[name].Options(**given)
+
+
+@public
+def recode(
+    data: Frame | str | os.PathLike[str],
+    recoding: Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    progress: Following = None,
+) -> RecodedTable:
+    """Apply a saved recoding to rows that it has not seen. Nothing is measured: `audit` says whether they are safe.
+
+    Args:
+        data: the rows, as a path or a frame, with the columns of the table that the recoding was made of.
+        recoding: the `recoding` of a `Release`, or the path of a file that `release` saved.
+        seed: of the order of the rows, where that of the release was shuffled; None takes the system's entropy.
+        progress: see `release`.
+
+    Returns:
+        A `RecodedTable`: `frame`, of the kind of `data`, and `report`.
+
+    Raises:
+        DataError: a column is missing, or a value has no place in the recoding.
+        SpecError: the file is no saved recoding.
+        UsageError: `recoding` is none, as where classes are not a function of the values.
+
+    Example:
+        >>> import anonymize
+        >>> import polars as pl
+        >>> people = pl.DataFrame({"age": [31, 34, 52, 58]})
+        >>> spec = {"quasi_identifiers": {"age": {"type": "numeric"}}, "privacy": {"k": 2}}
+        >>> released = anonymize.release(people, spec, "mondrian")
+        >>> anonymize.recode(pl.DataFrame({"age": [33, 60]}), released.recoding).frame["age"].to_list()
+        ['34-', '52+']
+    """
+    with (
+        table_of(data) as path,
+        saved_at(recoding) as saved,
+        temporary.folder() as folder,
+        following(progress) as tell,
+    ):
+        assert path is not None
+        output = f"{folder}/release.arrow"
+        report = recode_road(Recode(saved, path, output, seed=seed, progress=tell))
+        frame = of_kind(pl.read_ipc(output), data)
+    return RecodedTable(without_paths(report, data), frame)
