@@ -158,8 +158,8 @@ def test_help_is_a_manual_with_every_argument_and_an_example_that_runs(name: str
         ("`mondrian`?", lambda: anonymize.release(PEOPLE, SPEC, "mondrain")),
         ("`top-down`?", lambda: anonymize.release(PEOPLE, SPEC, "top_down")),
         ("`time_limit`?", lambda: anonymize.release(PEOPLE, SPEC, time_limits=3)),
-        ("`quasi_identifiers`?", lambda: anonymize.audit(PEOPLE, quasi_identifers=["age"])),
-        ("`queries`?", lambda: anonymize.evaluate(PEOPLE, SPEC, PEOPLE, querys=3)),
+        ("`quasi_identifiers`?", lambda: anonymize.audit(PEOPLE, quasi_identifers=["age"])),  # type: ignore[call-arg]
+        ("`queries`?", lambda: anonymize.evaluate(PEOPLE, SPEC, PEOPLE, querys=3)),  # type: ignore[call-arg]
         ("`incognito`?", lambda: anonymize.compare(PEOPLE, SPEC, "incognitto")),
         ("'t-closeness'?", lambda: anonymize.explain("t-closenes")),
     ],
@@ -289,9 +289,9 @@ def test_everything_with_a_name_is_explained() -> None:
         (UsageError, lambda: anonymize.release(PEOPLE, SPEC, "mondrain")),
         (UsageError, lambda: anonymize.release(PEOPLE, SPEC, strictness=3)),
         (UsageError, lambda: anonymize.release([1, 2], SPEC)),
-        (UsageError, lambda: anonymize.audit(PEOPLE, quasi=["age"])),
-        (UsageError, lambda: anonymize.evaluate(PEOPLE, SPEC, PEOPLE, query=3)),
-        (UsageError, lambda: anonymize.attack(PEOPLE, SPEC, PEOPLE, excess=3)),
+        (UsageError, lambda: anonymize.audit(PEOPLE, quasi=["age"])),  # type: ignore[call-arg]
+        (UsageError, lambda: anonymize.evaluate(PEOPLE, SPEC, PEOPLE, query=3)),  # type: ignore[call-arg]
+        (UsageError, lambda: anonymize.attack(PEOPLE, SPEC, PEOPLE, excess=3)),  # type: ignore[call-arg]
         (UsageError, lambda: anonymize.recode(PEOPLE, None)),  # type: ignore[arg-type]
         (UsageError, lambda: anonymize.recode(PEOPLE, {"classes": PEOPLE})),
         (SpecError, lambda: anonymize.recode(PEOPLE, {})),
