@@ -36,8 +36,6 @@ SMALL, TRIAL = 200_000, 4_000
 """If a table has more rows than the first, anonymity is tried on only as many as the second: reading them takes long
 enough."""
 
-DERIVED = "left out, as it would tell what is generalized"
-"""How the reason ends of what follows from a quasi-identifier, or gives it away."""
 Decide = Callable[[Sequence[Guess]], Sequence[Guess]]
 Choose = Callable[[Proposal], Proposal]
 """From a proposal that says what several k cost, makes the one whose k, l and suppression are taken."""
@@ -109,7 +107,11 @@ def _without_derived(made: Sequence[Guess], source: Source, reading: Spec) -> li
         spec = make({**content, "privacy": {"k": k}} | ({"unit": unit.name} if unit else {}), PARAMETERS)
         derivations |= {each.column: each for each in derived(source.scan(), spec, missing, released)}
     return [
-        each.as_role("identifier", f"{derivations[each.name]}: {DERIVED}") if each.name in derivations else each
+        each.as_role(
+            "identifier", f"{derivations[each.name]}: left out, as it would tell what is generalized", "derived"
+        )
+        if each.name in derivations
+        else each
         for each in made
     ]
 

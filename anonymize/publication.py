@@ -22,7 +22,7 @@ from anonymize.link import SUFFIXES as LINK_SUFFIXES
 from anonymize.names import OutputFormat
 from anonymize.places import masked
 from anonymize.report import RENDERERS, kind_of
-from anonymize.spec import Spec
+from anonymize.spec import Spec, Zip3
 from anonymize.table import OutputFile, Source, commit
 from anonymize.table.outputs import output_table
 from anonymize.table.population import populations_of
@@ -215,7 +215,8 @@ def reported(
 def named_by(spec: Spec) -> list[Path]:
     """The spec's own file and the files that it names, its input excepted."""
     attributes = [*spec.quasi_identifiers.values(), *spec.sensitive.values()]
-    hierarchies = [attribute.hierarchy for attribute in attributes if isinstance(attribute.hierarchy, Path)]
+    sources = [each.hierarchy.zip3 if isinstance(each.hierarchy, Zip3) else each.hierarchy for each in attributes]
+    hierarchies = [source for source in sources if isinstance(source, Path)]
     control = [spec.risk.control] if isinstance(spec.risk.control, Path) else []
     return [*hierarchies, *populations_of(spec), *control, *([] if spec.path is None else [spec.path])]
 

@@ -16,9 +16,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.prompt import Confirm, IntPrompt, Prompt
 
-from anonymize._init import DERIVED
 from anonymize.errors import visible
-from anonymize.profiling.roles import ALIKE, SHARED, Guess, GuessedRole
+from anonymize.profiling.roles import ALIKE, Guess, GuessedRole
 from anonymize.report.terminal import console as console_on
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def _seen(guess: Guess) -> Iterator[str]:
         yield "nearly every row has one of its own"
     elif facts.singles:
         yield f"{facts.singles:,} rows have one that no other has"
-    if guess.reason.endswith(SHARED):
+    if guess.mark == "shared":
         yield "as numbers of persons or households are, which k counts, and which are left out"
 
 
@@ -164,7 +163,7 @@ def chosen(proposal: Proposal) -> Proposal:
     """The proposal with the k, the l and the suppression that are typed; Enter takes what is proposed."""
     console = _console()
     for guess in proposal.guesses:
-        if guess.reason.endswith(DERIVED):
+        if guess.mark == "derived":
             console.print(escape(visible(guess.reason)), soft_wrap=True)
     figures = ", ".join(f"{cost.k} loses {cost.gcp:.0%}" for cost in proposal.costs)
     question = "k: how many rows read alike at least" + (f" [dim]({figures})[/dim]" if figures else "")

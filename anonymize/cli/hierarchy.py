@@ -25,7 +25,8 @@ def hierarchy() -> None:
     """Show, check and make value generalization hierarchies.
 
     show prints what each level of each quasi-identifier keeps and what it is worth; check reads hierarchy files; make
-    writes the hierarchy of a builder (intervals, mask, prefix, dates, times, rare, flat) as a file, to be edited.
+    writes the hierarchy of a builder (intervals, bands, mask, prefix, dates, times, codes, zip3, rare, flat) as a file,
+    to be edited.
     """
 
 

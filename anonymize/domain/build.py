@@ -6,6 +6,8 @@
   masked end: 138 and 12 become 13* and _1*.
 - `prefix`: the first characters, fewer at each level, followed by `*`: for lengths 3 and 1, 02138 becomes 021* and 0*.
   A value that is shorter is its own prefix; an empty value stays as it is below the root.
+- `bands`: bands of a numeric attribute, by where each begins; the first and the last are open.
+- `codes`, `zip3`: levels of published systems of codes; see `anonymize.domain.systems`.
 - `dates`, `times`: parts of dates and of times of day; see `anonymize.domain.moments`.
 - `rare`: values that few rows have under one label; see `anonymize.domain.rare`.
 - `flat`: the root alone above the values.
@@ -26,16 +28,18 @@ from numpy.typing import NDArray
 from anonymize.domain import cells, files
 from anonymize.domain.cells import CellFormat
 from anonymize.domain.generalization import Generalization
-from anonymize.domain.grid import Grid
+from anonymize.domain.grid import Grid, Numbers, texts
 from anonymize.domain.moments import DateCodes, Moments, Step
 from anonymize.domain.numeric import Numeric, included, template
+from anonymize.domain.systems import Fits, code_steps, zip_steps
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Level, Tree
 from anonymize.domain.weights import NUMBERS
 from anonymize.errors import DataError, Problem, SpecError, ValuesError
+from anonymize.spec.codes import SYSTEMS, large_areas
 from anonymize.spec.columns import Definition
+from anonymize.spec.hierarchy import Codes, Mask, NumberBands, Parts, Prefix, Rare, Zip3
 from anonymize.spec.hierarchy import Intervals as IntervalsSource
-from anonymize.spec.hierarchy import Mask, Parts, Prefix, Rare
 
 _LIMIT = 2.0**52  # intervals are numbered exactly up to here
 _CHARACTERS = 1 << 30  # the labels of a masked column have fewer
@@ -73,7 +77,7 @@ def build(
     source = definition.hierarchy
     if isinstance(source, Path):
         return file(name, source, values, missing, normalize=normalize)
-    if isinstance(source, IntervalsSource):
+    if isinstance(source, IntervalsSource | NumberBands):
         raise SpecError(Problem(f"column {name!r}: intervals are made of numbers", hint="add 'type: numeric'"))
     if not values and missing is None:
         raise DataError(f"column {name!r} has no values")
@@ -82,6 +86,10 @@ def build(
         steps = mask(source.mask, _width(name, values))
     elif isinstance(source, Prefix):
         steps = prefix(source.prefix)
+    elif isinstance(source, Codes):
+        steps = _checked(name, values, *code_steps(source.codes), SYSTEMS[source.codes].noun)
+    elif isinstance(source, Zip3):
+        steps = _checked(name, values, *zip_steps(large_areas(source.zip3)), "ZIP codes")
     elif isinstance(source, Parts):
         steps = _moments(name, values, moments_of(source, codes))
     elif isinstance(source, Rare):
@@ -121,6 +129,9 @@ def numeric_hierarchy(
         return _numbers_file(numeric, source, interval, normalize=normalize)
     if isinstance(source, IntervalsSource):
         taxonomy = intervals(numeric, source.intervals, interval, suppressed)
+        return Generalization.over(numeric, taxonomy, *_widths(taxonomy, interval))
+    if isinstance(source, NumberBands):
+        taxonomy = bands(numeric, source.bands, interval, suppressed)
         return Generalization.over(numeric, taxonomy, *_widths(taxonomy, interval))
     return Generalization.plain(numeric, suppressed)
 
@@ -201,9 +212,53 @@ def intervals(numeric: Numeric, widths: Sequence[float], interval: str, suppress
         labels = _interval_labels(grid, number * ratio, ratio, interval, whole=whole)
         _open_ends(numeric, labels, grid, number * ratio, ratio, suppressed)
         levels.append(Level(group, labels))
-    tree = Tree((*levels, Level(np.zeros(len(leaves), dtype=np.intp), [suppressed])))
+    return _over_numbers(numeric, levels, suppressed)
+
+
+def _over_numbers(numeric: Numeric, levels: Sequence[Level], suppressed: str) -> Taxonomy:
+    """The taxonomy of levels above numbers; a missing value is a leaf directly under the root."""
+    tree = Tree((*levels, Level(np.zeros(len(numeric.values), dtype=np.intp), [suppressed])))
     numbered = (tree if numeric.missing_text is None else tree.with_leaf(numeric.missing_text)).numbered()
     return Taxonomy(numeric.name, numbered.levels, numbered.labels, numeric.missing)
+
+
+def bands(numeric: Numeric, levels: Sequence[Sequence[float]], interval: str, suppressed: str) -> Taxonomy:
+    """The taxonomy of a numeric attribute by bands; its leaf codes are the attribute's.
+
+    Whole numbers in bands that begin at whole ones read `17-`, `[18-64]`, `65+`; others `18-`, `[18-65)`, `65+`.
+
+    Args:
+        numeric: the attribute.
+        levels: where the bands of each level begin, but for the first, each level with some of the one before.
+        interval: the template of labels, with `{low}` and `{high}`.
+        suppressed: label of the root.
+
+    Raises:
+        SpecError: what `check_half_open` raises.
+    """
+    whole = numeric.whole and all(bound == int(bound) for bound in levels[0])
+    check_half_open(numeric.name, interval, whole=whole)
+    leaves = numeric.leaf_text()[: len(numeric.values)]
+    tree = [Level(np.arange(len(leaves)), leaves)]
+    for bounds in levels:
+        number, group = np.unique(np.searchsorted(bounds, numeric.values, side="right"), return_inverse=True)
+        labels = _band_labels(numeric, bounds, interval, whole=whole)
+        tree.append(Level(group, [labels[place] for place in number.tolist()]))
+    return _over_numbers(numeric, tree, suppressed)
+
+
+def _band_labels(numeric: Numeric, bounds: Sequence[float], interval: str, *, whole: bool) -> list[str]:
+    """(bounds + 1,) how each band reads; one whole number alone reads as itself."""
+    with_low, with_high = included(interval) or (True, True)
+    fill = template(interval, half_open=not whole)
+    ends: Numbers = np.array(bounds, np.int64 if whole else np.float64)
+    lows, highs = (texts(ends - int(less)) for less in (whole and not with_low, whole and with_high))
+    begins, lasts = texts(ends), texts(ends - int(whole))
+    inner = [
+        begins[place] if whole and begins[place] == lasts[place + 1] else fill(lows[place], highs[place + 1])
+        for place in range(len(bounds) - 1)
+    ]
+    return [numeric.coding.below(lasts[0]), *inner, numeric.coding.above(begins[-1])]
 
 
 def check_half_open(name: str, interval: str, *, whole: bool, otherwise: str = "") -> None:
@@ -273,11 +328,18 @@ def moments_of(source: Parts, codes: DateCodes = DateCodes()) -> Moments:  # noq
 
 
 def _moments(name: str, values: Sequence[str], moments: Moments) -> Sequence[Step]:
-    if wrong := [place for place, value in enumerate(values) if not moments.fits(value)]:
-        message = f"column {name!r}: {len(wrong)} of {len(values)} distinct values are not {moments.expected}"
-        hint = f'{{{moments.noun}: {{format: "...", levels: [...]}}}} says how they are written'
-        raise ValuesError(Problem(message, hint=f"{hint}; texts that mean missing belong in input.missing"), wrong)
-    return moments.steps
+    hint = f'{{{moments.noun}: {{format: "...", levels: [...]}}}} says how they are written; '
+    return _checked(name, values, moments.fits, moments.steps, moments.expected, hint)
+
+
+def _checked(
+    name: str, values: Sequence[str], fits: Fits, steps: Sequence[Step], expected: str, hint: str = ""
+) -> Sequence[Step]:
+    """The steps of a builder that takes some texts alone. Raises ValuesError for values that it does not take."""
+    if wrong := [place for place, value in enumerate(values) if not fits(value)]:
+        message = f"column {name!r}: {len(wrong)} of {len(values)} distinct values are not {expected}"
+        raise ValuesError(Problem(message, hint=f"{hint}texts that mean missing belong in input.missing"), wrong)
+    return steps
 
 
 def _pooling(name: str, values: Sequence[str], label: str, frequent: Collection[str]) -> Step:

@@ -1,11 +1,13 @@
 """Quasi-identifiers coded at a level of their hierarchy before any search: nothing finer is left of them.
 
-Categories become the nodes of the level. Numbers become intervals that end where these nodes do: of `intervals` where
-the intervals do, of a file at the lowest and the highest number under a node. At the root nothing is shown of them.
+Categories become the nodes of the level. Numbers become intervals that end where these nodes do: of `intervals` and
+`bands` where these do, of a file at the lowest and the highest number under a node. At the root nothing is shown of
+them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +19,7 @@ from anonymize.domain.numeric import Bands, Numeric
 from anonymize.domain.taxonomy import CodedTaxonomy
 from anonymize.errors import Problem, SpecError, UsageError
 from anonymize.spec.columns import QuasiIdentifier
-from anonymize.spec.hierarchy import Intervals
+from anonymize.spec.hierarchy import Intervals, NumberBands
 from anonymize.spec.model import Output
 
 Ints = NDArray[np.int64]
@@ -66,7 +68,7 @@ def coded_numbers(
     leaf = hierarchy.of_leaf[over.leaf_of(np.arange(len(numeric.values)))]
     first = np.flatnonzero(np.diff(leaf, prepend=-1))
     ends = _ends(over, hierarchy, first, definition)
-    opens = (True, True) if level >= hierarchy.height else (numeric.lowest_open, numeric.highest_open)
+    opens = (True, True) if level >= hierarchy.height else _opens(numeric, level, definition)
     _check_shown(numeric, ends, output)
     banded = _banded(numeric, ends, tuple(hierarchy.labels[node] for node in leaf[first].tolist()), opens)
     absent = [] if numeric.missing is None else hierarchy.of_leaf[over.leaf_of(np.array([numeric.missing]))].tolist()
@@ -76,6 +78,15 @@ def coded_numbers(
     place = np.cumsum(np.diff(leaf, prepend=-1) != 0) - 1
     coded = CodedGeneralization(banded, hierarchy, leaves, numbers, declared=over)
     return coded, np.append(place, [len(first)] * len(absent)).astype(np.int64)
+
+
+def _opens(numeric: Numeric, level: int, definition: QuasiIdentifier) -> tuple[bool, bool]:
+    """Whether the first interval of a level stands for others below it, and the last for others above."""
+    source = definition.hierarchy
+    if not isinstance(source, NumberBands) or not len(numeric.values):
+        return numeric.lowest_open, numeric.highest_open
+    bounds = source.bands[level - 1]
+    return bool(numeric.values[0] < bounds[0]), bool(numeric.values[-1] >= bounds[-1])
 
 
 def fenced(over: Generalization, definition: QuasiIdentifier) -> Numeric:
@@ -129,6 +140,8 @@ def _ends(over: Generalization, hierarchy: CodedTaxonomy, first: Ints, definitio
         return _Ends(numeric.values, numeric.values)
     if isinstance(source, Intervals):
         return _of_intervals(numeric, first, source.intervals[0], source.intervals[level - 1])
+    if isinstance(source, NumberBands):
+        return _of_bands(numeric, first, source.bands[level - 1])
     return _of_file(over, hierarchy, first)
 
 
@@ -142,6 +155,18 @@ def _of_intervals(numeric: Numeric, first: Ints, narrow: float, width: float) ->
         return _Ends(grid.points(index), grid.points(index + ratio) - 1)
     step = grid.mantissa * 10**grid.exponent
     return _Ends(index * step, (index + ratio) * step - 1)
+
+
+def _of_bands(numeric: Numeric, first: Ints, bounds: Sequence[float]) -> _Ends:
+    """An open band ends with the column: nobody is told where."""
+    values = numeric.values
+    whole = values.dtype.kind == "i" and all(bound == int(bound) for bound in bounds)
+    ends = np.array(bounds, values.dtype if whole else np.float64)
+    place = np.searchsorted(ends, values[first], side="right")
+    lows = np.append(values[:1], ends)[place]
+    if whole:
+        return _Ends(lows, np.append(ends - 1, values[-1:])[place])
+    return _Ends(lows, np.append(ends, np.nextafter(values[-1:].astype(np.float64), np.inf))[place], half_open=True)
 
 
 def _of_file(over: Generalization, hierarchy: CodedTaxonomy, first: Ints) -> _Ends:

@@ -3,8 +3,10 @@
 A text is read once, into ISO 8601 as far as it goes: `2024-05-03`, `2024-05-03T14:35`, or `14:35` for a time of day.
 Levels are cut from that, so that dates in any format generalize to the same labels:
 
-- dates: minute (2024-05-03T14:35), hour (2024-05-03T14), day (2024-05-03), month (2024-05), quarter (2024-Q2), year
-  (2024), decade (2020s). A date without a time after it has no minute and no hour: it reads as its day there.
+- dates: minute (2024-05-03T14:35), hour (2024-05-03T14), day (2024-05-03), week (2024-W18), month (2024-05), quarter
+  (2024-Q2), year (2024), decade (2020s). A date without a time after it has no minute and no hour: it reads as its day
+  there. Above weeks a year is that of ISO 8601, which is made of whole weeks. A week may be all that a text says
+  (2024-W18, 2024W18, 2024-W18-5), where no level is finer or of months.
 - times: minute (14:35), hour (14:00-14:59), six-hours (12:00-17:59), half-day (12:00-23:59).
 
 Times are taken as they are written, whatever their zone, or, where that is asked for, as they are in UTC.
@@ -25,6 +27,7 @@ Step: TypeAlias = Callable[[str], str]
 
 _TIME = r"([T ](\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?)\s?(Z|[+-]\d{2}(:?\d{2})?)?)?"
 _ISO_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})" + _TIME, re.ASCII)
+_ISO_WEEK = re.compile(r"(\d{4})-?W(\d{2})(-?[1-7])?", re.ASCII)
 _ISO_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(:[0-5]\d([.,]\d+)?)?", re.ASCII)
 
 
@@ -38,10 +41,25 @@ def _hours(length: int) -> Step:
     return stretch
 
 
+def _week_of(iso: str) -> str:
+    """The week of a date, which may be one already.
+
+    >>> _week_of("2024-12-30"), _week_of("2021-01-03T10:00"), _week_of("2024-W05")
+    ('2025-W01', '2020-W53', '2024-W05')
+    """
+    if "W" in iso:
+        return iso
+    year, week, _ = date.fromisoformat(iso[:10]).isocalendar()
+    return f"{year:04}-W{week:02}"
+
+
+_WEEKLY = frozenset(("week", "year", "decade"))
+"""Levels of which weeks are parts."""
 _DATE_STEPS: Mapping[str, Step] = {
     "minute": lambda iso: iso[:16],
     "hour": lambda iso: iso[:13],
     "day": lambda iso: iso[:10],
+    "week": lambda iso: _week_of(iso),
     "month": lambda iso: iso[:7],
     "quarter": lambda iso: f"{iso[:4]}-Q{(int(iso[5:7]) + 2) // 3}",
     "year": lambda iso: iso[:4],
@@ -94,6 +112,8 @@ class DateCodes:
         return self.below(label) if low else self.above(label) if high else label
 
 
+_YEAR = 4
+"""Characters of a year."""
 _LENGTHS = {"day": 10, "month": 7, "year": 4, "quarter": 3.9, "decade": 3}
 """How many characters say a part of a date; a quarter takes less than a year's parts, and more than a year."""
 
@@ -118,7 +138,8 @@ class Moments:
     @property
     def expected(self) -> str:
         """What a text has to be, for a message."""
-        iso = "ISO dates" if self.noun == "dates" else "times of day (14:35)"
+        dates = "ISO dates or weeks" if _WEEKLY.issuperset(self._levels) else "ISO dates"
+        iso = dates if self.noun == "dates" else "times of day (14:35)"
         zone = " with a zone (as `utc` needs)" if self._utc else ""
         return (iso if self._format is None else f"{self.noun} of the format {self._format}") + zone
 
@@ -144,7 +165,7 @@ class Moments:
         return {self._codes.label(code): code for code in codes if code is not None}
 
     def _step(self, level: str) -> Step:
-        cut, labels = self._steps[level], self._labels
+        cut, labels = self._cut(level), self._labels
         codes = [
             None if code is None or _LENGTHS.get(level, 99) >= len(code) else cut(code)
             for code in (self._codes.bottom, self._codes.top)
@@ -157,6 +178,11 @@ class Moments:
 
         return step
 
+    def _cut(self, level: str) -> Step:
+        """What a level makes of a moment; a year above weeks is made of these."""
+        cut = self._steps[level]
+        return (lambda iso: cut(_week_of(iso))) if "week" in self._levels and level in _WEEKLY else cut
+
     def _iso(self, text: str) -> str | None:
         if text not in self._known:
             self._known[text] = self._read(text)
@@ -167,7 +193,11 @@ class Moments:
             return _in_utc(text, self._format)
         if self._format is not None:
             return _formatted(text, self._format, dates=self.noun == "dates")
-        return iso_date(text) if self.noun == "dates" else iso_time(text)
+        if self.noun == "times":
+            return iso_time(text)
+        codes = (self._codes.bottom, self._codes.top)
+        weekly = _WEEKLY.issuperset(self._levels) and not any(code and len(code) > _YEAR for code in codes)
+        return iso_date(text) or (iso_week(text) if weekly else None)
 
 
 def zone_of(text: str, form: str | None) -> str | None:
@@ -215,6 +245,22 @@ def iso_date(text: str) -> str | None:
     except ValueError:
         return None
     return match[1] if match[3] is None else f"{match[1]}T{match[3][:5]}"
+
+
+def iso_week(text: str) -> str | None:
+    """An ISO week (2024-W05), with or without a day of it; None for any other text.
+
+    >>> iso_week("2024W05"), iso_week("2020-W53-7"), iso_week("2021-W53")
+    ('2024-W05', '2020-W53', None)
+    """
+    match = _ISO_WEEK.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        date.fromisocalendar(int(match[1]), int(match[2]), 1)
+    except ValueError:
+        return None
+    return f"{match[1]}-W{match[2]}"
 
 
 def iso_time(text: str) -> str | None:

@@ -15,7 +15,7 @@ from anonymize.places import scheme_of
 from anonymize.profiling.capacity import LossAtK
 from anonymize.profiling.hierarchies import kind_of, notation_of
 from anonymize.profiling.joint import Singled
-from anonymize.profiling.roles import SHARED, Guess, GuessedRole
+from anonymize.profiling.roles import Guess, GuessedRole
 
 DECIDE = "decide:"
 NO_PASSWORD = "its password is not kept here: PGPASSWORD, ~/.pgpass, or the whole URI with -i"
@@ -169,6 +169,7 @@ def _entries(
 
 def _note(proposal: Proposal, guess: Guess, group: Sequence[Guess]) -> str:
     reason = guess.reason if len(group) == 1 else f"{len(group)} columns; the first: {guess.reason}"
+    reason += "; rows share some: `unit:` may name it" if guess.mark == "shared" else ""
     facts, more = guess.facts, []
     if facts.bad:
         more.append(f"{facts.bad:,} values are not numbers")
@@ -223,8 +224,10 @@ def _list(proposal: Proposal, groups: Mapping[str, str], role: GuessedRole, sect
 def _unit(proposal: Proposal) -> list[str]:
     if proposal.unit is None:
         return []
-    facts, reason = proposal.unit.facts, proposal.unit.reason.removesuffix(SHARED)
-    counted = replace(proposal.unit, reason=f"{reason}: {facts.distinct:,} in {facts.rows:,} rows")
+    facts = proposal.unit.facts
+    counted = replace(
+        proposal.unit, mark=None, reason=f"{proposal.unit.reason}: {facts.distinct:,} in {facts.rows:,} rows"
+    )
     meaning = "# unit: whom a row is about, where several are about one: k counts these. Left out of the release."
     return [meaning, _line(f"unit: {scalar(facts.name)}", _note(proposal, counted, [counted]))]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from anonymize.domain.grid import Grid
 from anonymize.profiling.measure import ColumnFacts, Numbers
-from anonymize.profiling.roles import AS_POSTAL, Guess, is_moment
+from anonymize.profiling.roles import Guess, is_moment
 from anonymize.profiling.shapes import TextShape
 from anonymize.profiling.words import AGES, BIRTHS, COORDINATES, COUNTS, PLACES, YEARS, names_institution
 from anonymize.spec.hierarchy import MOST_WIDTH
@@ -40,6 +40,8 @@ def settings(guess: Guess) -> dict[str, Any]:
         return {}
     if is_moment(facts, shape):
         return _moments(shape, guess)
+    if shape is not None and shape.system is not None:
+        return {"hierarchy": {"codes": shape.system}}
     code = is_code(guess)
     listed = names_institution(guess.name) and facts.distinct <= LISTED
     if facts.numbers is not None and not code and not listed and is_numeric(guess):
@@ -77,7 +79,7 @@ def is_code(guess: Guess) -> bool:
     length, where the column is called as places are, or as five digits of a column that says nothing else."""
     kind = None if guess.shape is None else guess.shape.kind
     called = guess.words & (PLACES - COORDINATES) or names_institution(guess.name)
-    place = bool(called) or guess.reason == AS_POSTAL
+    place = bool(called) or guess.mark == "postal"
     return kind == "code" or (kind == "digits" and place)
 
 
@@ -87,8 +89,9 @@ def _moments(shape: TextShape | None, guess: Guess) -> dict[str, Any]:
     kind = "dates" if shape.kind == "date" else "times"
     levels = ["hour", "six-hours", "half-day"]
     if kind == "dates":
-        finer = {"minute": ["day", "month"], "day": ["month"], "month": []}[shape.finest]
-        levels = [*finer, "quarter", "year", *(["decade"] if guess.words & BIRTHS or shape.years >= DECADES else [])]
+        finer = {"minute": ["day", "month"], "day": ["month"], "month": [], "week": []}[shape.finest]
+        quarters = [] if shape.finest == "week" else ["quarter"]
+        levels = [*finer, *quarters, "year", *(["decade"] if guess.words & BIRTHS or shape.years >= DECADES else [])]
     return {"hierarchy": {kind: {"format": shape.format, "levels": levels} if shape.format else levels}}
 
 

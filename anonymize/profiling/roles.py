@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal, cast, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
 from anonymize.profiling.joint import constant_within
 from anonymize.profiling.measure import ColumnFacts, Pieces, with_notation
-from anonymize.profiling.shapes import TextShape, are_sentences, meaning_of, shape_of
+from anonymize.profiling.shapes import TextShape, are_sentences, meaning_of, of_system, shape_of
 from anonymize.profiling.words import (
     AGES,
     BIRTHS,
@@ -39,6 +39,7 @@ from anonymize.profiling.words import (
     parts,
     secret_of,
 )
+from anonymize.spec.codes import SYSTEM_NAMES
 
 GuessedRole = Literal["identifier", "quasi-identifier", "sensitive", "sampling-weight", "insensitive", "undecided"]
 ROLES: tuple[GuessedRole, ...] = get_args(GuessedRole)
@@ -59,11 +60,11 @@ MOST_OF_HOUSEHOLD = 50
 """Rows with the same number, on average, up to which it may be a household's, or a person's over time."""
 TOPIC, ANSWERS = 3, 3
 """Columns about health that make it the topic of a table, and values that a column has at most to be about it, too."""
-BY_NAME = ", by its name"
 MANY_NUMBERS = 100
 """So many different numbers or more are amounts or measurements, where nothing says otherwise."""
-SHARED = "; rows share some: `unit:` may name it"
-"""What the reason ends with where persons have several rows each."""
+Mark = Literal["shared", "derived", "postal"]
+"""What else follows from a rule. shared: rows share the numbers of persons or households, and these may be the unit.
+derived: the column would tell what is generalized. postal: numbers are taken for postal codes."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Guess:
     reason: str
     shape: TextShape | None = None
     words: frozenset[str] = field(default_factory=frozenset)
+    mark: Mark | None = None
     decided: bool = False
     """Whether somebody has said the role; the reason is then that of the proposal."""
 
@@ -83,23 +85,30 @@ class Guess:
         """The column's."""
         return self.facts.name
 
-    def as_role(self, role: GuessedRole, reason: str) -> Guess:
+    def as_role(self, role: GuessedRole, reason: str, mark: Mark | None = None) -> Guess:
         """The same column with another role."""
-        return replace(self, role=role, reason=reason)
+        return replace(self, role=role, reason=reason, mark=mark)
 
 
 def guess(facts: ColumnFacts) -> Guess:
     """The role of a column, by the first rule that speaks of it."""
     shape = shape_of(facts.texts)
-    shape = shape and shape.with_odd(facts.sampled.to_list())
-    facts = with_notation(facts, shape.notation if shape is not None else None)
     words = parts(facts.name)
+    shape = _by_name(facts, words) or (shape and shape.with_odd(facts.sampled.to_list()))
+    facts = with_notation(facts, shape.notation if shape is not None else None)
     for rule in _RULES:
-        for role, reason in rule(facts, shape, words):
-            return Guess(facts, role, reason, shape, words)
+        for role, reason, mark in rule(facts, shape, words):
+            return Guess(facts, role, reason, shape, words, mark)
     return Guess(
         facts, "undecided", f"{_count(facts.distinct, 'value')}, and nothing says what they mean", shape, words
     )
+
+
+def _by_name(facts: ColumnFacts, words: frozenset[str]) -> TextShape | None:
+    """The system of codes that a column is called after, where all its texts are in it."""
+    named = [system for system in SYSTEM_NAMES if system in words]
+    texts = facts.sampled.to_list()
+    return next((shape for system in named if texts and (shape := of_system(texts, system)) is not None), None)
 
 
 def guesses(columns: Sequence[ColumnFacts], hashes: Mapping[str, Pieces] = MappingProxyType({})) -> list[Guess]:
@@ -111,7 +120,7 @@ def guesses(columns: Sequence[ColumnFacts], hashes: Mapping[str, Pieces] = Mappi
     for place in [place for place, each in enumerate(made) if each.role == "sampling-weight"][1:]:
         made[place] = made[place].as_role("quasi-identifier", f"{made[place].reason}, and there is one before")
     made = _with_topic(made)
-    if not any(each.reason.endswith(SHARED) for each in made):
+    if not any(each.mark == "shared" for each in made):
         made = [_household(each, made, hashes) or each for each in made]
     if not any(each.role == "quasi-identifier" for each in made):
         order = ("undecided", "insensitive", "sensitive", "sampling-weight", "identifier")
@@ -124,7 +133,7 @@ def guesses(columns: Sequence[ColumnFacts], hashes: Mapping[str, Pieces] = Mappi
 def _with_topic(made: Sequence[Guess]) -> list[Guess]:
     """The guesses, in which undecided columns of a few values are sensitive in a table about health: what `afb` is
     nobody can tell, but that it is a finding can be told from the columns beside it."""
-    count = sum(each.reason == MEANINGS["HEALTH"] + BY_NAME for each in made)
+    count = sum(each.role == "sensitive" and secret_of(each.words) == MEANINGS["HEALTH"] for each in made)
     if count < TOPIC:
         return list(made)
     reason = f"as few values as a finding has, beside {count} columns about health"
@@ -151,25 +160,33 @@ def _household(candidate: Guess, made: Sequence[Guess], hashes: Mapping[str, Pie
     if len(constant) < (1 if follow and not facts.ascending else 2):
         return None
     alike = f"rows with the same one agree in {_count(len(constant), 'other column')}"
-    return candidate.as_role("identifier", f"{alike}, as those of a household or a person do{SHARED}")
+    return candidate.as_role("identifier", f"{alike}, as those of a household or a person do", "shared")
 
 
 _DIGIT = re.compile(r"\d")
 
 
-Rulings = Iterator[tuple[GuessedRole, str]]
+class Ruling(NamedTuple):
+    """What a rule says of a column."""
+
+    role: GuessedRole
+    reason: str
+    mark: Mark | None = None
+
+
+Rulings = Iterator[Ruling]
 
 
 def _rows(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     if names_rows(facts.name):
-        yield "identifier", "names of rows: each is of one row of this table"
+        yield Ruling("identifier", "names of rows: each is of one row of this table")
     if not words & (AGES | PLACES | YEARS) and _counts_up(facts) and facts.distinct == facts.rows > FEW:
-        yield "identifier", "numbers the rows"
+        yield Ruling("identifier", "numbers the rows")
 
 
 def _empty(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     if not facts.distinct:
-        yield "undecided", "no row has a value"
+        yield Ruling("undecided", "no row has a value")
 
 
 def is_moment(facts: ColumnFacts, shape: TextShape | None) -> bool:
@@ -181,16 +198,16 @@ def is_moment(facts: ColumnFacts, shape: TextShape | None) -> bool:
 
 def _moment(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     if is_moment(facts, shape):
-        yield "quasi-identifier", shape.name if shape is not None else "dates"
+        yield Ruling("quasi-identifier", shape.name if shape is not None else "dates")
 
 
 def _contact(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     if shape is not None and shape.kind == "contact" and facts.numbers is None:
-        yield "identifier", shape.name
+        yield Ruling("identifier", shape.name)
     if facts.numbers is None and is_name(facts.name):
-        yield "identifier", "its name is that of people's names"
+        yield Ruling("identifier", "its name is that of people's names")
     if facts.numbers is None and _is_free(facts, shape, words):
-        yield "identifier", "free text, which no role protects"
+        yield Ruling("identifier", "free text, which no role protects")
 
 
 def _is_free(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> bool:
@@ -208,13 +225,15 @@ def _person(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) 
     """What names a person, in however many rows: of a table of visits, those of each patient."""
     if facts.distinct <= FEW or (facts.numbers is not None and not facts.numbers.whole):
         return
-    more = "" if facts.share_of_values >= ALIKE else SHARED
+    shared: Mark | None = None if facts.share_of_values >= ALIKE else "shared"
     coded = facts.numbers is not None or all(any(map(str.isdigit, text)) for text in facts.texts)
     if names_person(facts.name) or (coded and is_person(facts.name)):
-        yield "identifier", f"its name says that it names a person{more}"
+        yield Ruling("identifier", "its name says that it names a person", shared)
     runs = facts.distinct >= RUNS and facts.ascending and _counts_up(facts)
     if runs and not words & (AGES | PLACES | YEARS | TIMES) and not names_institution(facts.name):
-        yield "identifier", f"numbers from 1 on, each in rows that follow each other, as those of persons do{more}"
+        yield Ruling(
+            "identifier", "numbers from 1 on, each in rows that follow each other, as those of persons do", shared
+        )
 
 
 def unit_of(made: Sequence[Guess]) -> Guess | None:
@@ -223,7 +242,7 @@ def unit_of(made: Sequence[Guess]) -> Guess | None:
 
     Every row needs a value in a unit, and so many persons that any k that is proposed can be had.
     """
-    shared = [each for each in made if each.role == "identifier" and each.reason.endswith(SHARED)]
+    shared = [each for each in made if each.role == "identifier" and each.mark == "shared"]
     candidates = [each for each in shared if not each.facts.missing and each.facts.distinct >= RUNS]
     return max(candidates, key=lambda each: each.facts.distinct, default=None)
 
@@ -248,15 +267,15 @@ def _naming(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) 
     numbered = facts.numbers is not None and facts.numbers.largest <= 2 * facts.rows
     if whole and called and share >= 0.5 and facts.distinct > FEW:
         more = "" if share >= ALIKE else "; where rows share one, `unit:` may name it"
-        yield "identifier", f"called as identifiers are, {_percent(share)} of its values differ{more}"
+        yield Ruling("identifier", f"called as identifiers are, {_percent(share)} of its values differ{more}")
     if words & (AGES | PLACES) and not (facts.numbers is None and share >= ALIKE and facts.present >= 200):
         return
     enough = facts.present >= (200 if facts.numbers is not None and not numbered else 20)
     if whole and share >= ALIKE and enough:
-        yield "identifier", f"{_percent(share)} of its values differ"
+        yield Ruling("identifier", f"{_percent(share)} of its values differ")
     crowd = facts.distinct >= MANY_TEXTS and share >= HARDLY_TWO
     if facts.numbers is None and (crowd or (share >= 0.5 and facts.present >= 50)):
-        yield "identifier", f"{facts.distinct:,} different texts in {facts.present:,} rows: names or free text"
+        yield Ruling("identifier", f"{facts.distinct:,} different texts in {facts.present:,} rows: names or free text")
 
 
 def _weight(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
@@ -266,71 +285,72 @@ def _weight(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) 
     if numbers is None or not names_sampling_weight(facts.name):
         return
     usable = numbers.least > 0 and not facts.missing
-    yield ("sampling-weight" if usable else "quasi-identifier"), "a sampling weight, by its name"
+    yield Ruling("sampling-weight" if usable else "quasi-identifier", "a sampling weight, by its name")
 
 
 def _place(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
-    if shape is not None and shape.name in ("ICD-10 codes", "ATC codes"):
-        yield "sensitive", shape.name
+    if shape is not None and (shape.system in ("icd10", "icd10cm") or shape.name == "ATC codes"):
+        yield Ruling("sensitive", shape.name)
     if shape is not None and shape.kind == "code":
-        yield "quasi-identifier", shape.name
+        yield Ruling("quasi-identifier", shape.name)
     if words & PLACES:
-        yield "quasi-identifier", "geography, by its name"
+        yield Ruling("quasi-identifier", "geography, by its name")
     if names_institution(facts.name):
-        yield "quasi-identifier", "where a person was, by its name"
+        yield Ruling("quasi-identifier", "where a person was, by its name")
 
 
 def _known(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     """What others know of a person, and what they should not learn."""
     numbers = facts.numbers
     if words & AGES:
-        yield "quasi-identifier", "an age, by its name"
+        yield Ruling("quasi-identifier", "an age, by its name")
     if words & BIRTHS:
-        yield "quasi-identifier", "about a birth, by its name"
+        yield Ruling("quasi-identifier", "about a birth, by its name")
     if numbers is not None and numbers.whole and facts.distinct > 2 and 1850 <= numbers.low <= numbers.high <= 2100:
-        yield "quasi-identifier", "numbers that look like years"
+        yield Ruling("quasi-identifier", "numbers that look like years")
     if words & YEARS and numbers is not None and numbers.whole and 1850 <= numbers.low <= numbers.high <= 2100:
-        yield "quasi-identifier", "a year, by its name"
+        yield Ruling("quasi-identifier", "a year, by its name")
     if words & WEIGHTS and numbers is not None:
-        yield "quasi-identifier", "a weight, by its name: a body's can be seen, a survey's follows from what is known"
+        yield Ruling(
+            "quasi-identifier", "a weight, by its name: a body's can be seen, a survey's follows from what is known"
+        )
     if words & BODY:
-        yield "quasi-identifier", "seen of a person, by its name"
+        yield Ruling("quasi-identifier", "seen of a person, by its name")
     if (secret := secret_of(words)) is not None:
-        yield "sensitive", secret + BY_NAME
+        yield Ruling("sensitive", f"{secret}, by its name")
     if words & DEMOGRAPHICS:
-        yield "quasi-identifier", "others know it of a person, by its name"
+        yield Ruling("quasi-identifier", "others know it of a person, by its name")
     if facts.numbers is None and (said := meaning_of(facts.texts)) is not None:
-        yield cast(GuessedRole, said[0]), said[1]
+        yield Ruling(cast(GuessedRole, said[0]), said[1])
     if words & RESULTS:
-        yield "sensitive", "a result, by its name"
+        yield Ruling("sensitive", "a result, by its name")
     if shape is not None and shape.kind == "written number":
-        yield "sensitive", f"{shape.name}: amounts or measurements"
+        yield Ruling("sensitive", f"{shape.name}: amounts or measurements")
 
 
 def _postal(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     """Numbers of five digits each may be amounts, but what they would tell as postal codes is worse to let through."""
     digits = shape is not None and shape.kind == "digits" and {len(text) for text in facts.texts} == {POSTAL}
     if digits and facts.distinct > FEW and not all(text.endswith("0") for text in facts.texts):
-        yield "quasi-identifier", AS_POSTAL
-
-
-AS_POSTAL = "numbers of five digits each, as postal codes are"
+        yield Ruling("quasi-identifier", "numbers of five digits each, as postal codes are", "postal")
 
 
 def _alone(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     share = facts.singles / max(facts.present, 1)
     if share >= ALONE:
         of = "rows are" if not facts.missing else f"{facts.present:,} rows with a value are"
-        yield "quasi-identifier", f"{_percent(share)} of the {of} alone with it"
+        yield Ruling("quasi-identifier", f"{_percent(share)} of the {of} alone with it")
     if facts.numbers is not None and facts.distinct >= MANY_NUMBERS:
-        yield "sensitive", f"{facts.distinct:,} different numbers: amounts or measurements, which single out together"
+        yield Ruling(
+            "sensitive", f"{facts.distinct:,} different numbers: amounts or measurements, which single out together"
+        )
 
 
 def _harmless(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     if facts.distinct == 1 and not facts.missing:
-        yield "insensitive", "the same in every row"
+        yield Ruling("insensitive", "the same in every row")
     if is_technical(facts.name):
-        yield "insensitive", "how the table was made, by its name"
+        yield Ruling("insensitive", "how the table was made, by its name")
 
 
 _RULES = [_rows, _empty, _moment, _contact, _person, _weight, _naming, _place, _known, _postal, _harmless, _alone]

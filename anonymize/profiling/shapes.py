@@ -7,7 +7,7 @@ where a spec depends on that.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
@@ -16,6 +16,7 @@ import polars as pl
 
 from anonymize.domain.moments import Moments
 from anonymize.profiling.words import COUNTRIES, STATES, plain, read_lists
+from anonymize.spec.codes import SYSTEMS, SystemName, compact
 from anonymize.spec.notation import Notation
 
 NEARLY = 0.98
@@ -34,8 +35,8 @@ class TextShape:
 
     `name`: what it is, for a reader. `format`: of dates and times, None: as ISO has it. `parts`: what a format can
     tell, down to the finest. `lengths`: of a code, the prefixes that mean something, from long to short; none: it is
-    masked. `ambiguous`: another format that fits as well. `years`: how far apart dates lie. `odd`: texts of the sample
-    that are no such dates or times. `notation`: how numbers are written.
+    masked. `system`: that the codes are of. `ambiguous`: another format that fits as well. `years`: how far apart dates
+    lie. `odd`: texts of the sample that are no such dates or times. `notation`: how numbers are written.
     """
 
     kind: Kind
@@ -43,6 +44,7 @@ class TextShape:
     format: str | None = None
     finest: str = "day"
     lengths: tuple[int, ...] = ()
+    system: SystemName | None = None
     ambiguous: str | None = None
     years: int = 0
     odd: int = 0
@@ -77,7 +79,6 @@ _CONTACTS = {
     ),
 }
 _CODES: Sequence[tuple[str, re.Pattern[str], tuple[int, ...]]] = (
-    ("ICD-10 codes", re.compile(r"[A-TV-Z]\d[0-9A-Z](\.[0-9A-Z]{1,4}|[0-9]{1,2})?"), (3, 1)),
     ("ATC codes", re.compile(r"[A-Z]\d{2}[A-Z]{2}\d{2}"), (5, 4, 3, 1)),
     ("ZIP+4 codes", re.compile(r"\d{5}-\d{4}"), (5, 3, 1)),
     ("Canadian postal codes", re.compile(r"[A-Z]\d[A-Z] ?\d[A-Z]\d"), (3, 1)),
@@ -89,7 +90,7 @@ def shape_of(texts: Sequence[str]) -> TextShape | None:
     """The form that nearly all distinct texts have; None where they have none, or there are none."""
     if not texts:
         return None
-    for recognize in (_contact, _date, _time, _listed, _code, _written_number):
+    for recognize in (_contact, _date, _time, _listed, _system, _code, _written_number):
         shape = recognize(texts)
         if shape is not None:
             return shape
@@ -128,7 +129,9 @@ def _date(texts: Sequence[str]) -> TextShape | None:
     iso = Moments("dates", (), None)
     if _share(texts, iso.fits) >= MOSTLY:
         finest = "minute" if any(len(text) > 10 for text in texts) else "day"
-        return TextShape("date", "ISO dates", None, finest, years=_years(texts, None))
+        finest = "week" if any("W" in text for text in texts) else finest
+        name = "ISO weeks" if finest == "week" else "ISO dates"
+        return TextShape("date", name, None, finest, years=_years(texts, None))
     first = [text for text in texts[:3] if _LIKE_DATE.search(text)]
     fitting = [
         (form, finest)
@@ -196,6 +199,33 @@ def _listed(texts: Sequence[str]) -> TextShape | None:
     if len(upper) >= 5 and upper <= COUNTRIES:
         return TextShape("code", "ISO country codes")
     return None
+
+
+_TELLING: Mapping[SystemName, re.Pattern[str]] = {
+    "icd10": re.compile(r"[A-Z]\d\w.*"),
+    "icd10cm": re.compile(r"[A-Z]\d\w.*"),
+    "nuts": re.compile(r"[A-Z]{2}[0-9A-Z]{1,3}"),
+}
+"""What texts of a system are like that little else is; numbers may be anything."""
+_FEWEST_CODES = 3
+"""So many codes of a system are no chance."""
+
+
+def _system(texts: Sequence[str]) -> TextShape | None:
+    """Codes of a published system, which are all in it."""
+    for system, pattern in _TELLING.items():
+        if len(texts) >= _FEWEST_CODES and all(pattern.fullmatch(text.strip().upper()) for text in texts[:20]):
+            shape = of_system(texts, system)
+            if shape is not None and (system != "nuts" or any(map(str.isdigit, "".join(texts)))):
+                return shape
+    return None
+
+
+def of_system(texts: Sequence[str], system: SystemName) -> TextShape | None:
+    """The shape of texts that are all codes of a system; None where one is not."""
+    if any(compact(system, text) is None for text in texts):
+        return None
+    return TextShape("code", SYSTEMS[system].noun, system=system)
 
 
 def _code(texts: Sequence[str]) -> TextShape | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from anonymize.errors import Problem, UsageError
 from anonymize.request import Request
-from anonymize.spec import Rare, Spec
+from anonymize.spec import Rare, Spec, Zip3
 from anonymize.table.files import sha256_of
 
 OUTPUT = ("interval", "open_high", "open_low", "numeric", "categorical", "suppressed", "edges")
@@ -42,9 +42,11 @@ def fixed_part(spec: Spec, family: str) -> dict[str, Any]:
 
 
 def _hierarchy(source: Any) -> Any:
-    """A hierarchy file by its hash, so that its content is fixed and not its path."""
+    """A file by its hash, so that its content is fixed and not its path."""
     if isinstance(source, Path):
         return sha256_of(source)
+    if isinstance(source, Zip3):
+        return {"zip3": sha256_of(source.zip3)}
     return None if source is None else source.model_dump(mode="json")
 
 

@@ -2,7 +2,19 @@
 
 from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.columns import QuasiIdentifier, Role, Sensitive
-from anonymize.spec.hierarchy import Dates, Flat, HierarchySource, Intervals, Mask, Parts, Prefix, Rare
+from anonymize.spec.hierarchy import (
+    Codes,
+    Dates,
+    Flat,
+    HierarchySource,
+    Intervals,
+    Mask,
+    NumberBands,
+    Parts,
+    Prefix,
+    Rare,
+    Zip3,
+)
 from anonymize.spec.load import load, make
 from anonymize.spec.missing import UNKNOWN, Missing, remarks
 from anonymize.spec.model import FEWEST, Input, ModelEntry, Output, Privacy, Spec
@@ -17,6 +29,7 @@ __all__ = [
     "FEWEST",
     "POINT",
     "UNKNOWN",
+    "Codes",
     "Condition",
     "Dates",
     "Flat",
@@ -28,6 +41,7 @@ __all__ = [
     "Missing",
     "ModelEntry",
     "Notation",
+    "NumberBands",
     "Output",
     "Parts",
     "Place",
@@ -41,6 +55,7 @@ __all__ = [
     "Sensitive",
     "Spec",
     "Workload",
+    "Zip3",
     "load",
     "make",
     "override",

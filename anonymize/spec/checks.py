@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anonymize.spec.base import Entry, KeyPath, Means, Value
 from anonymize.spec.columns import WITHHELD, Definition, QuasiIdentifier, SamplingWeight
-from anonymize.spec.hierarchy import Dates, Intervals, Rare
+from anonymize.spec.hierarchy import Dates, Intervals, NumberBands, Rare
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
 from anonymize.spec.model import Spec
 from anonymize.spec.notation import NumberFormat
@@ -108,10 +108,12 @@ def _attributes(spec: Spec) -> Iterator[Fault]:
             hint = "what is rare in a release may not be so in its input, and distances would differ"
             yield Fault((*path, "hierarchy", "rare"), message, hint, at_key=True)
         builder = next(iter(type(attribute.hierarchy).model_fields))
-        expected = "numeric" if isinstance(attribute.hierarchy, Intervals) else "categorical"
+        expected = "numeric" if isinstance(attribute.hierarchy, Intervals | NumberBands) else "categorical"
         if attribute.type != expected:
             message = f"`{dotted(path)}`: `{builder}` is for {expected} attributes, and this one is {attribute.type}"
-            hint = "add `type: numeric`" if expected == "numeric" else "a numeric attribute takes `intervals`"
+            hint = (
+                "add `type: numeric`" if expected == "numeric" else "a numeric attribute takes `intervals` or `bands`"
+            )
             yield Fault((*path, "hierarchy", builder), message, hint, at_key=True)
     yield from _pools(spec)
     yield from _bins(spec)
@@ -196,6 +198,9 @@ def _coded(spec: Spec) -> Iterator[Fault]:
                 yield Fault(path, f"`{dotted(path)}`: expected a number, for the attribute is numeric")
             elif key == "round":
                 continue
+            elif isinstance(attribute.hierarchy, NumberBands):
+                message = f"`{dotted(path)}`: cannot stand beside `bands`, of which the first and the last are open"
+                yield Fault(path, message, f"leave `{key}` out", at_key=True)
             elif isinstance(attribute.hierarchy, Path):
                 hint = "give the file a label for what lies beyond, or use `intervals`"
                 message = f"`{dotted(path)}`: cannot stand beside a hierarchy file, whose labels it would make wrong"
@@ -212,6 +217,10 @@ _DATE_CODE = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-\d{2})?)?", re.ASCII)
 def _coded_dates(spec: Spec, path: KeyPath, attribute: QuasiIdentifier, dates: Dates) -> Iterator[Fault]:
     """Bottom and top codes of dates: a day, or a month or a year that is a level; and what does not know them."""
     key = str(path[-1])
+    if "week" in dates.levels:
+        message = f"`{dotted(path)}`: cannot stand beside `week`: years of weeks begin on other days than years"
+        yield Fault(path, message, "leave out the week, or use levels of months", at_key=True)
+        return
     if key == "round":
         hint = "`levels: {min: 1}` shows nothing finer than the first of the hierarchy's levels"
         yield Fault(path, f"`{dotted(path)}`: only numbers are rounded", hint, at_key=True)

@@ -43,7 +43,7 @@ class Definition(NumberFormat):
     """numeric: numbers, compared by size. categorical: texts, compared by a hierarchy."""
     hierarchy: HierarchySource | None = None
     """The value generalization hierarchy: a file (CSV from leaf to root, or a YAML tree), relative to this one, or a
-    builder: intervals, mask, prefix, dates, times, rare, flat. Left out: flat."""
+    builder: intervals, bands, mask, prefix, dates, times, codes, zip3, rare, flat. Left out: flat."""
     normalize: Annotated[bool | None, BeforeValidator(as_normalize), WithJsonSchema(NORMALIZE)] = None
     """How texts are compared, as `input.normalize` has it. Left out: as there. exact: texts that look alike differ."""
 

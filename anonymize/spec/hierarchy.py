@@ -12,14 +12,15 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from anonymize.spec.base import Entry, Positive, SpecPath, Text
+from anonymize.spec.base import Entry, Number, Positive, SpecPath, Text
+from anonymize.spec.codes import SystemName
 
-DATE_PARTS = ("minute", "hour", "day", "month", "quarter", "year", "decade")
+DATE_PARTS = ("minute", "hour", "day", "week", "month", "quarter", "year", "decade")
 TIME_PARTS = ("minute", "hour", "six-hours", "half-day")
-DatePart = Literal["minute", "hour", "day", "month", "quarter", "year", "decade"]
+DatePart = Literal["minute", "hour", "day", "week", "month", "quarter", "year", "decade"]
 TimePart = Literal["minute", "hour", "six-hours", "half-day"]
 _DIRECTIVES = "YymdHIMSfpbBaAjz%"
-_NEEDED = {"minute": ("M",), "hour": ("H", "Ip"), "day": ("d", "j"), "month": ("m", "b", "B", "j")}
+_NEEDED = {"minute": ("M",), "hour": ("H", "Ip"), "day": ("d", "j"), "week": ("d", "j"), "month": ("m", "b", "B", "j")}
 """What a format has to have for a level; of several, one. A quarter takes a month, every date a year."""
 
 
@@ -51,6 +52,8 @@ def _ordered(parts: tuple[str, ...], order: tuple[str, ...]) -> None:
 
 def _date_parts(parts: tuple[DatePart, ...]) -> tuple[DatePart, ...]:
     _ordered(parts, DATE_PARTS)
+    if "week" in parts and {"month", "quarter"} & set(parts):
+        raise ValueError("weeks are in no month or quarter: expected levels such as [week, year]")
     return parts
 
 
@@ -92,6 +95,50 @@ class Intervals(Entry):
 
     intervals: Annotated[tuple[Positive, ...], Field(min_length=1), AfterValidator(_widths)]
     """Widths of the intervals from fine to coarse, each a multiple of the one before: [5, 10, 20]."""
+
+
+def _bounds(levels: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, ...], ...]:
+    if any(after <= before for level in levels for before, after in pairwise(level)):
+        raise ValueError("expected numbers that grow, such as [18, 30, 65]")
+    if any(not set(coarse) < set(fine) for fine, coarse in pairwise(levels)):
+        raise ValueError("expected each level to have some of the bounds of the one before: [[18, 30, 65], [18, 65]]")
+    return levels
+
+
+def _as_levels(bounds: object) -> object:
+    """One level of bounds as a list of levels."""
+    if not isinstance(bounds, list | tuple):
+        return bounds
+    levels = bounds if any(isinstance(each, list | tuple) for each in bounds) else [bounds]
+    return tuple(tuple(each) if isinstance(each, list) else each for each in levels)
+
+
+Bounds = Annotated[tuple[Number, ...], Field(min_length=1)]
+
+
+class NumberBands(Entry):
+    """NumberBands of a numeric attribute, such as age groups, by where each begins; the first and the last are open."""
+
+    bands: Annotated[tuple[Bounds, ...], Field(min_length=1), BeforeValidator(_as_levels), AfterValidator(_bounds)]
+    """Where bands begin. [18, 65]: 17-, [18-64] and 65+. Several levels from fine to coarse, each with some of the
+    bounds of the one before: [[18, 30, 45, 65], [18, 65]]."""
+
+
+class Codes(Entry):
+    """Levels of a published system of codes."""
+
+    codes: SystemName
+    """The system: icd10 (WHO) and icd10cm (United States): category, block, chapter. nace (Rev. 2) and isic (Rev. 4):
+    group, division, section. isco (ISCO-08): minor, sub-major, major group. isced (levels of ISCED 2011): category,
+    level, low to high. iscedf (ISCED-F 2013): narrow and broad field. nuts: 2, 1, country."""
+
+
+class Zip3(Entry):
+    """The first three digits of ZIP codes, and 000 for small areas."""
+
+    zip3: SpecPath
+    """A table of populations: a CSV with a line of names, ZIP codes or their first three digits in the first column,
+    and people in the second. Areas of 20,000 people or fewer, and those that the table has not, are 000."""
 
 
 class Mask(Entry):
@@ -194,8 +241,8 @@ class Dates(Parts):
     KEY = "dates"
 
     dates: Annotated[Annotated[DateLevels, Tag("levels")] | Annotated[FormattedDates, Tag("settings")], _LEVELS_KIND]
-    """What a date is coarsened to, from fine to coarse: [month, year]; or {format: "%d.%m.%Y", levels: [month,
-    year]}."""
+    """What a date is coarsened to, from fine to coarse: [month, year], or [week, year] for weeks of ISO 8601 and the
+    years that these are in; or {format: "%d.%m.%Y", levels: [month, year]}."""
 
 
 class Times(Parts):
@@ -240,10 +287,13 @@ class Flat(Entry):
 
 BUILDERS: Mapping[str, type[Entry]] = {
     "intervals": Intervals,
+    "bands": NumberBands,
     "mask": Mask,
     "prefix": Prefix,
     "dates": Dates,
     "times": Times,
+    "codes": Codes,
+    "zip3": Zip3,
     "rare": Rare,
     "flat": Flat,
 }
@@ -259,10 +309,13 @@ def _source_kind(value: object) -> str | None:
 HierarchySource = Annotated[
     Annotated[SpecPath, Tag("file")]
     | Annotated[Intervals, Tag("intervals")]
+    | Annotated[NumberBands, Tag("bands")]
     | Annotated[Mask, Tag("mask")]
     | Annotated[Prefix, Tag("prefix")]
     | Annotated[Dates, Tag("dates")]
     | Annotated[Times, Tag("times")]
+    | Annotated[Codes, Tag("codes")]
+    | Annotated[Zip3, Tag("zip3")]
     | Annotated[Rare, Tag("rare")]
     | Annotated[Flat, Tag("flat")],
     Discriminator(

@@ -19,16 +19,8 @@ import polars as pl
 from anonymize.claims import Parameters, Result, State, said
 from anonymize.spec import Dates, QuasiIdentifier, Rare, Spec
 from anonymize.verify.cells import CellTemplates
-from anonymize.verify.labels import (
-    BuiltLabels,
-    DateSpan,
-    Extent,
-    LevelReader,
-    MomentText,
-    NumberLevels,
-    is_multiple,
-    reader_of,
-)
+from anonymize.verify.label_texts import DateSpan, MomentText
+from anonymize.verify.labels import BuiltLabels, Extent, LevelReader, NumberLevels, is_multiple, reader_of
 from anonymize.verify.spans import stated_ends
 from anonymize.verify.table import by_position, plain
 from anonymize.verify.verdict import Tree, Verdict

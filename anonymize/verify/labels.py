@@ -8,17 +8,26 @@ placed only where the leaves are known.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from fractions import Fraction
 from functools import cached_property
 from math import floor, isfinite
 from pathlib import Path
 
-from anonymize.spec import Intervals, Mask, Parts, Prefix, QuasiIdentifier, Rare
+from anonymize.spec import Codes, Intervals, Mask, NumberBands, Parts, Prefix, QuasiIdentifier, Rare, Zip3
+from anonymize.verify.label_texts import (
+    AreaText,
+    CodeText,
+    FlatText,
+    LabelText,
+    MaskText,
+    MomentText,
+    PooledText,
+    PrefixText,
+)
 from anonymize.verify.verdict import Tree
 
 
@@ -63,6 +72,10 @@ def reader_of(definition: QuasiIdentifier, tree: Tree | None, counts: Mapping[st
         return BuiltLabels(PrefixText(source.prefix), tree)
     if isinstance(source, Parts):
         return BuiltLabels(MomentText(source.KEY, source.levels, source.format, source.utc), tree)
+    if isinstance(source, Codes):
+        return BuiltLabels(CodeText(source.codes), tree)
+    if isinstance(source, Zip3):
+        return BuiltLabels(AreaText(source.zip3), tree)
     if isinstance(source, Rare):
         return BuiltLabels(PooledText(source.rare.label, source.rare.below, counts), tree)
     return BuiltLabels(FlatText(), tree)
@@ -160,24 +173,6 @@ class Listed(LevelReader):
 # --- of a builder -----------------------------------------------------------------------------------------------------
 
 
-class LabelText(ABC):
-    """How the labels of a builder read."""
-
-    @abstractmethod
-    def levels(self, text: str) -> tuple[int, int] | None:
-        """The lowest and the highest level at which a label stands; None where that cannot be told."""
-
-    @abstractmethod
-    def above(self, text: str, level: int) -> str | None:
-        """How the node of a level above a label reads; None where there is none or it cannot be told."""
-
-    def aligned(self, texts: Sequence[str]) -> Sequence[str]:
-        """Labels as they can be compared."""
-        return texts
-
-    height: int
-
-
 @dataclass(frozen=True)
 class BuiltLabels(LevelReader):
     """A hierarchy whose labels say where they stand. `tree`: over the values of the original, where that is known."""
@@ -195,7 +190,7 @@ class BuiltLabels(LevelReader):
             return UNKNOWN
         finest, widest = min(high for _, high in known), max(low for low, _ in known)
         if len(members) > 1:
-            last = min(self.text.height, max(map(len, members)) + 1)
+            last = min(self.text.height, max(map(len, members)) + 1) if self.text.unbounded else self.text.height
             labels = self.text.aligned(members)
             widest = next((level for level in range(widest, last) if self._one(labels, level)), last)
         return Extent((finest, finest), (widest, widest))
@@ -205,213 +200,16 @@ class BuiltLabels(LevelReader):
         return len(above) == 1 and None not in above
 
 
-@dataclass(frozen=True)
-class MaskText(LabelText):
-    """Characters replaced by `*` from one side on."""
-
-    side: str
-    height = 1 << 30
-
-    def levels(self, text: str) -> tuple[int, int]:
-        bare = text.rstrip("*") if self.side == "right" else text.lstrip("*")
-        return len(text) - len(bare), len(text) - len(bare)
-
-    def aligned(self, texts: Sequence[str]) -> Sequence[str]:
-        width = max(map(len, texts))
-        return [text.rjust(width, "_") if self.side == "right" else text.ljust(width, "_") for text in texts]
-
-    def above(self, text: str, level: int) -> str | None:
-        if level > len(text):
-            return None
-        kept = len(text) - level
-        return text[:kept] + "*" * level if self.side == "right" else "*" * level + text[level:]
-
-
-@dataclass(frozen=True)
-class PrefixText(LabelText):
-    """The first characters, followed by `*`. A shorter value stands on the levels that keep as many as it has."""
-
-    lengths: Sequence[int]
-
-    @property
-    def height(self) -> int:  # type: ignore[override]
-        return len(self.lengths) + 1
-
-    def levels(self, text: str) -> tuple[int, int]:
-        kept = len(text) - 1
-        if not text.endswith("*") or kept > self.lengths[0]:
-            return 0, 0
-        high = max(level for level, length in enumerate(self.lengths, 1) if length >= kept)
-        return (high if kept in self.lengths else 1), high
-
-    def above(self, text: str, level: int) -> str:
-        bare = text.removesuffix("*") if self.levels(text)[1] else text
-        return text if level == 0 else f"{bare[: self.lengths[level - 1]]}*"
-
-
-_DAY = r"\d{4}-\d{2}-\d{2}"
-_FORMS: Mapping[str, Mapping[str, str]] = {
-    "dates": {
-        "minute": _DAY + r"T\d{2}:\d{2}",
-        "hour": _DAY + r"T\d{2}",
-        "day": _DAY,
-        "month": r"\d{4}-\d{2}",
-        "quarter": r"\d{4}-Q[1-4]",
-        "year": r"\d{4}",
-        "decade": r"\d{3}0s",
-    },
-    "times": {
-        "minute": r"\d{2}:\d{2}",
-        "hour": r"(\d{2}):00-\1:59",
-        "six-hours": r"00:00-05:59|06:00-11:59|12:00-17:59|18:00-23:59",
-        "half-day": r"00:00-11:59|12:00-23:59",
-    },
-}
-"""How each part of a date and of a time reads."""
-
-
-@dataclass(frozen=True)
-class MomentText(LabelText):
-    """Parts of dates or times. A date without a time reads as its day on the levels below that."""
-
-    noun: str
-    parts: Sequence[str]
-    format: str | None
-    utc: bool = False
-
-    @property
-    def height(self) -> int:  # type: ignore[override]
-        return len(self.parts) + 1
-
-    def levels(self, text: str) -> tuple[int, int]:
-        forms = _FORMS[self.noun]
-        fits = [level for level, part in enumerate(self.parts, 1) if re.fullmatch(forms[part], text)]
-        if self.noun == "dates" and re.fullmatch(_DAY, text):
-            fits += [level for level, part in enumerate(self.parts, 1) if part in ("minute", "hour")]
-        return (min(fits), max(fits)) if fits else (0, 0)
-
-    def above(self, text: str, level: int) -> str | None:
-        if level == 0:
-            return text
-        part, low = self.parts[level - 1], self.levels(text)
-        if low[0] <= level <= low[1]:
-            return text
-        moment = text if low[1] else self._iso(text)
-        return None if moment is None else (_date if self.noun == "dates" else _time)(moment, part)
-
-    def span(self, text: str) -> DateSpan | None:
-        """The days of a label, or of a value; None where it is neither."""
-        iso = text if self.levels(text)[1] else self._iso(text)
-        return None if iso is None else DateSpan.of(iso)
-
-    def _iso(self, text: str) -> str | None:
-        """A value as ISO has it."""
-        if self.format is None and not self.utc:
-            return text.strip().replace(" ", "T")
-        try:
-            bare = text.strip()
-            if self.format is None:
-                moment = datetime.fromisoformat(re.sub(r"\s+([Z+-])", r"\1", bare))
-            else:
-                moment = datetime.strptime(text, self.format)
-        except ValueError:
-            return None
-        if moment.tzinfo is not None:
-            moment = (moment.astimezone(timezone.utc) if self.utc else moment).replace(tzinfo=None)  # noqa: UP017
-        return moment.strftime("%H:%M") if self.noun == "times" else moment.isoformat()
-
-
-@dataclass(frozen=True)
-class DateSpan:
-    """The days of a label of dates, as ISO has them; the time as well where the label has one. Months have 31 days,
-    which orders them rightly."""
-
-    first: str
-    last: str
-
-    @classmethod
-    def of(cls, label: str) -> DateSpan | None:
-        """That of a part of a date, or of a date as ISO has it; None for any other text."""
-        if re.fullmatch(r"\d{3}0s", label):
-            return cls(f"{label[:4]}-01-01", f"{label[:3]}9-12-31")
-        if quarter := re.fullmatch(r"(\d{4})-Q([1-4])", label):
-            year, last = quarter[1], int(quarter[2]) * 3
-            return cls(f"{year}-{last - 2:02}-01", f"{year}-{last:02}-31")
-        if not re.match(r"\d{4}(?:-\d{2}(?:-\d{2}|$)|$)", label):
-            return None
-        return cls(label + "-01-01"[len(label) - 4 :], (label + "-12-31"[len(label) - 4 :])[:10])
-
-    def beyond(self, code: DateSpan, sign: int, *, is_open: bool) -> bool:
-        """Whether a label tells something apart beyond a bottom code (`sign` -1) or a top code (1). `is_open`: it
-        stands for all that lies beyond it on that side as well."""
-        if sign > 0:
-            return self.first > code.first or (not is_open and self.first == code.first and self.last < code.last)
-        return self.last < code.last or (not is_open and self.last == code.last and self.first > code.first)
-
-
-def _date(iso: str, part: str) -> str | None:
-    """A part of a date, of one that is as fine or finer."""
-    if part == "decade":
-        return f"{iso[:3]}0s"
-    if part == "quarter" and re.match(r"\d{4}-\d{2}", iso):
-        return f"{iso[:4]}-Q{(int(iso[5:7]) + 2) // 3}"
-    length = {"minute": 16, "hour": 13, "day": 10, "month": 7, "year": 4}.get(part, 99)
-    return iso[: min(length, 10) if len(iso) == 10 else length] if len(iso) >= min(length, 10) else None
-
-
-def _time(iso: str, part: str) -> str | None:
-    """A part of a time, of one that is as fine or finer."""
-    hours = {"hour": 1, "six-hours": 6, "half-day": 12}.get(part)
-    if hours is None:
-        return iso[:5]
-    first = int(iso[:2]) // hours * hours
-    return f"{first:02}:00-{first + hours - 1:02}:59"
-
-
-@dataclass(frozen=True)
-class PooledText(LabelText):
-    """Frequent values, and one label for all others. `counts`: rows of each value of the original, where they are at
-    hand; without them a value may be frequent or not."""
-
-    label: str
-    below: int
-    counts: Mapping[str, int] | None
-    height = 2
-
-    def levels(self, text: str) -> tuple[int, int] | None:
-        if text == self.label:
-            return 1, 1
-        if self.counts is None or text not in self.counts:
-            return None
-        return 0, int(self.counts[text] >= self.below)
-
-    def above(self, text: str, level: int) -> str | None:
-        levels = self.levels(text)
-        if level == 0 or levels is None:
-            return text if levels is not None else None
-        return text if levels[1] else self.label
-
-
-class FlatText(LabelText):
-    """Values with nothing above them but the root."""
-
-    height = 1
-
-    def levels(self, text: str) -> tuple[int, int]:
-        return 0, 0
-
-    def above(self, text: str, level: int) -> str:
-        return text
-
-
 # --- of numbers -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class NumberLevels:
-    """The levels of a hierarchy of numbers: intervals of some widths, or those of a file."""
+    """The levels of a hierarchy of numbers: intervals of some widths, bands that begin at some numbers, or the nodes of
+    a file."""
 
     widths: Sequence[float] = ()
+    bands: Sequence[Sequence[float]] = ()
     listed: Listed | None = None
 
     @classmethod
@@ -419,12 +217,14 @@ class NumberLevels:
         """That of a column. `tree`: see `codes.Declared`."""
         if isinstance(definition.hierarchy, Intervals):
             return cls(definition.hierarchy.intervals)
+        if isinstance(definition.hierarchy, NumberBands):
+            return cls(bands=definition.hierarchy.bands)
         return cls(listed=None if tree is None else Listed(tree))
 
     @property
     def height(self) -> int:
         """The level of the root."""
-        return len(self.widths) + 1 if self.listed is None else self.listed.height
+        return len(self.widths or self.bands) + 1 if self.listed is None else self.listed.height
 
     def extent(self, text: str | None, low: float | None, high: float | None, without: tuple[bool, bool]) -> Extent:
         """That of a cell with these ends, infinite where they are open, of which it may be `without` one; or with a
@@ -442,6 +242,9 @@ class NumberLevels:
 
     def _ends(self, level: int, low: float, high: float, half_open: bool) -> bool:
         """Whether an interval ends where intervals of a level do: of whole numbers, one before the next begins."""
+        if self.bands:
+            after = high if half_open else high + 1
+            return all(not isfinite(end) or end in self.bands[level - 1] for end in (low, after))
         width = self.widths[level - 1]
         if isfinite(low) and not is_multiple(low, width):
             return False
@@ -453,6 +256,10 @@ class NumberLevels:
             return True
         if level == 0:
             return low == high
+        if self.bands:
+            bounds = self.bands[level - 1]
+            inside = half_open and high in bounds
+            return bisect_right(bounds, low) == bisect_right(bounds, high) - inside
         width = exact(self.widths[level - 1])
         first, last = exact(low) / width, exact(high) / width
         return floor(first) == (floor(last) - 1 if half_open and last.denominator == 1 else floor(last))

@@ -235,3 +235,18 @@ def test_a_table_has_one_sampling_weight() -> None:
     weights = {name: [1.5 * n for n in range(1, 301)] for name in ("age", "finalwgt", "perwt")}
     made = {each.name: each.role for each in guesses(list(facts_of(**weights).values()))}
     assert made == {"age": "quasi-identifier", "finalwgt": "sampling-weight", "perwt": "quasi-identifier"}
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "builder"),
+    [
+        ("isco08", ["2221", "2211", "5120", "9112"], {"codes": "isco"}),
+        ("NACE_Rev2", ["01.11", "10.71", "86.10"], {"codes": "nace"}),
+        ("isced", ["ED0", "ED35", "ED5"], {"codes": "isced"}),
+        ("region", ["DE212", "FRL04", "SE110"], {"codes": "nuts"}),
+        ("admitted", ["2020-W53", "2021-W01"], {"dates": ["year"]}),
+    ],
+)
+def test_codes_of_a_system_have_its_levels(name: str, texts: list[str], builder: dict[str, object]) -> None:
+    made = guessed(name, texts * 3)
+    assert made.role == "quasi-identifier" and settings(made) == {"hierarchy": builder}

@@ -33,6 +33,7 @@ def audited(
 ZIP = {"hierarchy": {"mask": "right"}}
 DATE = {"hierarchy": {"dates": ["month", "year", "decade"]}}
 AGE = {"type": "numeric", "hierarchy": {"intervals": [5, 10]}}
+BANDS = {"type": "numeric", "hierarchy": {"bands": [18, 65]}}
 JOB = {"hierarchy": "jobs.csv"}
 
 
@@ -50,6 +51,10 @@ JOB = {"hierarchy": "jobs.csv"}
         (AGE, {"min": 1}, ["[20-25)", "[20-24)", "20+", "[5-14] or ?"], 1),
         (AGE, {"max": 2}, ["[20-29]", "[23-27]", "[25-34]", "7"], 1),
         (AGE, {"min": 3}, ["*", "[0-99]"], 1),
+        ({"hierarchy": {"prefix": [3, 1]}}, {"max": 2}, ["{0|1}", "{021|023}"], 1),
+        ({"hierarchy": {"codes": "icd10"}}, {"min": 2}, ["E10-E14", "IV E00-E90", "E11*", "E11.9"], 2),
+        ({"hierarchy": {"codes": "icd10"}}, {"max": 2}, ["{E11.9|E10.1}", "{E11.9|E03.1}", "IV E00-E90"], 2),
+        (BANDS, {"min": 1, "max": 1}, ["17-", "[18-64]", "65+", "[18-70]", "[20-64]"], 2),
         (JOB, {"min": 1}, ["kitchen", "care", "*", "cook", "{cook|nurse}"], 2),
         (JOB, {"max": 1}, ["kitchen", "cook", "trade", "{cook|baker}", "{cook|nurse}"], 1),
     ],

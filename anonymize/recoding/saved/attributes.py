@@ -13,7 +13,8 @@ from anonymize.recoding.saved.model import Box, Builder, CategoricalAttribute, N
 from anonymize.recoding.saved.places import MISSING
 from anonymize.recoding.spans import Spans
 from anonymize.recoding.window import Tails, Window
-from anonymize.spec import Mask, Output, Parts, Prefix, QuasiIdentifier, Rare
+from anonymize.spec import Codes, Mask, Output, Parts, Prefix, QuasiIdentifier, Rare, Zip3
+from anonymize.spec.codes import large_areas
 from anonymize.table import Attribute
 
 
@@ -139,6 +140,10 @@ def _builder(hierarchy: Taxonomy, definition: QuasiIdentifier) -> Builder | None
         return Builder(mask=source.mask, width=max(map(len, present), default=0))
     if isinstance(source, Prefix):
         return Builder(prefix=source.prefix)
+    if isinstance(source, Codes):
+        return Builder(codes=source.codes)
+    if isinstance(source, Zip3):
+        return Builder(zip3=tuple(sorted(large_areas(source.zip3))))
     if isinstance(source, Rare):
         return Builder(rare=source.rare.label)
     if isinstance(source, Parts):

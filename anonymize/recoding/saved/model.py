@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from anonymize.errors import DataError, Problem, SpecError
 from anonymize.spec.base import Suppressed
+from anonymize.spec.codes import SystemName
 from anonymize.spec.hierarchy import DatePart, TimePart
 from anonymize.spec.notation import Setting
 from anonymize.table.files import reason
@@ -71,8 +72,8 @@ class NumericAttribute(Part):
 
 class Builder(Part):
     """The builder of a hierarchy, as a spec has it; `width`: for a mask, the characters of the longest value.
-    `format`, `utc`, `bottom`, `top`: of dates or times. `rare`: the label of the pool, where every value belongs that
-    the hierarchy has not."""
+    `format`, `utc`, `bottom`, `top`: of dates or times. `zip3`: the areas that are shown. `rare`: the label of the
+    pool, where every value belongs that the hierarchy has not."""
 
     mask: Literal["right", "left"] | None = None
     prefix: Indices | None = None
@@ -82,6 +83,8 @@ class Builder(Part):
     utc: bool = False
     bottom: str | None = None
     top: str | None = None
+    codes: SystemName | None = None
+    zip3: tuple[str, ...] | None = None
     rare: str | None = None
     width: int = 0
 

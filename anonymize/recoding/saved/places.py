@@ -14,6 +14,7 @@ from anonymize.classes import Bools, Codes, Floats, Ints
 from anonymize.domain.build import mask, prefix
 from anonymize.domain.coding import Coding
 from anonymize.domain.moments import DateCodes, Moments
+from anonymize.domain.systems import code_steps, zip_steps
 from anonymize.recoding.saved.model import Builder, CategoricalAttribute, NumericAttribute, OutputBlock
 from anonymize.table.encode import DistinctValues
 
@@ -135,6 +136,9 @@ def _steps(builder: Builder, output: OutputBlock) -> Built:
     """What a builder makes of a value, level by level, and whether it can make anything of one."""
     if builder.mask is not None:
         return mask(builder.mask, builder.width), lambda text: len(text) <= builder.width
+    if builder.codes is not None or builder.zip3 is not None:
+        fits, steps = zip_steps(builder.zip3 or ()) if builder.codes is None else code_steps(builder.codes)
+        return steps, fits
     if builder.rare is not None:
         label = builder.rare
         return [lambda text: label], lambda text: True

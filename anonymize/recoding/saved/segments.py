@@ -26,8 +26,9 @@ from anonymize.recoding.saved.model import Box, CategoricalAttribute, Indices, N
 from anonymize.recoding.saved.save import Contents, refusal, saved_columns
 from anonymize.recoding.spans import Spans
 from anonymize.recoding.window import Tails
-from anonymize.spec import Intervals, QuasiIdentifier, Spec
+from anonymize.spec import Intervals, NumberBands, QuasiIdentifier, Spec
 from anonymize.table import Attribute, Table
+from anonymize.table.encode import LARGEST
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,9 @@ def _ranges(
     """The numbers of each segment: whole intervals where the hierarchy was made of intervals, else single numbers."""
     domain = attribute.domain
     assert isinstance(domain, Numeric)
-    widths = definition.hierarchy.intervals if isinstance(definition.hierarchy, Intervals) else ()
-    if domain.bands is not None and not widths:
+    source = definition.hierarchy
+    widths = source.intervals if isinstance(source, Intervals) else ()
+    if domain.bands is not None and not isinstance(source, Intervals | NumberBands):
         segments = of_leaf[attribute.generalization.leaf_of(np.arange(len(domain.values)))].tolist()
         ends = zip(domain.values.tolist(), domain.ends_at.tolist(), segments, strict=True)
         return tuple(Range(low=low, high=high, segment=number) for low, high, number in ends)
@@ -133,7 +135,10 @@ def _ranges(
     ranges = set()
     for level in np.unique(levels[segment]).tolist():
         of_level = levels[segment] == level
-        lows, highs = _interval_ends(values[of_level], widths, level, whole=domain.whole)
+        if isinstance(source, NumberBands):
+            lows, highs = _band_ends(values[of_level], source.bands, level, whole=domain.whole)
+        else:
+            lows, highs = _interval_ends(values[of_level], widths, level, whole=domain.whole)
         ranges |= set(zip(lows, highs, segment[of_level].tolist(), strict=True))
     return tuple(Range(low=low, high=high, segment=number) for low, high, number in sorted(ranges))
 
@@ -147,6 +152,20 @@ def _numbers_of(attribute: Attribute, domain: Numeric) -> tuple[Numbers, Ints]:
     leaves = np.flatnonzero(~np.isnan(numbers))
     leaves = leaves[np.argsort(numbers[leaves], kind="stable")]
     return numbers[leaves], leaves
+
+
+def _band_ends(
+    values: Numbers, levels: Sequence[Sequence[float]], level: int, *, whole: bool
+) -> tuple[list[Number], list[Number]]:
+    """Ends of the band that each value lies in at a level, those of open bands as far as numbers go; at level 0 the
+    value itself."""
+    if not 1 <= level <= len(levels):
+        return values.tolist(), values.tolist()
+    bounds = np.array([-LARGEST, *levels[level - 1], LARGEST])
+    place = np.searchsorted(bounds[1:-1], values, side="right")
+    lows, ends = bounds[place], bounds[place + 1]
+    highs = np.where(ends < LARGEST, np.ceil(ends) - 1 if whole else np.nextafter(ends, -np.inf), ends)
+    return lows.tolist(), highs.tolist()
 
 
 def _interval_ends(
