@@ -1,73 +1,51 @@
-"""`departures: deferred`: people who left are shown as they were last until k people of their history have left.
+"""Who of the people that were released before is shown again, decided by numbers and by what was published.
 
-What is promised is that of everybody who was ever released at least k people have the same history, those counted who
-are not shown any more: a chain of rows that ends is one of k that end there. So the people of a history who are not in
-a release are none of them, or all of them, or enough: k people, among whom every model that is required per class holds
-of the values of each release in which they were.
+**Unseen** (the default). The people of a history who are in the input are shown where the models hold of any so many of
+those who had it; else they are *withheld*, all of them.
 
-1. Those who left are let go once they are enough by themselves; until then they are rows of the table like any other.
-2. Who is withheld from a release is not there either. Where some of a history are not there, and are not enough, nobody
-   of this history is there. That is always safe, since all of them together were enough when they were last shown.
+**Deferred.** People who left are shown as they were last until k people of their history have left. What is promised is
+that of everybody who was ever released at least k people have the same history, those counted who are not shown any
+more: a chain of rows that ends is one of k that end there. So those who left go together, once the models hold of any
+so many and of any so many as stay, or nobody stays; until then they are rows of the table like any other. Where a
+history is not in the last release, nobody of it is kept: it comes back where all of it is there, or under the same
+condition. Whoever would be left out for another reason takes all others of the history along.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
-from anonymize.classes import Bools, Integers, Ints
-from anonymize.privacy import Requirement
-from anonymize.series.guarantee import Earlier, releases_of_people
-from anonymize.series.histories import NEVER
+from anonymize.classes import Bools, Ints
+from anonymize.series.guarantee import Published
 from anonymize.series.people import Tonight
-from anonymize.series.state import SeriesState
-from anonymize.table import Table
 
 DEFERRED = "deferred"
 
 
-@dataclass(frozen=True)
-class Departures:
-    """What groups of people who are not shown any more have to meet. `earlier`: the releases so far, for the people of
-    the state."""
+def shown_again(published: Published, tonight: Tonight) -> Bools:
+    """(rows,) who of those that were released before is shown; people who left are rows of their own where departures
+    are deferred."""
+    members = published.members
+    present = np.bincount(tonight.history[~tonight.newcomers & ~tonight.gone], minlength=len(members))
+    if published.state.departures != DEFERRED:
+        return _of_histories(published, present)[tonight.history] & ~tonight.newcomers
+    absent = members - present
+    parted = (absent == members) | (_of_histories(published, present) & _of_histories(published, absent))
+    whole = _of_histories(published, members)
+    here = published.state.histories[:, -1] >= 0
+    stays = np.where(absent == 0, whole, parted | (whole & here))
+    goes = parted | ~(whole & here)
+    shown: Bools = np.where(tonight.gone, ~goes[tonight.history], stays[tonight.history]) & ~tonight.newcomers
+    return shown
 
-    state: SeriesState
-    k: int
-    earlier: Sequence[Earlier]
 
-    @classmethod
-    def of(cls, state: SeriesState, table: Table, requirements: Sequence[Requirement], k: int) -> Departures:
-        """Those after the releases of a state. `requirements`: of groups."""
-        return cls(state, k, releases_of_people(state, table, requirements))
+def _of_histories(published: Published, sizes: Ints) -> Bools:
+    """(H,) whether the models hold of any `sizes` (H,) people of each history."""
+    return published.hold(np.arange(len(sizes)), sizes)
 
-    def enough(self, labels: Integers, count: int, people: Ints) -> Bools:
-        """(count,) whether each group may be gone, given that (n,) of each of some people, by position."""
-        passed: Bools = np.bincount(labels, minlength=count) >= self.k
-        for each in self.earlier:
-            passed &= each.meets(labels, count, people)
-        return passed
 
-    def leaving(self, tonight: Tonight) -> Bools:
-        """(rows,) who of those that left is let go."""
-        rows = np.flatnonzero(tonight.gone)
-        histories, labels = np.unique(tonight.history[rows], return_inverse=True)
-        leaving = np.zeros(len(tonight.gone), np.bool_)
-        leaving[rows] = self.enough(labels, len(histories), tonight.position[rows])[labels]
-        return leaving
-
-    def exposed(self, tonight: Tonight, released: Bools) -> Bools:
-        """(rows,) who of those that are `released` (rows,) has a history of which some are not, and too few."""
-        history, positions = self.state.history_of, tonight.position[released & ~tonight.newcomers]
-        stays = np.zeros(len(history), np.bool_)
-        stays[positions] = True
-        in_part = np.zeros(len(self.state.histories), np.bool_)
-        in_part[history[positions]] = True
-        in_part[NEVER] = False
-        rest = np.flatnonzero(~stays & in_part[history])
-        histories, labels = np.unique(history[rest], return_inverse=True)
-        too_few = np.zeros(len(in_part), np.bool_)
-        too_few[histories] = ~self.enough(labels, len(histories), rest)
-        exposed: Bools = released & too_few[tonight.history]
-        return exposed
+def torn(tonight: Tonight, expected: Bools, released: Bools) -> Bools:
+    """(rows,) whose history is `released` (rows,) in part, of the rows that were to be shown."""
+    size = int(tonight.history.max(initial=0)) + 1
+    wanted, there = (np.bincount(tonight.history[some], minlength=size) for some in (expected, expected & released))
+    return np.asarray(expected & ((there > 0) & (there < wanted))[tonight.history])

@@ -1,4 +1,4 @@
-"""What classes have to meet tonight so that no history gives anybody away, and the reserve that new ones are made with.
+"""What classes of a series have to meet, whoever has left since, and the reserve that new ones are made with.
 
 **Reserve.** When n people come into a class, each of them is still there after `NIGHTS` releases with the same
 probability, which the series shows; those who stay are withheld once they are fewer than k. Classes that are cut at k +
@@ -7,28 +7,39 @@ expected share of people withheld is at most `SHARE`. One more is taken to have 
 promises nothing.
 
 **Guarantee.** People of one history in one class are a *group*. A group meets the guarantee when it has at least k
-people, and among them every model that is required per class holds: of the values released tonight, and of those
-released at each earlier release in which they were. Histories are shared by people who were all there or all not. A
-class needs nothing beside: it is made of groups, and every model that is taken here holds in a class made of groups in
-which it holds.
+people, and among them every model that is required per class holds. A class needs nothing beside: it is made of groups,
+and every model that is taken here holds in a class made of groups in which it holds.
 
-Models about the table as a whole are left to the check of the release.
+**Whoever has left.** Which people of a history are shown could depend on who of them has which sensitive value, and
+would tell it: ten of twelve are shown because the two who left had not the only other value. So it is decided by what
+everybody knows: how many people of the history there were, how many are to be shown, and which values of theirs were
+published (`Published`). A group of m of them is shown if every m of these values meet the models, and only then. It is
+enough to try the worst of them. Where a model counts how diverse values are, these are the most frequent ones, as
+leaving out the rarest first leaves counts that no other choice spreads less; with protected values, each of these
+before all others; where it asks how far numbers are spread, those that follow each other in order; and always the
+missing ones, which count for none.
+
+Values have to stay as they were published for that. Models that compare a class with the whole table would make a
+decision about one class depend on the values of all others, and are not taken. Models about the table as a whole are
+left to the check of the release.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from anonymize.classes import Bools, Codes, Integers, Ints
-from anonymize.errors import Problem, UsageError
-from anonymize.judging import Judge
-from anonymize.privacy import MODELS, Requirement, Whole
+from anonymize.classes import Bools, Codes, Floats, Ints, Runs, concatenated_ranges, starts_of
+from anonymize.errors import DataError, Problem, UsageError
+from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
 from anonymize.privacy.k_anonymity import Parameters as SizeOfClasses
+from anonymize.privacy.protected import values_of
 from anonymize.series.people import Tonight
 from anonymize.series.state import SeriesState, value_column
 from anonymize.table import SensitiveColumn, Table
@@ -90,129 +101,174 @@ def about_table(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
 
 
 def check_kept(requirements: Iterable[Requirement]) -> None:
-    """Raises UsageError for a model that cannot be kept over a series: of a population, or one that a class of safe
-    groups may not meet."""
+    """Raises UsageError for a model that cannot be kept over a series: of a population, one that a class of safe groups
+    may not meet, and one that compares a class with the whole table."""
     for each in requirements:
-        if each.population is not None or not MODELS[each.model].merges(each.parameters):
-            raise UsageError(
-                Problem(f"{each}: not in a series", hint="what it says is not known of groups of histories")
-            )
+        model = MODELS[each.model]
+        if each.population is not None or not model.merges(each.parameters):
+            raise UsageError(Problem(f"{each}: not in a series", hint="it says nothing of groups of histories"))
+        if model.compares:
+            hint = "it compares classes with the whole table, which changes: take a model of each class by itself"
+            raise UsageError(Problem(f"{each}: not in a series", hint=hint))
+
+
+ROWS = 1 << 20
+"""People of groups that are tried at once, about."""
 
 
 @dataclass(frozen=True)
-class EarlierJudge(Judge):
-    """A judge of values released before, compared with those of all people who were released with them."""
+class Published:
+    """What was published of the people (P,) of a state, and what holds of any so many of those of a history.
 
-    everybody: tuple[Whole, ...] = ()
+    `columns`: the sensitive attributes that the requirements are about, with the code of the value last published of
+    each person.
+    """
+
+    state: SeriesState
+    requirements: Sequence[Requirement]
+    columns: tuple[SensitiveColumn, ...]
+
+    @classmethod
+    def of(cls, state: SeriesState, table: Table, requirements: Sequence[Requirement]) -> Published:
+        """That of a state; `requirements`: of groups of the people of a table like this one."""
+        return cls(state, requirements, tuple(_published(state, each) for each in judged_columns(table, requirements)))
 
     @cached_property
-    def wholes(self) -> dict[str, Whole]:
-        """See `Judge`."""
-        return {column.name: whole for column, whole in zip(self.columns, self.everybody, strict=True)}
+    def members(self) -> Ints:
+        """(H,) how many people have each history."""
+        return np.bincount(self.state.history_of, minlength=len(self.state.histories))
+
+    def hold(self, histories: Ints, sizes: Ints) -> Bools:
+        """(n,) whether every requirement holds of any `sizes` (n,) people of each of some `histories` (n,), whichever
+        they are; never of nobody."""
+        held: Bools = sizes > 0
+        pairs, number = np.unique(np.column_stack((histories, sizes))[held], axis=0, return_inverse=True)
+        passed = check(Groups(pairs[:, 1], {}), [each for each in self.requirements if each.attribute is None])
+        for some in _batches(pairs[:, 1] * (1 + self.members[pairs[:, 0]] - pairs[:, 1])):
+            for people, group, pair in self._worst(*pairs[some].T):
+                np.logical_and.at(passed[some], pair, self._met(people, group, pairs[some, 1][pair]))
+        held[held] = passed[number.ravel()]
+        return held
+
+    def _met(self, people: Ints, group: Ints, sizes: Ints) -> Bools:
+        """(groups,) whether groups of so many people meet the requirements, given the group of each of some people; who
+        is left out has no value that counts."""
+        histograms = {
+            column.name: Histogram.of(
+                column, Runs.count_values(group, column.codes[people], len(sizes), column.size), len(sizes), whole
+            )
+            for column, whole in zip(self.columns, self._wholes, strict=True)
+        }
+        return check(Groups(sizes, histograms), self.requirements)
+
+    @cached_property
+    def _wholes(self) -> list[Whole]:
+        return [Whole.of(column) for column in self.columns]
+
+    def _worst(self, histories: Ints, sizes: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
+        """Groups of so many people of each history: numbers of people, the group of each, and the pair (history, size)
+        of each group. If any group of that size breaks a requirement, one of these does."""
+        count = self.members[histories]
+        whose = concatenated_ranges(starts_of(self.members)[histories], count)
+        people, pair = np.argsort(self.state.history_of, kind="stable")[whose], np.repeat(np.arange(len(count)), count)
+        for column, whole in zip(self.columns, self._wholes, strict=True):
+            codes = column.codes[people].astype(np.int64)
+            for kinds in _kinds(column, codes):
+                known = kinds >= 0
+                commonest = [known, -_how_often(pair, kinds), kinds]
+                yield _first(people, pair, sizes, commonest)
+                for value in self._protected(column, whole, codes):
+                    yield _first(people, pair, sizes, [known, codes != value, *commonest[1:]])
+            if column.values is not None:
+                known = codes != column.missing
+                yield _windows(people[known], pair[known], sizes - count, column.values[codes[known]])
+
+    def _protected(self, column: SensitiveColumn, whole: Whole, codes: Ints) -> list[int]:
+        """The codes of the values that requirements about a column protect, as far as they occur."""
+        about = (values_of(each.parameters) for each in self.requirements if each.attribute == column.name)
+        named = tuple(dict.fromkeys(value for values in about for value in values or ()))
+        return [code for code in np.unique(codes).tolist() if whole.protected(named)[code]] if named else []
 
 
-@dataclass(frozen=True)
-class Earlier:
-    """An earlier release, for the rows of tonight. `there` (rows,): whether each is about somebody who was in it."""
-
-    there: Bools
-    judge: EarlierJudge
-
-    def meets(self, labels: Integers, count: int, rows: Integers) -> Bools:
-        """(count,) whether each group, given that (n,) of each of some rows, meets the models with the values of then;
-        a group that was not there does."""
-        there = self.there[rows]
-        present = np.zeros(count, np.bool_)
-        present[labels[there]] = True
-        return ~present | self.judge.meets(labels[there], count, self.judge.pick(rows[there]))
+def _batches(rows: Ints) -> Iterator[slice]:
+    """Those that are worked on together, given the rows (n,) of each: about `ROWS` of them, or one."""
+    ends, begin = np.cumsum(rows), 0
+    while begin < len(rows):
+        end = max(int(np.searchsorted(ends, ends[begin] - rows[begin] + ROWS, side="right")), begin + 1)
+        yield slice(begin, end)
+        begin = end
 
 
-@dataclass(frozen=True)
-class Guarantee:
-    """What groups of the rows of a table have to meet."""
-
-    table: Table
-    requirements: Sequence[Requirement]
-    earlier: Sequence[Earlier] = ()
-
-    def meets(self, labels: Integers, count: int, rows: Integers, released: Integers) -> Bools:
-        """(count,) whether each group is safe, given that (n,) of each of some rows; `released`: the rows that are in
-        the release with them, ascending."""
-        judge = Judge(self.table, self.requirements, released.astype(np.uint32))
-        passed = judge.meets(labels, count, judge.pick(rows))
-        for each in self.earlier:
-            passed &= each.meets(labels, count, rows)
-        return passed
+def _kinds(column: SensitiveColumn, codes: Ints) -> Iterator[Ints]:
+    """(n,) what values are counted as, below 0 where they do not count: each for itself; and those that look alike as
+    one."""
+    yield codes if column.missing is None else np.where(codes == column.missing, -1, codes)
+    if column.together is not None:
+        yield (
+            column.together[codes]
+            if column.missing is None
+            else np.where(codes == column.missing, -1, column.together[codes])
+        )
 
 
-def earlier_releases(
-    state: SeriesState | None, tonight: Tonight, table: Table, requirements: Sequence[Requirement]
-) -> list[Earlier]:
-    """The releases so far whose values have to be judged: those whose values differ from the ones that are judged
-    already, tonight's first, unless a model compares classes with the whole release."""
-    if state is None:
-        return []
-    columns = _judged_columns(table, requirements)
-    values = [released_codes(state.values[each.name], each)[1].to_numpy().astype(np.int64) for each in columns]
-    current = [(np.ones(table.rows, np.bool_), values)]
-    return _earlier(state, table, requirements, (tonight.history, tonight.position), current)
+def _how_often(pair: Ints, kinds: Ints) -> Ints:
+    """(n,) how many of its pair have the kind of each."""
+    keys = pair * (int(kinds.max(initial=0)) + 2) + kinds + 1
+    _, number, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    return np.asarray(counts[number])
 
 
-def releases_of_people(state: SeriesState, table: Table, requirements: Sequence[Requirement]) -> list[Earlier]:
-    """The same for the people (P,) of the state in place of the rows of tonight, of whom nothing is judged yet."""
-    return _earlier(state, table, requirements, (state.history_of, np.arange(state.people.height)), [])
+def _first(people: Ints, pair: Ints, sizes: Ints, keys: Sequence[NDArray[Any]]) -> tuple[Ints, Ints, Ints]:
+    """One group a pair: the first so many of its people by some keys, the most significant first."""
+    order = np.lexsort((*reversed(keys), pair))
+    chosen = order[np.arange(len(pair)) - np.searchsorted(pair, pair) < sizes[pair]]
+    return people[chosen], pair[chosen], np.arange(len(sizes))
 
 
-def _judged_columns(table: Table, requirements: Sequence[Requirement]) -> list[SensitiveColumn]:
+def _windows(people: Ints, pair: Ints, spare: Ints, numbers: Floats) -> tuple[Ints, Ints, Ints]:
+    """All groups of people whose numbers follow each other, as many of a pair as it has, less those that are to spare
+    (pairs,), a negative number."""
+    order, count = np.lexsort((numbers, pair)), np.bincount(pair, minlength=len(spare))
+    width = np.maximum(count + spare, 0)
+    shifts = np.where(width > 0, 1 - spare, 0)
+    of = np.repeat(np.arange(len(spare)), shifts)
+    begins = concatenated_ranges(starts_of(count)[:-1], shifts)
+    group = np.repeat(np.arange(len(of)), width[of])
+    return people[order[concatenated_ranges(begins, width[of])]], group, of
+
+
+def judged_columns(table: Table, requirements: Iterable[Requirement]) -> list[SensitiveColumn]:
+    """The sensitive attributes that some requirements are about."""
     names = {each.attribute for each in requirements}
     return [column for column in table.sensitive if column.name in names]
 
 
-def _earlier(
-    state: SeriesState,
-    table: Table,
-    requirements: Sequence[Requirement],
-    whose: tuple[Ints, Ints],
-    judged: list[tuple[Bools, list[Ints]]],
-) -> list[Earlier]:
-    """Earlier releases of some people, `whose` histories and positions in the state are given; `judged`: who was there,
-    and the values, of what is judged anyway."""
-    about = [each for each in requirements if each.attribute is not None]
-    columns, earlier = _judged_columns(table, about), []
-    compares = any(MODELS[each.model].compares for each in about)
-    for number in range(len(state.releases) if columns else 0):
-        there: Bools = state.histories[whose[0], number] >= 0
-        values = [_values(state, number, column.name)[whose[1]] for column in columns]
-        if compares or not any(_same(there, values, *before) for before in judged):
-            judged.append((there, values))
-            then = [_then(state, number, column, codes, there) for column, codes in zip(columns, values, strict=True)]
-            sensitive, wholes = zip(*then, strict=True)
-            judge = EarlierJudge(replace(table, sensitive=sensitive, units=None), about, everybody=wholes)
-            earlier.append(Earlier(there, judge))
-    return earlier
+def latest_codes(state: SeriesState, name: str) -> Ints:
+    """(P,) the code of the value of an attribute last published of each person; -1 where none was."""
+    index = list(state.values).index(name)
+    columns = [value_column(number, index) for number in reversed(range(len(state.releases)))]
+    return state.people.select(pl.coalesce(columns).cast(pl.Int64).fill_null(-1)).to_series().to_numpy()
 
 
-def _values(state: SeriesState, number: int, name: str) -> Ints:
-    """(P + 1,) the codes of what was released about each person; below 0 for who was not there, and at the end."""
-    values = state.people[value_column(number, list(state.values).index(name))]
-    return np.append(values.cast(pl.Int64).fill_null(-1).to_numpy(), -1)
+def check_values_stay(state: SeriesState, tonight: Tonight, columns: Iterable[SensitiveColumn]) -> None:
+    """Raises DataError where known people have another value of one of the columns than was published of them."""
+    problems = []
+    for column in columns:
+        before = np.append(latest_codes(state, column.name), -1)[tonight.position]
+        now = released_codes(state.values[column.name], column)[1].to_numpy()
+        if changed := np.count_nonzero((before >= 0) & (before != now)):
+            message = f"{column.name}: {changed} people have another value than was published of them"
+            hint = (
+                "a model of values holds over time only where they stay: start a new series, or require no model of it"
+            )
+            problems.append(Problem(message, hint=hint))
+    if problems:
+        raise DataError(problems)
 
 
-def _same(present: Bools, values: Sequence[Ints], before: Bools, judged: Sequence[Ints]) -> bool:
-    """Whether everybody who was there has been judged with the same values."""
-    if (present & ~before).any():
-        return False
-    return all(bool((one[present] == other[present]).all()) for one, other in zip(values, judged, strict=True))
-
-
-def _then(
-    state: SeriesState, number: int, now: SensitiveColumn, values: Ints, present: Bools
-) -> tuple[SensitiveColumn, Whole]:
-    """A sensitive attribute with the values (rows,) of an earlier release, and how they were spread in that release."""
+def _published(state: SeriesState, now: SensitiveColumn) -> SensitiveColumn:
     column, code_of = _column(now, state.values[now.name])
-    released = _values(state, number, now.name)
-    everybody = replace(column, codes=code_of[released[released >= 0]])
-    return replace(column, codes=code_of[np.where(present, values, 0)]), Whole.of(everybody)
+    return replace(column, codes=code_of[np.maximum(latest_codes(state, now.name), 0)], everywhere=None)
 
 
 def _column(now: SensitiveColumn, texts: Sequence[str | None]) -> tuple[SensitiveColumn, Codes]:

@@ -19,7 +19,7 @@ from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.classes import Bools, Ints, Partition, concatenated_ranges
 from anonymize.request import Request
-from anonymize.series.guarantee import Guarantee
+from anonymize.series.guarantee import Published
 from anonymize.table import Table
 
 WORK = 125_000
@@ -51,8 +51,12 @@ def lasting(request: Request, people: int) -> Request:
     return request if not passes else replace(request, options=replace(options, refine=True, passes=passes))
 
 
-def finer(table: Table, guarantee: Guarantee, partition: Partition, cut: Rule, minimum: int) -> Partition:
-    """The classes that a rule, made by `cut`, cuts the larger ones of a partition into, beside the smaller ones."""
+def finer(
+    table: Table, published: Published, history: Ints, partition: Partition, cut: Rule, minimum: int
+) -> Partition:
+    """The classes that a rule, made by `cut`, cuts the larger ones of a partition into, beside the smaller ones.
+    `history` (rows,): of each row of the table. A part is allowed where the models hold of any so many people of its
+    history, so that no cut depends on who of them has which value."""
     large = partition.sizes >= 2 * minimum
     if not large.any():
         return partition
@@ -62,10 +66,11 @@ def finer(table: Table, guarantee: Guarantee, partition: Partition, cut: Rule, m
         minimum=minimum,
         relaxed=False,
     )
-    released = np.sort(partition.order)
 
     def allowed(batch: Batch, part: Ints, parts: int) -> Bools:
-        return guarantee.meets(part, parts, batch.rows.astype(np.int64), released)
+        of_part = np.zeros(parts, np.int64)
+        of_part[part] = history[batch.rows]
+        return published.hold(of_part, np.bincount(part, minlength=parts))
 
     parts = grow(_batch(table, partition, np.flatnonzero(large)), rule, allowed, 1, lambda rows: None)
     rest = np.repeat(~large, partition.sizes)

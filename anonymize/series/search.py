@@ -4,12 +4,13 @@ People of one history stay together: a class never has people of two, unless two
 costs nothing: whoever joins people of two histories has to have enough of each, and two classes lose less than one.
 What the guarantee allows is then
 
-1. the people of a history, all that are there tonight, if they meet it; else they are *withheld*;
-2. parts of them, where every part meets it with the reserve: Mondrian cuts the classes of the release before further;
-3. newcomers among themselves, in classes that the algorithm finds for them alone; those that it gives up, and all of
-   them where it finds none, are *held back*.
+1. the people of a history who are there tonight, if it holds of any so many of them; else they are *withheld*;
+2. parts of them, where it holds of any so many as each part has: Mondrian cuts the classes of the last release further;
+3. newcomers among themselves, in classes that the algorithm finds for them by their number alone; classes that fail a
+   model, those that it gives up, and all of them where it finds none, are *held back*.
 
-Where departures are deferred, those who left and are not let go yet are people like the others here.
+Where departures are deferred, those who left and are not let go yet are people like the others here. So who is shown,
+who is withheld and with whom follows from numbers and from what was published, not from who has which value.
 
 A class is shown by what its people are tonight. Whose quasi-identifiers have changed stays with the others: the region
 covers all of them, and the level is as high as it takes.
@@ -28,11 +29,12 @@ from anonymize import recoding
 from anonymize.algorithms.base import Found
 from anonymize.classes import Bools, Ints, Partition, mixed_radix
 from anonymize.errors import InfeasibleError, Problem, UsageError
+from anonymize.judging import Judge
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels, Recoding, Regions, Released
 from anonymize.request import Request
-from anonymize.series.departures import DEFERRED, Departures
-from anonymize.series.guarantee import Guarantee, earlier_releases, per_class
+from anonymize.series.departures import DEFERRED, shown_again, torn
+from anonymize.series.guarantee import Published, about_table, check_values_stay, judged_columns, per_class
 from anonymize.series.people import Tonight
 from anonymize.series.recodings import (
     NOBODY,
@@ -88,29 +90,15 @@ class NightSearch:
     # --- the two kinds of people ---
 
     def _known(self) -> Partition:
-        """The classes of people who were released before."""
-        stays = ~self.tonight.newcomers
-        if self.departures is not None:
-            stays &= ~self.departures.leaving(self.tonight)
-        rows = np.flatnonzero(stays).astype(np.uint32)
-        if not len(rows):
+        """The classes of people who were released before: those of one history, cut further where that is allowed."""
+        rows = np.flatnonzero(self.shown_again).astype(np.uint32)
+        if self.published is None or not len(rows):
             return Partition(NOBODY, np.zeros(1, np.int64))
-        histories, labels = np.unique(self.tonight.history[rows], return_inverse=True)
-        safe = self._safe(labels, len(histories), rows)
-        partition, _ = Partition.of_kept(labels.astype(np.int64), safe)
-        partition = partition.renumbered(rows)
-        cut, minimum = further_cut(self.request), self.k + self.reserve
-        return partition if cut is None else finer(self.table, self.guarantee, partition, cut, minimum)
-
-    def _safe(self, labels: Ints, count: int, rows: NDArray[np.uint32]) -> Bools:
-        """(count,) which groups are safe; who is not there any more is not in what others are compared with."""
-        safe = np.ones(count, np.bool_)
-        while True:
-            inside = safe[labels]
-            passed = self.guarantee.meets(labels[inside], count, rows[inside], rows[inside]) & safe
-            if (passed == safe).all():
-                return safe
-            safe = passed
+        labels = np.unique(self.tonight.history[rows], return_inverse=True)[1]
+        partition, cut = Partition.of_labels(labels).renumbered(rows), further_cut(self.request)
+        if cut is None:
+            return partition
+        return finer(self.table, self.published, self.tonight.history, partition, cut, self.k + self.reserve)
 
     def _new(self, run: Run) -> Recoding | None:
         """The classes of people who come tonight; None where nobody does, or too few."""
@@ -130,24 +118,31 @@ class NightSearch:
 
     @cached_property
     def with_reserve(self) -> tuple[Requirement, ...]:
-        """What the algorithm has to meet."""
-        required = self.requirements if self.state is None else self.guarantee.requirements
-        size, *others = per_class(required, self.k + self.reserve)
-        of_table = [each for each in required if each not in self.guarantee.requirements and each.model != size.model]
-        return (size, *others, *of_table)
+        """What the algorithm has to meet. Classes of newcomers are made by their number alone, and those that fail a
+        model wait: else their borders would tell values, unless the algorithm itself keeps them from that."""
+        size, *others = per_class(self.requirements, self.k + self.reserve)
+        if self.state is not None:
+            return (size, *others) if getattr(self.request.options, "mask_minimality", False) else (size,)
+        return (size, *others, *(each for each in about_table(self.requirements) if each.model != size.model))
 
     @cached_property
-    def guarantee(self) -> Guarantee:
-        """What groups have to meet."""
-        required = per_class(self.requirements, self.k)
-        return Guarantee(self.table, required, earlier_releases(self.state, self.tonight, self.table, required))
+    def of_groups(self) -> tuple[Requirement, ...]:
+        """What the people of one history in one class have to meet."""
+        return per_class(self.requirements, self.k)
 
     @cached_property
-    def departures(self) -> Departures | None:
-        """What those who are not shown any more have to meet; None where nothing is promised of them."""
-        if self.state is None or self.state.departures != DEFERRED:
+    def published(self) -> Published | None:
+        """What was published so far; None at the first release. Raises DataError where values have changed since."""
+        if self.state is None:
             return None
-        return Departures.of(self.state, self.table, self.guarantee.requirements, self.k)
+        check_values_stay(self.state, self.tonight, judged_columns(self.table, self.of_groups))
+        return Published.of(self.state, self.table, self.of_groups)
+
+    @cached_property
+    def shown_again(self) -> Bools:
+        """(rows,) who of those that were released before is to be shown."""
+        none = np.zeros(len(self.tonight.history), np.bool_)
+        return none if self.published is None else shown_again(self.published, self.tonight)
 
     # --- all together ---
 
@@ -205,10 +200,11 @@ class NightSearch:
         keys = [released.class_of[rows].astype(np.int64), self.tonight.history[rows]]
         joined_keys, _ = mixed_radix(keys, [int(key.max(initial=0)) + 1 for key in keys])
         groups, labels = np.unique(joined_keys, return_inverse=True)
-        passed = self.guarantee.meets(labels, len(groups), rows, rows)
+        judge = Judge(self.table, self.of_groups, rows.astype(np.uint32))
+        passed = judge.meets(labels, len(groups))
         hidden[rows[~passed[labels]]] = True
-        if self.departures is not None:
-            hidden |= self.departures.exposed(self.tonight, (released.class_of >= 0) & ~hidden)
+        if self.state is not None and self.state.departures == DEFERRED:
+            hidden |= torn(self.tonight, self.shown_again, (released.class_of >= 0) & ~hidden)
         return hidden
 
     def _counted(

@@ -18,7 +18,7 @@ version: 1
 unit: id
 quasi_identifiers: {age: {type: numeric}, zip: {type: numeric}}
 sensitive: {ill: {}}
-privacy: {k: 4, l: 2, models: [{model: t-closeness, attribute: ill, t: 0.6}]}
+privacy: {k: 4, l: 2, models: [{model: entropy-l-diversity, attribute: ill, l: 1.2}]}
 """
 
 
@@ -57,7 +57,7 @@ def test_it_is_met_from_its_files(folder: Path, capsys: pytest.CaptureFixture[st
     assert [(each["origin"], each["matches_state"]) for each in releases] == [("original", True)] * 3
     assert all(each["smallest"] >= 4 for each in releases)
     models = [model["model"] for model in releases[-1]["models"]]
-    assert models == ["k-anonymity", "distinct-l-diversity", "t-closeness"]
+    assert models == ["k-anonymity", "distinct-l-diversity", "entropy-l-diversity"]
 
 
 def test_more_than_was_promised_is_not(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,29 +108,6 @@ def test_whose_values_change_stays_with_the_others(tmp_path: Path) -> None:
         nights.check()
 
 
-def test_values_released_earlier_stay_diverse(tmp_path: Path) -> None:
-    """Everybody but one of a class gets the disease of the first: tonight's values must not make up for it."""
-    nights = Nights(tmp_path, spec=SPEC.replace("reserve: 2", "reserve: 0"))
-    nights.come(90)
-    nights.people = [(*person[:4], "gout" if number % 5 else "flu") for number, person in enumerate(nights.people)]
-    nights.release()
-    released = nights.cells("night0")
-    nights.people = [(*person[:4], "flu" if number % 2 else "gout") for number, person in enumerate(nights.people)]
-    keep: set[str] = set()
-    by_class: dict[object, list[str]] = {}
-    for person, (cell, _) in released.items():
-        by_class.setdefault(cell, []).append(person)
-    for people in by_class.values():
-        diseases = [released[person][1] for person in people]
-        most = max(set(diseases), key=diseases.count)
-        alike = [person for person in people if released[person][1] == most]
-        keep |= set(alike if len(alike) >= 4 else people)
-    nights.people = [person for person in nights.people if person[0] in keep]
-    report = nights.release()["series"]["people"]
-    assert report["withheld"] >= 4
-    nights.check()
-
-
 def test_the_same_input_again_is_the_same_release(tmp_path: Path) -> None:
     nights = three(tmp_path)
     state, released = ((tmp_path / name).read_bytes() for name in ("state", "night2.csv"))

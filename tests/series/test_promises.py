@@ -9,20 +9,18 @@ import pytest
 from tests.series.nights import SPEC, Nights
 
 MODELS = {
-    "t-closeness": "{model: t-closeness, t: 0.6, distance: equal}",
     "entropy": "{model: entropy-l-diversity, l: 1.5}",
-    "beta": "{model: basic-beta-likeness, beta: 4}",
+    "recursive": "{model: recursive-cl-diversity, c: 3, l: 2}",
     "protected": "{model: frequency-l-diversity, l: 1.2, values: [flu]}",
 }
 
 
 def two(nights: Nights) -> dict[str, object]:
-    """The block of the second of two nights, in which values have changed."""
+    """The block of the second of two nights."""
     nights.come(160)
     nights.release()
     nights.leave(3)
     nights.come(16)
-    nights.people = [(*p[:4], "cold") if number % 9 == 0 else p for number, p in enumerate(nights.people)]
     return dict(nights.release()["series"])
 
 
@@ -50,7 +48,7 @@ def test_numbers_are_sensitive_too(tmp_path: Path) -> None:
     nights.come(120)
     nights.people = [(*person[:4], str(number * 7 % 50)) for number, person in enumerate(nights.people)]
     nights.release()
-    nights.people = [(*person[:4], str(number * 3 % 40 + 0.5)) for number, person in enumerate(nights.people)]
+    nights.leave(4)
     assert nights.release()["series"]["verified"]["satisfied"] is True
 
 
@@ -96,6 +94,39 @@ def test_a_model_of_a_population_is_refused(tmp_path: Path, capsys: pytest.Captu
     nights.come(60)
     nights.release(refused=2)
     assert "not in a series" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "model", ["{model: t-closeness, t: 0.6, distance: equal}", "{model: basic-beta-likeness, beta: 4}"]
+)
+def test_a_model_that_compares_with_the_whole_table_is_refused(
+    tmp_path: Path, model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nights = Nights(tmp_path, spec=SPEC.replace("l: 2,", f"models: [{model}],"))
+    nights.come(60)
+    nights.release(refused=2)
+    assert "compares classes with the whole table" in capsys.readouterr().err
+
+
+def test_values_that_a_model_is_about_stay_as_they_were_published(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without such a model they may change; and where they change back, the series goes on."""
+    nights = Nights(tmp_path)
+    nights.come(80)
+    nights.release()
+    before = list(nights.people)
+    nights.people = [(*p[:4], "new") if number < 3 else p for number, p in enumerate(before)]
+    nights.release(refused=3)
+    assert "disease: 3 people have another value than was published" in capsys.readouterr().err
+    nights.people = before
+    nights.release()
+    (tmp_path / "free").mkdir()
+    free = Nights(tmp_path / "free", spec=SPEC.replace(", l: 2", ""))
+    free.come(80)
+    free.release()
+    free.people = [(*p[:4], "new") for p in free.people]
+    assert free.release()["series"]["people"]["withheld"] == 0
 
 
 def test_a_public_report_of_a_series_shows_what_is_met(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
