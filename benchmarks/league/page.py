@@ -1,4 +1,4 @@
-"""The league's page from its results, as Markdown: `python page.py results.json bounds.json rounded.json`."""
+"""The league's page from its results, as Markdown: `python page.py results.json bounds.json rounded.json efforts.json`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ table and what is required of its release: k, and beside it a model that protect
     python run.py TABLES -j 2 -o results.json
     python bounds.py TABLES -o bounds.json
     python rounded.py TABLES -o rounded.json
-    python page.py results.json bounds.json rounded.json
+    python efforts.py TABLES -o efforts.json
+    python page.py results.json bounds.json rounded.json efforts.json
 
 [results.json](results.json) has the cells; a run adds those that it lacks, what tells most first.
 
@@ -60,8 +61,10 @@ def main() -> None:
     print(page(*map(Path, sys.argv[1:])), end="")
 
 
-def page(path: Path, bounds_path: Path | None = None, rounded_path: Path | None = None) -> str:
-    """All of it, from the files of results, of bounds and of losses with rounded ends."""
+def page(
+    path: Path, bounds_path: Path | None = None, rounded_path: Path | None = None, efforts_path: Path | None = None
+) -> str:
+    """All of it, from the files of results, of bounds, of losses with rounded ends, and of losses by effort."""
     about, cells = tables.tables(), results.load(path)
     bounds = {} if bounds_path is None else json.loads(bounds_path.read_text(encoding="utf8"))
     lines, labels = lines_of(cells), list(dict.fromkeys(cell["label"] for cell in cells))
@@ -71,6 +74,7 @@ def page(path: Path, bounds_path: Path | None = None, rounded_path: Path | None 
         if rows:
             parts += [f"## All lines of the {name}\n", table(SUMMARY, [_summary(rows, label) for label in labels])]
     parts += [] if rounded_path is None else [_rounded(json.loads(rounded_path.read_text(encoding="utf8")))]
+    parts += [] if efforts_path is None else [_efforts(json.loads(efforts_path.read_text(encoding="utf8")))]
     for name in about:
         own = {line: row for line, row in sorted(lines.items(), key=_place) if line[0] == name}
         if own:
@@ -182,6 +186,36 @@ def _rounded(losses: dict[str, list[float]]) -> str:
     medians = [f"{median(row[each][1] for row in lines.values() if each in row):.1%} for `{each}`" for each in labels]
     rows = [[*line, *(row[each][0] if each in row else "" for each in labels)] for line, row in lines.items()]
     return "\n".join([ROUNDED.format(" and ".join(medians).replace("%", " %")), table(("table", "k", *labels), rows)])
+
+
+EFFORTS = """## Efforts
+
+What `release` loses by `--effort`, and the seconds of the processor that it takes, its start included. Elsewhere on
+this page `release` is one that spared no work, at an earlier commit.
+"""
+
+
+def _efforts(figures: dict[str, list[float]]) -> str:
+    """Loss and seconds by effort: the medians above the least of the efforts, and a line for each line of the league."""
+    lines: dict[tuple[str, str, str], dict[str, list[float]]] = defaultdict(dict)
+    for key, pair in figures.items():
+        name, k, model, effort = key.split(" ")
+        lines[name, WHAT[model], k][effort] = pair
+    efforts = list(dict.fromkeys(effort for line in lines.values() for effort in line))
+    whole = [line for line in lines.values() if len(line) == len(efforts)]
+    least = [min(loss for loss, _ in line.values()) for line in whole]
+    above = {
+        effort: [line[effort][0] / best - 1 for line, best in zip(whole, least, strict=True) if best]
+        for effort in efforts
+    }
+    summary = [
+        [effort, shown(median, above[effort]), shown(max, above[effort])]
+        + [f"{figure(line[effort][1] for line in whole):,.1f}" for figure in (median, sum)]
+        for effort in efforts
+    ]
+    header = ("effort", "above the least of them: median", "most", "CPU seconds: median", f"of all {len(whole)} lines")
+    rows = [[*name, *(f"{line[each][0]:.4f}, {line[each][1]:.1f} s" for each in efforts)] for name, line in lines.items()]
+    return "\n".join([EFFORTS, table(header, summary), table(("table", "required", "k", *efforts), rows)])
 
 
 # --- the tables ------------------------------------------------------------------------------------------------------

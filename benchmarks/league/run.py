@@ -169,9 +169,7 @@ def _seconds() -> float:
 def _compared(line: Line, folder: Path) -> list[dict[str, Any]]:
     """What `compare` says of each release, which are then in the folder."""
     spec, measures = tables.releasing_spec(line.table), tables.measuring_spec(line.table)
-    required = MODELS[line.model]
-    models = [] if required is None else [required | {"attribute": next(iter(spec["sensitive"]))}]
-    spec["privacy"] = {"k": line.k, "models": models, "suppression": line.suppression}
+    spec["privacy"] = required(spec, line.model, line.k, line.suppression)
     paths = [tables.written(each, folder / name) for each, name in ((spec, "spec.yaml"), (measures, "measures.yaml"))]
     words = ["compare", str(paths[0]), "-i", str(line.file), "--algorithms", ",".join(line.missing)]
     words += ["--measured-by", str(paths[1]), "--queries", QUERIES]
@@ -183,6 +181,13 @@ def _compared(line: Line, folder: Path) -> list[dict[str, Any]]:
         raise SystemExit(f"{line}: {ended.stderr}")
     rows: list[dict[str, Any]] = json.loads(ended.stdout)["comparison"]
     return rows
+
+
+def required(spec: dict[str, Any], model: str, k: int, suppression: float) -> dict[str, Any]:
+    """What a line asks of the release of a spec: its block `privacy`."""
+    beside = MODELS[model]
+    models = [] if beside is None else [beside | {"attribute": next(iter(spec["sensitive"]))}]
+    return {"k": k, "models": models, "suppression": suppression}
 
 
 def _cell(row: dict[str, Any], line: Line, folder: Path) -> dict[str, Any]:
