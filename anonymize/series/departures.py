@@ -16,13 +16,13 @@ from __future__ import annotations
 import numpy as np
 
 from anonymize.classes import Bools, Ints
-from anonymize.series.guarantee import Published
+from anonymize.series.guarantee import PublishedValues
 from anonymize.series.people import Tonight
 
 DEFERRED = "deferred"
 
 
-def shown_again(published: Published, tonight: Tonight) -> Bools:
+def shown_again(published: PublishedValues, tonight: Tonight) -> Bools:
     """(rows,) who of those that were released before is shown; people who left are rows of their own where departures
     are deferred."""
     members = published.members
@@ -35,11 +35,10 @@ def shown_again(published: Published, tonight: Tonight) -> Bools:
     here = published.state.histories[:, -1] >= 0
     stays = np.where(absent == 0, whole, parted | (whole & here))
     goes = parted | ~(whole & here)
-    shown: Bools = np.where(tonight.gone, ~goes[tonight.history], stays[tonight.history]) & ~tonight.newcomers
-    return shown
+    return np.asarray(np.where(tonight.gone, ~goes[tonight.history], stays[tonight.history]) & ~tonight.newcomers)
 
 
-def _of_histories(published: Published, sizes: Ints) -> Bools:
+def _of_histories(published: PublishedValues, sizes: Ints) -> Bools:
     """(H,) whether the models hold of any `sizes` (H,) people of each history."""
     return published.hold(np.arange(len(sizes)), sizes)
 

@@ -19,7 +19,7 @@ from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.classes import Bools, Ints, Partition, concatenated_ranges
 from anonymize.request import Request
-from anonymize.series.guarantee import Published
+from anonymize.series.guarantee import PublishedValues
 from anonymize.table import Table
 
 WORK = 125_000
@@ -52,7 +52,7 @@ def lasting(request: Request, people: int) -> Request:
 
 
 def finer(
-    table: Table, published: Published, history: Ints, partition: Partition, cut: Rule, minimum: int
+    table: Table, published: PublishedValues, history: Ints, partition: Partition, cut: Rule, minimum: int
 ) -> Partition:
     """The classes that a rule, made by `cut`, cuts the larger ones of a partition into, beside the smaller ones.
     `history` (rows,): of each row of the table. A part is allowed where the models hold of any so many people of its

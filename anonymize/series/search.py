@@ -34,7 +34,7 @@ from anonymize.privacy import Requirement
 from anonymize.recoding import Levels, Recoding, Regions, Released
 from anonymize.request import Request
 from anonymize.series.departures import DEFERRED, shown_again, torn
-from anonymize.series.guarantee import Published, about_table, check_values_stay, judged_columns, per_class
+from anonymize.series.guarantee import PublishedValues, about_table, check_values_stay, judged_columns, per_class
 from anonymize.series.people import Tonight
 from anonymize.series.recodings import (
     NOBODY,
@@ -131,12 +131,12 @@ class NightSearch:
         return per_class(self.requirements, self.k)
 
     @cached_property
-    def published(self) -> Published | None:
+    def published(self) -> PublishedValues | None:
         """What was published so far; None at the first release. Raises DataError where values have changed since."""
         if self.state is None:
             return None
         check_values_stay(self.state, self.tonight, judged_columns(self.table, self.of_groups))
-        return Published.of(self.state, self.table, self.of_groups)
+        return PublishedValues.of(self.state, self.table, self.of_groups)
 
     @cached_property
     def shown_again(self) -> Bools:

@@ -214,7 +214,9 @@ def _efforts(figures: dict[str, list[float]]) -> str:
         for effort in efforts
     ]
     header = ("effort", "above the least of them: median", "most", "CPU seconds: median", f"of all {len(whole)} lines")
-    rows = [[*name, *(f"{line[each][0]:.4f}, {line[each][1]:.1f} s" for each in efforts)] for name, line in lines.items()]
+    rows = [
+        [*name, *(f"{line[each][0]:.4f}, {line[each][1]:.1f} s" for each in efforts)] for name, line in lines.items()
+    ]
     return "\n".join([EFFORTS, table(header, summary), table(("table", "required", "k", *efforts), rows)])
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from anonymize.errors import UsageError
 from anonymize.privacy import MODELS, PARAMETERS, Groups, Histogram, Requirement, Whole, check
-from anonymize.series.guarantee import Published, check_kept, latest_codes, per_class
+from anonymize.series.guarantee import PublishedValues, check_kept, latest_codes, per_class
 from anonymize.series.state import SeriesState, value_column
 from anonymize.table import SensitiveColumn
 from tests.common.budgets import OF_EVERY_MODEL
@@ -36,11 +36,11 @@ def column(values: list[int], numeric: bool) -> SensitiveColumn:
     )
 
 
-def published(of: SensitiveColumn, requirement: Requirement) -> Published:
+def published(of: SensitiveColumn, requirement: Requirement) -> PublishedValues:
     """All people have one history."""
     people = pl.DataFrame({"history": np.ones(len(of.codes), np.uint32)})
     state: Any = SeriesState("", (), "unseen", {}, {}, {}, (), people, np.array([[-1], [0]], np.int32))
-    return Published(state, [requirement], (of,))
+    return PublishedValues(state, [requirement], (of,))
 
 
 def brute(of: SensitiveColumn, requirement: Requirement, size: int) -> bool:
@@ -73,8 +73,8 @@ def test_histories_are_judged_side_by_side() -> None:
     """One of three who have a, a, b, and one of two who have a, b: two of the first may be alike."""
     people = pl.DataFrame({"history": np.array([1, 2, 1, 2, 1], np.uint32)})
     state: Any = SeriesState("", (), "unseen", {}, {}, {}, (), people, np.array([[-1], [0], [1]], np.int32))
-    required = per_class([Requirement("distinct-l-diversity", "s", PARAMETERS["distinct-l-diversity"](l=2))], 2)
-    own = Published(state, required, (column([0, 0, 0, 1, 1], numeric=False),))
+    required = per_class([Requirement("distinct-l-diversity", "s", PARAMETERS["distinct-l-diversity"](**{"l": 2}))], 2)
+    own = PublishedValues(state, required, (column([0, 0, 0, 1, 1], numeric=False),))
     assert own.hold(np.array([1, 1, 2, 2]), np.array([2, 3, 2, 1])).tolist() == [False, True, True, False]
 
 
