@@ -172,6 +172,17 @@ def test_the_page_has_what_rounded_ends_cost(tmp_path: Path) -> None:
     assert "| census | 5 | 0.2000, +50.0 % | 0.1000, +0.0 % |\n| flchain | 5 | 0.2000, +10.0 % |  |" in written
 
 
+def test_the_page_has_losses_and_seconds_by_effort(tmp_path: Path) -> None:
+    """A line that was not run at each effort is left out."""
+    figures = {"census 5 k low": [0.3, 2], "census 5 k high": [0.2, 9], "census 25 l low": [0.5, 3]}
+    (tmp_path / "efforts.json").write_text(json.dumps(figures))
+    written = page.page(tmp_path / "results.json", efforts_path=tmp_path / "efforts.json")
+    assert "| low | 50.0 % | 50.0 % | 2.0 | 2.0 |\n| high | 0.0 % | 0.0 % | 9.0 | 9.0 |" in written
+    assert (
+        "| census | k alone | 5 | 0.3000, 2.0 s | 0.2000, 9.0 s |" in written and "distinct l = 3 | 25" not in written
+    )
+
+
 def test_the_results_are_of_the_leagues_tables_and_small() -> None:
     path = ROOT / "benchmarks" / "league" / "results.json"
     cells = results.load(path)

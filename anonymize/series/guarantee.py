@@ -13,8 +13,8 @@ and every model that is taken here holds in a class made of groups in which it h
 **Whoever has left.** Which people of a history are shown could depend on who of them has which sensitive value, and
 would tell it: ten of twelve are shown because the two who left had not the only other value. So it is decided by what
 everybody knows: how many people of the history there were, how many are to be shown, and which values of theirs were
-published (`PublishedValues`). A group of m of them is shown if every m of these values meet the models, and only then. It is
-enough to try the worst of them. Where a model counts how diverse values are, these are the most frequent ones, as
+published (`PublishedValues`). A group of m of them is shown if every m of these values meet the models, and only then.
+It is enough to try the worst of them. Where a model counts how diverse values are, these are the most frequent ones, as
 leaving out the rarest first leaves counts that no other choice spreads less; with protected values, each of these
 before all others; where it asks how far numbers are spread, those that follow each other in order; and always the
 missing ones, which count for none.

@@ -1,4 +1,5 @@
-"""The league's page from its results, as Markdown: `python page.py results.json bounds.json rounded.json efforts.json`."""
+"""The league's page from its results, as Markdown: `python page.py results.json bounds.json rounded.json efforts.json`,
+of which only the first has to be there."""
 
 from __future__ import annotations
 
@@ -196,13 +197,14 @@ this page `release` is one that spared no work, at an earlier commit.
 
 
 def _efforts(figures: dict[str, list[float]]) -> str:
-    """Loss and seconds by effort: the medians above the least of the efforts, and a line for each line of the league."""
+    """Loss and seconds by effort: the medians above the least of them, and a row for each line of the league."""
     lines: dict[tuple[str, str, str], dict[str, list[float]]] = defaultdict(dict)
     for key, pair in figures.items():
         name, k, model, effort = key.split(" ")
         lines[name, WHAT[model], k][effort] = pair
     efforts = list(dict.fromkeys(effort for line in lines.values() for effort in line))
-    whole = [line for line in lines.values() if len(line) == len(efforts)]
+    named = {name: line for name, line in lines.items() if len(line) == len(efforts)}
+    whole = list(named.values())
     least = [min(loss for loss, _ in line.values()) for line in whole]
     above = {
         effort: [line[effort][0] / best - 1 for line, best in zip(whole, least, strict=True) if best]
@@ -214,9 +216,8 @@ def _efforts(figures: dict[str, list[float]]) -> str:
         for effort in efforts
     ]
     header = ("effort", "above the least of them: median", "most", "CPU seconds: median", f"of all {len(whole)} lines")
-    rows = [
-        [*name, *(f"{line[each][0]:.4f}, {line[each][1]:.1f} s" for each in efforts)] for name, line in lines.items()
-    ]
+    cells = "{:.4f}, {:.1f} s"
+    rows = [[*name, *(cells.format(*line[each]) for each in efforts)] for name, line in named.items()]
     return "\n".join([EFFORTS, table(header, summary), table(("table", "required", "k", *efforts), rows)])
 
 
