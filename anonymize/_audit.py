@@ -25,7 +25,7 @@ from anonymize.errors import Problem, UsageError
 from anonymize.formats import Checked, Concluded
 from anonymize.judging.judge import refuse_absent
 from anonymize.link import load
-from anonymize.meaning import Detached, Manifest
+from anonymize.meaning import Manifest
 from anonymize.names import manifest_of, parameters_beside
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
 from anonymize.privacy.asked import diversities
@@ -155,7 +155,7 @@ def _audited(request: Audit) -> AuditResult:
     against = request.against
     before = None if against.baseline is None else baseline.read(against.baseline)
     spec = _effective(request)
-    facts = _measured(request, spec, _detached(spec, request))
+    facts = _measured(request, spec, _manifest(spec, request))
     refuse_absent(facts.verdict.absent)
     if before is not None:
         changes = tuple(baseline.compare(before, facts.report()))
@@ -189,11 +189,11 @@ def _original(request: Audit, spec: Spec) -> Original | None:
 def _measured(
     request: Audit,
     spec: Spec,
-    detached: Detached | None,
+    manifest: Manifest,
 ) -> AuditFacts:
     """The table as it is, and together with the earlier release if there is one."""
     original = _original(request, request.spec or spec)
-    classified = request.spec is not None
+    classified, detached = request.spec is not None, manifest.detached
     with ExitStack() as stack:
         table = stack.enter_context(
             opened(spec, request.path, classified=classified, unit_from=original, detached=detached)
@@ -202,7 +202,7 @@ def _measured(
         risk = deeper(table, request.further, request.threshold)
         passing = table.passing(request.original, request.spec or spec)
         verdict = replace(table.measured(checks, request.threshold), passing=passing)
-        facts = AuditFacts(table, requirements, verdict, risk)
+        facts = AuditFacts(table, requirements, verdict, risk, remarks=manifest.remarks)
         if request.against.previous is not None:
             alone = table.spec.model_copy(update={"unit": None, "sampling_weight": None})
             earlier = stack.enter_context(opened(alone, request.against.previous, classified=False))
@@ -339,14 +339,14 @@ def _spec_of(request: Audit) -> Spec:
     return make(values, PARAMETERS)
 
 
-def _detached(spec: Spec, request: Audit) -> Detached | None:
-    """How the sensitive attributes of the table are detached from its rows, if they are. Raises UsageError for what
-    cannot be measured of groups, and for a table whose cells may show anything: its risk depends on the original."""
+def _manifest(spec: Spec, request: Audit) -> Manifest:
+    """What the columns of the table mean. Raises UsageError for what cannot be measured of groups, and for a table
+    whose cells may show anything: its risk depends on the original."""
     path, given = None if request.path is None else str(request.path), (request.manifest, request.st, request.group)
     if path is not None and given == (None, None, None) and manifest_of(path) == parameters_beside(path):
         if _requires(spec):
             raise _randomized(path, parameters_beside(path))
-        return None
+        return Manifest.of_spec(spec)
     manifest = Manifest.of(spec, path, manifest=request.manifest, st=request.st, group=request.group)
     if manifest.detached is not None:
         check_groups(manifest.detached, spec)
@@ -356,7 +356,7 @@ def _detached(spec: Spec, request: Audit) -> Detached | None:
         raise _randomized(path, manifest.path)
     if _requires(spec):
         manifest.check_read([*spec.quasi_identifiers, *spec.sensitive], "judged without its original")
-    return manifest.detached
+    return manifest
 
 
 def _randomized(path: str | None, parameters: str | None) -> UsageError:

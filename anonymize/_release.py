@@ -91,7 +91,7 @@ def release(request: Request) -> dict[str, Any]:
             del result
         with timed("write"):
             draft.write(files)
-            write_manifest(request, files, draft.manifest(files))
+            write_manifest(files, draft.manifest(files))
             _write_link(files, table, draft.written)
         with timed("verify"), files.sealing():
             measured = with_derived(request, files, draft.measure(files))
@@ -104,6 +104,7 @@ def release(request: Request) -> dict[str, Any]:
             report = release_report(request, table, clock, draft.blocks(files, measured)) | series.block()
         request.progress("publish", 0, 0)
         report = report if trial is None else trial.added(report)
+        report["warnings"] += draft.manifest(files).remarks
         files.publish(report, series.commit, dry_run=request.dry_run)
     return report
 

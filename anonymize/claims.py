@@ -7,7 +7,7 @@ neither met nor absent.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -59,8 +59,8 @@ class Basis(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """A claim about a table: what is required, what is achieved over all rows, and how that is known. `unknown`: why
-    it could not be shown, where its `state` is unknown."""
+    """A claim about a table: what is required, what is achieved over all rows, and how that is known, which whoever
+    makes a claim has to say. `unknown`: why it could not be shown, where its `state` is unknown."""
 
     model: str
     attribute: str | None
@@ -69,7 +69,7 @@ class Result:
     state: State
     failing_classes: int
     failing_rows: int
-    basis: Basis = Basis.MEASURED
+    basis: Basis = field(kw_only=True)
     unknown: str | None = None
     alike: int = 0
     """Different values that look like another one or read as unknown, where fewer rows would fail were they counted."""

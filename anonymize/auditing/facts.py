@@ -52,6 +52,8 @@ class AuditFacts:
     changes: tuple[Change, ...] = ()
     no_regress: bool = False
     private: bool = True
+    remarks: Sequence[str] = ()
+    """What there is to say of columns and files of the release that nothing reads."""
 
     @property
     def state(self) -> State:
@@ -96,7 +98,7 @@ class AuditFacts:
 
     def _cautions(self) -> list[str]:
         of_both = [] if self.together is None else self.together.warnings
-        return [*self.table.warnings, *self.verdict.remarks, *self.verdict.cautions, *of_both]
+        return [*self.table.warnings, *self.remarks, *self.verdict.remarks, *self.verdict.cautions, *of_both]
 
     def _of_models(self, results: Sequence[Result], where: str) -> Iterator[Finding]:
         requirements: Sequence[Requirement | None] = self.requirements or [None] * len(results)

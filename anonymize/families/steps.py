@@ -286,9 +286,10 @@ def published(request: Request, files: Files, manifest: Manifest) -> Published:
     return Published(released, spec, manifest, request.algorithm, request.options)
 
 
-def write_manifest(request: Request, files: Files, manifest: Manifest) -> None:
-    """The file that says what the columns mean, where it is asked for and the family has none of its own."""
-    if request.manifest is None or manifest.channels:
+def write_manifest(files: Files, manifest: Manifest) -> None:
+    """The file that says what the columns mean, where there is one: by request, or as the release needs it; that of
+    channels is the family's own."""
+    if not files.texts or manifest.channels:
         return
     tables = [each.name for each in files.release]
     content = manifest.content(files.table.separator, tables[1] if len(tables) > 1 else None)

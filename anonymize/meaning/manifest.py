@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -30,12 +30,14 @@ Kind = TypeVar("Kind", bound=Meaning)
 @dataclass(frozen=True)
 class Manifest:
     """`meanings`: by the name of a column of the input. `rows`: of the release; `separator`: of its CSV; None where
-    that is not said. `path`: of the file that says it all, None where the spec does."""
+    that is not said. `path`: of the file that says it all, None where the spec does. `files`: what the release has
+    beside its rows, such as a table of counts: by the name of the file, the meaning of each of its columns."""
 
     meanings: Mapping[str, Meaning]
     rows: int | None = None
     separator: str | None = None
     path: str | None = None
+    files: Mapping[str, Mapping[str, Meaning]] = field(default_factory=dict)
 
     # --- what it says ---
 
@@ -70,8 +72,11 @@ class Manifest:
 
     @property
     def remarks(self) -> list[str]:
-        """What there is to say of the columns that nothing reads."""
-        return [f"{name}: is {kind}, {DEFINED[kind]}; nothing here reads it" for name, kind in self.unread.items()]
+        """What there is to say of the columns, and of further files, that nothing reads."""
+        unread = list(self.unread.items())
+        for file, meanings in self.files.items():
+            unread += [(f"{file}: {name}", each.kind) for name, each in meanings.items() if not each.read]
+        return [f"{name}: is {kind}, {DEFINED[kind]}; nothing here reads it" for name, kind in unread]
 
     def check_read(self, names: Iterable[str], doing: str) -> None:
         """Raises UsageError for columns among `names` whose meaning nothing reads; `doing`: what it cannot be."""
@@ -165,14 +170,14 @@ class Manifest:
             if (content["format"], content["version"]) not in ((FORMAT, VERSION), (RANDOMIZED, VERSION)):
                 raise ValueError
             entries = content["attributes" if randomized else "columns"]
-            kinds = {str(each["name"]): Channel.kind if randomized else str(each["meaning"]) for each in entries}
-            if unknown := [Problem(_unknown(*each), file=path) for each in kinds.items() if each[1] not in DEFINED]:
-                raise DataError(unknown)
-            meanings = {str(each["name"]): _meaning(kinds[str(each["name"])], each, path) for each in entries}
-            if len(meanings) < len(entries):
-                raise ValueError
+            if randomized:
+                entries = [{**each, "meaning": Channel.kind} for each in entries]
             rows = int(content["rows"]) if randomized or "rows" in content else None
-            return cls(meanings, rows, str(content["separator"]), path)
+            further = content.get("files", [])
+            files = {_file_name(each["name"]): _meanings(each["columns"], path) for each in further}
+            if len(files) < len(further):
+                raise ValueError
+            return cls(_meanings(entries, path), rows, str(content["separator"]), path, files)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
             other = "" if randomized else ", nor a manifest of a release"
             message = f"is not a file of parameters as randomize writes it{other} (version {VERSION})"
@@ -181,11 +186,13 @@ class Manifest:
     def content(self, separator: str, table: str | None) -> dict[str, Any]:
         """What a file of it has in it. `separator`: of the release; `table`: the path of the other table of a release
         in groups as it is published, of which the name stands there."""
-        columns = [{"name": name, "meaning": each.kind, **each.entry()} for name, each in self.meanings.items()]
+        columns = _entries(self.meanings)
         for column in columns:
             if table is not None and "table" in column:
                 column["table"] = Path(table).name
-        return {"format": FORMAT, "version": VERSION, "separator": separator, "columns": columns}
+        files = [{"name": name, "columns": _entries(meanings)} for name, meanings in self.files.items()]
+        further = {"files": files} if files else {}
+        return {"format": FORMAT, "version": VERSION, "separator": separator, "columns": columns, **further}
 
 
 def _released(spec: Spec) -> dict[str, str]:
@@ -197,10 +204,26 @@ def _unknown(name: str, kind: str) -> str:
     return f"the meaning of {name} is {kind!r}, which is not known here ({', '.join(DEFINED)})"
 
 
-def _meaning(kind: str, entry: Mapping[str, Any], path: str) -> Meaning:
+def _entries(meanings: Mapping[str, Meaning]) -> list[dict[str, Any]]:
+    """Columns as they stand in a file."""
+    return [{"name": name, "meaning": each.kind, **each.entry()} for name, each in meanings.items()]
+
+
+def _meanings(entries: Sequence[Mapping[str, Any]], path: str) -> dict[str, Meaning]:
+    """By name, the meaning of the columns that stand in a file at `path`. Raises DataError for meanings that are not
+    known, and what `_meaning` raises; ValueError for a column that is there twice."""
+    kinds = {str(each["name"]): str(each["meaning"]) for each in entries}
+    if unknown := [Problem(_unknown(*each), file=path) for each in kinds.items() if each[1] not in DEFINED]:
+        raise DataError(unknown)
+    if len(kinds) < len(entries):
+        raise ValueError
+    return {str(each["name"]): _meaning(each, path) for each in entries}
+
+
+def _meaning(entry: Mapping[str, Any], path: str) -> Meaning:
     """The meaning of an entry of a file. Raises an error of these kinds for what is none: lookup, type, value,
     attribute, arithmetic."""
-    name = str(entry["name"])
+    name, kind = str(entry["name"]), str(entry["meaning"])
     if kind == Exact.kind:
         return Exact()
     if kind == Spanning.kind:
@@ -215,8 +238,11 @@ def _meaning(kind: str, entry: Mapping[str, Any], path: str) -> Meaning:
 def _beside(path: str, name: Any) -> str | None:
     """The path of another file of the release, which is in the manifest's own folder. Raises ValueError for another
     place: a manifest names nothing else to read."""
-    if name is None:
-        return None
+    return None if name is None else str(Path(path).with_name(_file_name(name)))
+
+
+def _file_name(name: Any) -> str:
+    """The name of a file in the manifest's own folder. Raises ValueError for a path that leads elsewhere."""
     if not isinstance(name, str) or Path(name).name != name:
         raise ValueError
-    return str(Path(path).with_name(name))
+    return name

@@ -118,12 +118,12 @@ def _classed(published: Published) -> Blocks:
     classes = ShownClasses.of(published)
     verdict = _with_passing(published, _measured(published, _checks(published, requirements)))
     levels = {name: costs.level for name, costs in classes.costs.items() if costs.level is not None}
-    kind = KINDS[published.family]
+    kind = KINDS.get(published.family)
     return Blocks(
         output={"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": classes.hidden},
         measured=_with_unknown(published, verdict, requirements),
         utility=classes.utility(required_size(requirements)),
-        recoding={"kind": kind, **({"levels": levels} if kind == "levels" and levels else {})},
+        recoding=defined({"kind": kind, "levels": levels if kind == "levels" else None}),
         warnings=[*verdict.cautions, *verdict.remarks],
     )
 

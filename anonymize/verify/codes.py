@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from anonymize.claims import Parameters, Result, State, said
+from anonymize.claims import Basis, Parameters, Result, State, said
 from anonymize.spec import Dates, QuasiIdentifier, Rare, Spec
 from anonymize.verify.cells import CellTemplates
 from anonymize.verify.label_texts import DateSpan, MomentText
@@ -313,7 +313,9 @@ def _result(
 ) -> Result:
     """The result of the rows of cells: those that fail, and those that cannot be judged."""
     achieved = reached if isinstance(reached, dict) else {_KEYS.get(model, model): reached}
-    result = CodeResult(model, name, required, achieved, State.of(not failing), len(failing), sum(failing))
+    result = CodeResult(
+        model, name, required, achieved, State.of(not failing), len(failing), sum(failing), basis=Basis.MEASURED
+    )
     if not unknown or failing:
         return result
     return result.unshown(f"{sum(unknown)} rows show what the spec does not place at one level")

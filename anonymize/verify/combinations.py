@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from anonymize.claims import Result, State
+from anonymize.claims import Basis, Result, State
 from anonymize.spec import Spec
 from anonymize.verify.numbering import Numbering, pair, together
 from anonymize.verify.table import TextTable, numbered, units_of
@@ -51,4 +51,4 @@ def _result(groups: Sequence[Sequence[int]], name: str, k: int) -> Result:
     least = min((size for sizes in groups for size in sizes), default=None)
     failing = [[size for size in sizes if size < k] for sizes in groups]
     rows, classes = max(map(sum, failing), default=0), sum(map(len, failing))
-    return Result(COMBINATION, name, {"k": k}, {"k": least}, State.of(not classes), classes, rows)
+    return Result(COMBINATION, name, {"k": k}, {"k": least}, State.of(not classes), classes, rows, basis=Basis.MEASURED)

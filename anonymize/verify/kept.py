@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from anonymize.claims import Result, State, said
+from anonymize.claims import Basis, Result, State, said
 
 NAMED = 5
 """Columns that pass through that a message names at most."""
@@ -103,7 +103,7 @@ class PassingFigures:
         """What is required of them, judged: the bounds, and that no column follows from a quasi-identifier."""
         unaccepted = [each for each in self.derived or () if not each.accepted]
         derived = [
-            PassingResult("derived", each.column, {}, {}, State.UNMET, 0, 0, message=each.problem)
+            PassingResult("derived", each.column, {}, {}, State.UNMET, 0, 0, message=each.problem, basis=Basis.MEASURED)
             for each in unaccepted
         ]
         return (*([self._bounded] if self.bounds else []), *filter(None, [self.weights]), *derived)
@@ -122,7 +122,15 @@ class PassingFigures:
             "the quasi-identifiers as released: list these columns as quasi-identifiers, generalize or drop them"
         )
         return PassingResult(
-            "passing", None, {**self.bounds}, {**achieved}, State.of(not failing), rows, rows, message=message
+            "passing",
+            None,
+            {**self.bounds},
+            {**achieved},
+            State.of(not failing),
+            rows,
+            rows,
+            basis=Basis.MEASURED,
+            message=message,
         )
 
     @property

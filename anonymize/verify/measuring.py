@@ -9,7 +9,7 @@ from typing import Literal
 
 import polars as pl
 
-from anonymize.claims import Parameters, Result, State
+from anonymize.claims import Basis, Parameters, Result, State
 from anonymize.verify.distances import Overall
 from anonymize.verify.numbering import whole
 from anonymize.verify.risk import class_sizes, risk, size_ranges, wildcard_risk
@@ -159,7 +159,9 @@ def _of_order(
 
 def _unknown(check: Check, why: str) -> Result:
     """That of a check which could not be made."""
-    unmeasured = Result(check.model, check.attribute, dict(check.parameters), {}, State.NOTHING_REQUIRED, 0, 0)
+    unmeasured = Result(
+        check.model, check.attribute, dict(check.parameters), {}, State.NOTHING_REQUIRED, 0, 0, basis=Basis.MEASURED
+    )
     return unmeasured.unshown(why) if _requires(check) else unmeasured
 
 
@@ -365,6 +367,7 @@ def _result(check: Check, classes: pl.DataFrame, place: int) -> Result:
         state=State.of(failing.is_empty()) if _requires(check) else State.NOTHING_REQUIRED,
         failing_classes=int(failing["alike"].sum()),
         failing_rows=int((failing["rows"] * failing["alike"]).sum()),
+        basis=Basis.MEASURED,
     )
     unshown = result.state is State.MET and not classes.filter(beyond).is_empty()
     return result.unshown(BEYOND) if unshown else result

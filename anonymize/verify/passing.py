@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import polars as pl
 
-from anonymize.claims import Parameters, State, said
+from anonymize.claims import Basis, Parameters, State, said
 from anonymize.spec import Notation
 from anonymize.verify.cells import number_of, with_point
 from anonymize.verify.columns import NumberedColumn
@@ -96,7 +96,15 @@ def weights_as_declared(
     declared = ", ".join(f"{key}={said(value)}" for key, value in required.items())
     message = f"sampling weight {name} ({declared}) is not as declared: {count} rows show other weights"
     return PassingResult(
-        "sampling-weight", name, required, achieved, State.of(not count), count, count, message=message
+        "sampling-weight",
+        name,
+        required,
+        achieved,
+        State.of(not count),
+        count,
+        count,
+        basis=Basis.MEASURED,
+        message=message,
     )
 
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from anonymize.claims import Result, State, overall
+from anonymize.claims import Basis, Result, State, overall
 from anonymize.errors import DataError
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
@@ -333,7 +333,10 @@ def results_of(
 def _measured(history: Numbering, past: Past, checks: Sequence[Check]) -> Sequence[Result]:
     """The checks of those who were in a release, by history; of nobody each one holds."""
     if not checks or not past.there.any():
-        return [Result(each.model, each.attribute, dict(each.parameters), {}, State.MET, 0, 0) for each in checks]
+        return [
+            Result(each.model, each.attribute, dict(each.parameters), {}, State.MET, 0, 0, basis=Basis.MEASURED)
+            for each in checks
+        ]
     classes = history if past.there.all() else replace(history, of_row=history.of_row.filter(past.there))
     return measure_within(TextRows(classes, None, past.values, None), checks, past.missing, past.overall)
 

@@ -10,7 +10,7 @@ import pytest
 
 from anonymize.auditing.baseline import Change
 from anonymize.auditing.facts import AuditFacts
-from anonymize.claims import State
+from anonymize.claims import Basis, State
 from anonymize.formats import Finding
 from anonymize.formats.base import Level
 from anonymize.privacy import PARAMETERS, requirements
@@ -46,7 +46,7 @@ class Table:
 
 
 def of_k(state: State) -> Result:
-    result = Result("k-anonymity", None, {"k": 2}, {"k": 3}, state, 0, 0)
+    result = Result("k-anonymity", None, {"k": 2}, {"k": 3}, state, 0, 0, basis=Basis.MEASURED)
     return result.unshown("a reason") if state is State.UNKNOWN else result
 
 
@@ -90,8 +90,8 @@ def test_a_table_is_safe_where_all_that_is_required_is_known_to_be_met(
 
 def test_a_finding_names_the_model_with_what_it_requires_and_reached() -> None:
     numbers: dict[str, Any] = {"c": 12345678.5, "values": ["a", "b"], "x": None}
-    of_s = Result("recursive-cl-diversity", "s", numbers, {"c": 1.5}, State.MET, 0, 0)
-    measured = Result("k-anonymity", None, {}, {"k": 3}, State.NOTHING_REQUIRED, 0, 0)
+    of_s = Result("recursive-cl-diversity", "s", numbers, {"c": 1.5}, State.MET, 0, 0, basis=Basis.MEASURED)
+    measured = Result("k-anonymity", None, {}, {"k": 3}, State.NOTHING_REQUIRED, 0, 0, basis=Basis.MEASURED)
     first, second = facts_of(of_s, measured).findings()
     title = "recursive-cl-diversity (c=12345678.5, values=[a, b], x=none) of s"
     assert (first.title, first.message) == (title, f"{title} is met: c=1.5")

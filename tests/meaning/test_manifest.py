@@ -139,3 +139,29 @@ def test_what_is_no_manifest(tmp_path: Path, content: Any, message: str) -> None
     path.write_text(json.dumps(content))
     with pytest.raises(DataError, match=message):
         Manifest.read(str(path))
+
+
+COUNTS = {"name": "c.counts.csv", "columns": [{"name": "n", "meaning": "aggregate", "epsilon": 1.0}]}
+
+
+def test_files_beside_the_rows_are_read_as_they_are_written() -> None:
+    said = Manifest.of_content(manifest(files=[COUNTS]), "c.manifest.json")
+    assert said.files == {"c.counts.csv": {"n": Named("aggregate", {"epsilon": 1.0})}}
+    assert said.content(",", None)["files"] == [COUNTS] and "files" not in Manifest({}).content(",", None)
+    assert said.remarks == [
+        "c.counts.csv: n: is aggregate, a count or a sum that a mechanism released; nothing here reads it"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ([{**COUNTS, "columns": [{"name": "n", "meaning": "guess"}]}], "the meaning of n is 'guess'"),
+        ([{**COUNTS, "name": "../c.csv"}], "is not a file of parameters"),
+        ([COUNTS, COUNTS], "is not a file of parameters"),
+        ([{"name": "c.csv"}], "is not a file of parameters"),
+    ],
+)
+def test_files_that_nobody_knows_are_refused(files: list[Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Manifest.of_content(manifest(files=files), "c.manifest.json")

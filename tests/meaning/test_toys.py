@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -16,16 +17,22 @@ from anonymize._audit import Audit, audit
 from anonymize._evaluate import Evaluate, evaluate
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
+from anonymize.claims import Basis, State
 from anonymize.errors import UsageError
-from anonymize.families import FAMILIES, Draft, Family, Measured
-from anonymize.meaning import Manifest, Named
+from anonymize.families import FAMILIES, Draft, Family, Measured, classes
+from anonymize.families.classes import ClassedDraft
+from anonymize.meaning import Exact, Manifest, Named
+from anonymize.names import manifest_beside
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.data import Blocks, verdict_blocks
+from anonymize.report.verdict import KNOWN_BY, known_by
 from anonymize.request import Request
-from anonymize.spec import load
-from anonymize.verify import Verdict
+from anonymize.spec import Spec, load
+from anonymize.verify import Result, Verdict
 
+COUNT = Named("aggregate", {"mechanism": "discrete laplace", "epsilon": 1.0})
+BESIDE = "out.counts.csv: count: is aggregate, a count or a sum that a mechanism released; nothing here reads it"
 NOISE = Named("channel", {"mechanism": "laplace", "scale": 2})
 
 
@@ -50,6 +57,60 @@ class NoisyDraft(Draft):
         return Blocks(output={}, measured=measured_blocks, utility={}, recoding={}, warnings=measured.verdict.cautions)
 
 
+@dataclass(frozen=True)
+class CountingDraft(ClassedDraft):
+    """A release with classes, and beside it how many rows have each value of a column, with noise."""
+
+    def manifest(self, files: Files) -> Manifest:
+        beside = {Path(files.release[1].name).name: {"sex": Exact(), "count": COUNT}}
+        return replace(super().manifest(files), files=beside)
+
+    def write(self, files: Files) -> None:
+        super().write(files)
+        frame, p = pl.concat(list(files.source.batches(["sex"]))), 1 - np.exp(-1.0)
+        counts, random = frame.group_by("sex", maintain_order=True).len("count"), np.random.default_rng()
+        noise = random.geometric(p, counts.height) - random.geometric(p, counts.height)
+        files.release[1].write(iter([counts.with_columns((pl.col("count") + noise).cast(pl.String))]))
+
+    def measure(self, files: Files) -> Measured:
+        measured = super().measure(files)
+        epsilon: dict[str, Any] = {"epsilon": 1.0}
+        claim = Result("differential-privacy", None, epsilon, epsilon, State.MET, 0, 0, basis=Basis.DERIVED)
+        return replace(measured, verdict=replace(measured.verdict, results=(*measured.verdict.results, claim)))
+
+
+@pytest.fixture
+def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Request]:
+    """A request for a release of Mondrian with a table of noisy counts beside it."""
+
+    def draft(*given: Any) -> CountingDraft:
+        made = classes.draft(*given)
+        return CountingDraft(**{each.name: getattr(made, each.name) for each in fields(made)})
+
+    def paths(request: Request) -> ReleasePaths:
+        output = str(request.output)
+        return ReleasePaths([output, output.replace(".csv", ".counts.csv")], [manifest_beside(output)])
+
+    needs = replace(mondrian.NEEDS, family="counting")
+    module = SimpleNamespace(ID="counting", Options=mondrian.Options, NEEDS=needs, run=mondrian.run)
+    monkeypatch.setitem(ALGORITHMS, "counting", cast(Algorithm, module))
+    family = SimpleNamespace(requirements=classes.requirements, paths=paths, draft=draft)
+    monkeypatch.setitem(FAMILIES, "counting", cast(Family, family))
+    return lambda **more: Request(
+        small_spec(tmp_path), "counting", mondrian.Options(), output=str(tmp_path / "out.csv"), **more
+    )
+
+
+def small_spec(folder: Path) -> Spec:
+    """That of a table of four people."""
+    (folder / "t.csv").write_text("age,sex,pay\n1,M,10\n1,M,20\n8,F,30\n8,F,40\n", encoding="utf-8")
+    (folder / "s.yaml").write_text(
+        "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
+        "insensitive: [pay]\nprivacy: {k: 2}\n"
+    )
+    return load(folder / "s.yaml", PARAMETERS)
+
+
 @pytest.fixture
 def noisy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Request]:
     """A request for a release in which a column was noised."""
@@ -64,12 +125,7 @@ def noisy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Requ
         module = SimpleNamespace(ID="noise", Options=mondrian.Options, NEEDS=needs, run=lambda *_: ())
         monkeypatch.setitem(ALGORITHMS, "noise", cast(Algorithm, module))
         monkeypatch.setitem(FAMILIES, "noise", cast(Family, family))
-        (tmp_path / "t.csv").write_text("age,sex,pay\n1,M,10\n1,M,20\n8,F,30\n8,F,40\n", encoding="utf-8")
-        (tmp_path / "s.yaml").write_text(
-            "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
-            "insensitive: [pay]\nprivacy: {k: 2}\n"
-        )
-        spec, at = load(tmp_path / "s.yaml", PARAMETERS), str(tmp_path / "out")
+        spec, at = small_spec(tmp_path), str(tmp_path / "out")
         options = mondrian.Options()
         return Request(spec, "noise", options, output=f"{at}.csv", manifest=f"{at}.manifest.json", **more)
 
@@ -117,3 +173,49 @@ def test_attackers_of_the_spec_refuse_it_before_it_is_published(noisy: Callable[
     with pytest.raises(UsageError, match=r"age: is channel, .*, and cannot be attacked"):
         release(replace(request, spec=request.spec.model_copy(update={"risk": risk})))
     assert not Path(request.output).exists() and not Path(str(request.manifest)).exists()
+
+
+def test_a_noisy_count_beside_a_release_stands_in_the_manifest(counted: Callable[..., Request]) -> None:
+    request = counted()
+    release(request)
+    said = Manifest.of(request.spec, request.output)
+    assert said.files == {"out.counts.csv": {"sex": Exact(), "count": COUNT}} and said.spans
+    assert said.meanings == Manifest.of_spec(request.spec).meanings
+
+
+WARNINGS: dict[str, Callable[[Request], list[str]]] = {
+    "evaluate": lambda request: evaluate(Evaluate(request.spec, request.output))["warnings"],
+    "public": lambda request: evaluate(Evaluate(request.spec, request.output, public=True))["warnings"],
+    "attack": lambda request: attack(Attack(request.spec, request.output)).report["warnings"],
+    "audit": lambda request: audit(Audit(request.spec, request.output)).checked.report["warnings"],
+}
+
+
+@pytest.mark.parametrize("reader", WARNINGS)
+def test_what_reads_a_release_names_the_count_that_it_does_not_read(
+    counted: Callable[..., Request], reader: str
+) -> None:
+    request = counted()
+    release(request)
+    assert BESIDE in WARNINGS[reader](request)
+
+
+def test_the_classes_beside_a_count_are_measured_as_ever(counted: Callable[..., Request]) -> None:
+    request = counted()
+    report = release(request)
+    assert report["classes"]["count"] == 2 and audit(Audit(request.spec, request.output)).satisfied
+    assert evaluate(Evaluate(request.spec, request.output))["utility"]["gcp"] == 0
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_reports_name_the_count_and_never_call_it_measured(counted: Callable[..., Request], public: bool) -> None:
+    report = release(counted(public=public))
+    assert BESIDE in report["warnings"] and report["privacy"]["satisfied"]
+    of_count = [each for each in report["privacy"]["models"] if each["model"] == "differential-privacy"]
+    assert len(of_count) == (not public)  # a public report has what follows from the released rows
+    assert all(known_by([each]) == KNOWN_BY[Basis.DERIVED] for each in of_count)
+
+
+def test_a_claim_says_how_it_is_known() -> None:
+    with pytest.raises(TypeError, match="basis"):
+        Result("differential-privacy", None, {}, {}, State.MET, 0, 0)  # type: ignore[call-arg]

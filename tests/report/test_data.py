@@ -13,7 +13,7 @@ import pytest
 from anonymize import python as api
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
-from anonymize.claims import State
+from anonymize.claims import Basis, State
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.report.data import (
     Blocks,
@@ -236,7 +236,7 @@ def test_a_verdict_without_requirements_is_not_a_verdict() -> None:
 
 
 def test_what_is_measured_where_missing_is_anything_stands_beside_what_is_shown() -> None:
-    shown = Result("k-anonymity", None, {"k": 2}, {"k": 3}, State.MET, 0, 0)
+    shown = Result("k-anonymity", None, {"k": 2}, {"k": 3}, State.MET, 0, 0, basis=Basis.MEASURED)
     wild = replace(shown, achieved={"k": 1}, state=State.UNMET)
     other = Wildcard((wild,), {"uniques": 1})
     blocks = verdict_blocks(Verdict(3, 0, (shown,), {"count": 1}, {"uniques": 0}, wildcard=other))
@@ -248,7 +248,7 @@ def test_what_is_measured_where_missing_is_anything_stands_beside_what_is_shown(
 
 
 def test_what_could_not_be_shown_is_said_beside_the_verdict() -> None:
-    shown = Result("k-anonymity", None, {"k": 2}, {"k": 3}, State.MET, 0, 0)
+    shown = Result("k-anonymity", None, {"k": 2}, {"k": 3}, State.MET, 0, 0, basis=Basis.MEASURED)
     unshown = shown.unshown("a reason")
     sizes = [{"from": 3, "to": 3, "rows": 3}]
     verdict = Verdict(3, 0, (shown, unshown), {"count": 1}, {"uniques": 0}, sizes=sizes)

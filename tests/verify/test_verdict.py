@@ -24,7 +24,8 @@ from anonymize.verify.verdict import (
 
 
 def result(state: State, **more: Any) -> Result:
-    return Result("k-anonymity", None, {"k": 2}, {"k": 1}, state, more.pop("classes", 1), more.pop("rows", 1), **more)
+    counts = more.pop("classes", 1), more.pop("rows", 1)
+    return Result("k-anonymity", None, {"k": 2}, {"k": 1}, state, *counts, **{"basis": Basis.MEASURED, **more})
 
 
 def verdict(*states: State, **more: Any) -> Verdict:
