@@ -173,33 +173,51 @@ def numbers(points: dict[str, float | None]) -> list[tuple[float, float]]:
 
 
 def table(figures: dict[str, Any]) -> str:
-    """Loss at some k in Markdown: a line a method, this project's and its best peer's."""
+    """Loss at some k in Markdown: a line a method, this project's and of every other tool that has all of them."""
     columns = ("5", "10", "25", "50")
     rows = {
         f"`{' '.join((method.command, *method.options))}`": figures["gcp"].get(method.label)
         for method in measured.LOCAL
     }
-    rows |= measured.PEERS
-    lines = ["| method | " + " | ".join(f"k = {k}" for k in columns) + " |", "| --- |" + " --- |" * len(columns)]
-    for name, points in rows.items():
-        if points and all(points.get(k) is not None for k in columns):
-            lines.append(f"| {name} | " + " | ".join(f"{points[k]:.4f}" for k in columns) + " |")
-    return "\n".join(lines)
+    rows |= {name: points["adult"] for name, points in figures["peers"].items()}
+    complete = {name: points for name, points in rows.items() if points and all(points.get(k) for k in columns)}
+    cells = [[name, *(f"{points[k]:.4f}" for k in columns)] for name, points in complete.items()]
+    return markdown(["method", *(f"k = {k}" for k in columns)], cells)
 
 
 def choices(figures: dict[str, Any]) -> str:
-    """Loss at k = 10 and seconds by rows in Markdown, least loss first; other readings of `top-down` left out."""
-    rows = [
-        "| method | gcp, k = 10 | " + " | ".join(f"{rows:,} rows" for rows in measured.ROWS) + " |",
-        "| --- |" + " --- |" * (1 + len(measured.ROWS)),
-    ]
-    known = {label: points["10"] for label, points in figures["gcp"].items() if "--join" not in label}
-    for label, lost in sorted(known.items(), key=lambda item: item[1]):
-        times = [figures["seconds"].get(label, {}).get(str(rows)) for rows in measured.ROWS]
-        shown = [f"{seconds:.1f} s" if seconds is not None else "not measured" for seconds in times]
+    """Loss at some k in Markdown, the least at k = 10 first; other readings of `top-down` left out."""
+    columns = ("5", "10", "50")
+    known = {label: points for label, points in figures["gcp"].items() if "--join" not in label}
+    cells = []
+    for label, points in sorted(known.items(), key=lambda item: float(item[1]["10"])):
         whole = ", whole columns" if label in WHOLE_COLUMNS else ""
-        rows.append(f"| {label}{whole} | {lost:.4f} | {' | '.join(shown)} |")
-    return "\n".join(rows)
+        cells.append([label + whole, *(f"{points[k]:.4f}" for k in columns)])
+    return markdown(["method", *(f"gcp, k = {k}" for k in columns)], cells)
+
+
+def durations(figures: dict[str, Any]) -> str:
+    """Seconds by rows in Markdown, as far as every method has been run."""
+    sizes = [rows for rows in map(str, measured.ROWS) if all(each.get(rows) for each in figures["seconds"].values())]
+    ordered = sorted(figures["seconds"].items(), key=lambda item: float(item[1][sizes[-1]]))
+    cells = [[label, *(f"{points[rows]:.1f} s" for rows in sizes)] for label, points in ordered]
+    return markdown(["method", *(f"{int(rows):,} rows" for rows in sizes)], cells)
+
+
+def peers(figures: dict[str, Any]) -> str:
+    """This project and other tools at k = 10 in Markdown, on Adult and on the large table: the least on Adult first."""
+    both = [("**anonymize** " + name, points) for name, points in figures["beside"].items()]
+    both += [(name, points) for name, points in figures["peers"].items()]
+    cells = [
+        [name, *(f"{points[table]['10']:.4f}" if table in points else "" for table in ("adult", "large"))]
+        for name, points in sorted(both, key=lambda item: float(item[1]["adult"]["10"]))
+    ]
+    return markdown(["tool and method", "Adult", "large"], cells)
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A table."""
+    return "\n".join("| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows])
 
 
 def fill(path: Path, name: str, made: str) -> None:
@@ -230,8 +248,12 @@ def attacked() -> str:
     return panels(drawn, "k")
 
 
+CHOOSING = {"choose": choices, "seconds": durations, "peers": peers}
+"""The tables of choose.md."""
+
+
 def main() -> None:
-    """Writes every picture, and the table."""
+    """Writes every picture, and the tables."""
     parser = argparse.ArgumentParser(description="Draws the pictures of the documentation.")
     parser.add_argument("--stored", action="store_true", help="measure nothing")
     parser.add_argument("--missing", action="store_true", help="measure what has no figure yet")
@@ -248,7 +270,8 @@ def main() -> None:
     (HERE / "time.svg").write_text(seconds(figures).svg(), encoding="utf8")
     (HERE / "attacked.svg").write_text(attacked(), encoding="utf8")
     fill(HERE / "local-recoding.md", "loss", table(figures))
-    fill(HERE / "choose.md", "choose", choices(figures))
+    for name, made in CHOOSING.items():
+        fill(HERE / "choose.md", name, made(figures))
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ from league import page as league  # noqa: E402
 
 DOCS = ROOT / "docs"
 LEAGUE = ROOT / "benchmarks" / "league"
-WITH_BLOCKS = ("README.md", "docs/README.md", "docs/spec.md", "docs/report.md", "docs/recoding.md", "docs/attacks.md")
+WITH_BLOCKS = ("docs/choose.md", "docs/spec.md", "docs/report.md", "docs/recoding.md", "docs/attacks.md")
 """Pages by hand with blocks that are made."""
 
 BLOCK = re.compile(r"(<!-- made: ([\w.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -472,19 +472,6 @@ def exit_codes() -> str:
 # --- blocks -----------------------------------------------------------------------------------------------------------
 
 
-def _short_exit_codes() -> str:
-    return table(("code", "meaning"), [(str(code), meaning) for code, meaning in exits.MEANINGS.items()])
-
-
-def _command_table() -> str:
-    rows = [
-        (f"[`{name}`](docs/commands/{name}.md)", plain(text))
-        for group in COMMANDS.values()
-        for name, (_, text) in group.items()
-    ]
-    return table(("command", "what it does"), rows)
-
-
 def _not_reusable() -> str:
     """What cannot save its recoding, an algorithm or one with an option, and what that does."""
     lines = []
@@ -569,9 +556,7 @@ def _default(value: Mapping[str, Any], required: bool) -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
-    "exit-codes": _short_exit_codes,
     "attackers": _attackers,
-    "commands": _command_table,
     "league": lambda: league.short(LEAGUE / "results.json"),
     "not-reusable": _not_reusable,
     "spec": _spec_table(),

@@ -75,8 +75,6 @@ LOSS = (
 WITHOUT_FIGURE = "Left out: mu-argus, whose releases need not be k-anonymous."
 LOCAL = LOSS[:9]
 """Those that the table compares with peers."""
-PEERS = {"ARX 3.9.2, local recoding": {"5": 0.0647, "10": 0.0891, "25": 0.1291, "50": 0.1654}}
-"""Measured on the same table, hierarchies and quasi-identifiers, of the release as it is."""
 TIME = (
     Method("mondrian", "mondrian"),
     Method("mondrian, refined", "mondrian", ("--refine",)),
@@ -90,7 +88,9 @@ TIME = (
 
 
 def stored() -> dict[str, Any]:
-    """The figures as they are kept: by block, label, then k or rows as text; None of a run that took too long."""
+    """The figures as they are kept: by block, label, then k or rows as text; None of a run that took too long.
+
+    `peers` are other tools and `beside` this one on the same two tables, entered by hand: by label, table, then k."""
     return json.loads(STORED.read_text(encoding="utf8")) if STORED.exists() else {}
 
 
@@ -99,8 +99,15 @@ def measure(missing_only: bool) -> dict[str, Any]:
     TABLES.mkdir(exist_ok=True)
     tables = Tables(DATA)
     now = f"{date.today()}, {os.cpu_count()} cores, load at the start {os.getloadavg()[0]:.1f}"
-    empty: dict[str, Any] = {"measured": now, "gcp": {}, "seconds": {}}
-    found = (stored() if missing_only else {}) or empty
+    kept = stored()
+    empty: dict[str, Any] = {
+        "measured": now,
+        "gcp": {},
+        "seconds": {},
+        "beside": kept["beside"],
+        "peers": kept["peers"],
+    }
+    found = (kept if missing_only else {}) or empty
     for block, methods, at, run in (("gcp", LOSS, SIZES, _gcp), ("seconds", TIME, ROWS, _seconds)):
         known = found[block]
         for method in methods:

@@ -1,4 +1,4 @@
-"""Writes the sample table of synthetic hospital stays: make_patients.py [OUT.csv]
+"""Writes the sample table of synthetic hospital stays: make_patients.py [OUT.csv], and two nights of a ward beside it.
 
 Ten thousand stays of two years in an invented hospital of an invented region, one row a patient. Nobody in it exists:
 names are drawn from lists, the identity numbers begin with 000 (never issued), the telephone numbers with 555-01. The
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -28,6 +28,9 @@ COLUMNS = (
     "name", "ssn", "age", "sex", "zipcode", "marital_status", "education", "occupation",
     "admission_date", "ward", "diagnosis", "charges", "readmitted", "note",
 )  # fmt: skip
+EXTRACT = ("age", "sex", "zipcode", "ward", "diagnosis")
+NIGHTS = {"monday": slice(0, 1000), "tuesday": slice(40, 1100)}
+"""The patients of each night's extract: 40 left in between, and 100 came."""
 MISSING = {
     "ssn": 0.02, "age": 0.004, "sex": 0.003, "zipcode": 0.01, "marital_status": 0.03, "education": 0.05,
     "occupation": 0.04, "ward": 0.01, "diagnosis": 0.01, "charges": 0.015, "readmitted": 0.01,
@@ -157,16 +160,21 @@ NOTES = (
 
 
 def main(arguments: list[str]) -> None:
-    """Writes the table to the path given, or beside this script."""
-    write(Path(arguments[0]) if arguments else Path(__file__).with_name("patients.csv"))
+    """Writes the tables to the path given and beside it, or beside this script."""
+    path = Path(arguments[0]) if arguments else Path(__file__).with_name("patients.csv")
+    rows = list(stays())
+    write(path, [COLUMNS, *rows])
+    extract = [(f"P{number:05}", *(row[COLUMNS.index(name)] for name in EXTRACT)) for number, row in enumerate(rows, 1)]
+    for night, patients in NIGHTS.items():
+        beside = path.parent / "nights" / f"{night}.csv"
+        beside.parent.mkdir(exist_ok=True)
+        write(beside, [("patient", *EXTRACT), *extract[patients]])
 
 
-def write(path: Path) -> None:
-    """Writes the header and `ROWS` rows as UTF-8 with `\\n` line ends, quoted only where a cell needs it."""
+def write(path: Path, rows: Iterable[Sequence[str]]) -> None:
+    """Writes rows as UTF-8 with `\\n` line ends, quoted only where a cell needs it."""
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(stays())
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 def stays() -> Iterator[list[str]]:

@@ -91,6 +91,9 @@ def make_scale() -> ModuleType:
 def test_the_script_writes_the_committed_bytes(make_patients: ModuleType, tmp_path: Path) -> None:
     make_patients.main([str(tmp_path / "again.csv")])
     assert (tmp_path / "again.csv").read_bytes() == PATIENTS.read_bytes()
+    for night in make_patients.NIGHTS:
+        beside = f"nights/{night}.csv"
+        assert (tmp_path / beside).read_bytes() == (PATIENTS.parent / beside).read_bytes()
 
 
 def test_shape(rows: Rows, make_patients: ModuleType) -> None:

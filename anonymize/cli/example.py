@@ -21,6 +21,12 @@ EXAMPLES = {
     "first": "10,000 invented hospital stays, and what a first release keeps of them",
     "patients": "10,000 invented hospital stays; every key of a spec explained",
     "survey": "the same stays, for anatomy and randomize",
+    "hipaa": "the same stays by HIPAA's safe harbor",
+    "expert": "the same stays for HIPAA's expert determination",
+    "public-use": "the same stays as a survey that anybody may download",
+    "scientific-use": "the same survey for researchers under contract",
+    "nightly": "two nights of a ward, for a series of releases",
+    "open-data": "the same stays for a city's portal",
     "adult": "the Adult census extract of 8 quasi-identifiers; without the table, which you bring",
 }
 NAMED = re.compile(r"\.\./((?:hierarchies|sample_data)/[\w./-]*\w)")
@@ -42,7 +48,8 @@ def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
 
     `first`: invented hospital stays, and a short spec for a first release. `patients`: the same stays, with every key
     of a spec explained. `survey`: the same stays, for `anatomy` and `randomize`. `adult`: the usual extract of
-    the Adult census, whose table you bring.
+    the Adult census, whose table you bring. Recipes, each with a page in the documentation: `hipaa` (safe harbor) and
+    `expert` (expert determination), `public-use` and `scientific-use` files, `nightly`, `open-data`.
 
     Files that exist are not overwritten without `--force`; then nothing is written.
     """

