@@ -7,6 +7,7 @@ out, what singles people out or is known of them is generalized. Each guess is t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -23,7 +24,6 @@ from anonymize.profiling.words import (
     DEMOGRAPHICS,
     FREE,
     IDENTIFIERS,
-    MEANINGS,
     PLACES,
     RESULTS,
     TIMES,
@@ -58,8 +58,10 @@ RUNS = 30
 """So many numbers from 1 on, each in rows that follow each other, are taken for those of persons."""
 MOST_OF_HOUSEHOLD = 50
 """Rows with the same number, on average, up to which it may be a household's, or a person's over time."""
-TOPIC, ANSWERS = 3, 3
-"""Columns about health that make it the topic of a table, and values that a column has at most to be about it, too."""
+TOPIC = 3
+"""Columns about health, or money, that make it the topic of a table."""
+FEWEST_TWINS = 5
+"""Values of a column from which on it is no chance that another one has as many and says the same."""
 MANY_NUMBERS = 100
 """So many different numbers or more are amounts or measurements, where nothing says otherwise."""
 Mark = Literal["shared", "derived", "postal"]
@@ -119,7 +121,7 @@ def guesses(columns: Sequence[ColumnFacts], hashes: Mapping[str, Pieces] = Mappi
     made = [guess(column) for column in columns]
     for place in [place for place, each in enumerate(made) if each.role == "sampling-weight"][1:]:
         made[place] = made[place].as_role("quasi-identifier", f"{made[place].reason}, and there is one before")
-    made = _with_topic(made)
+    made = [_twin(each, made, hashes) or each for each in _with_topic(made)]
     if not any(each.mark == "shared" for each in made):
         made = [_household(each, made, hashes) or each for each in made]
     if not any(each.role == "quasi-identifier" for each in made):
@@ -131,16 +133,29 @@ def guesses(columns: Sequence[ColumnFacts], hashes: Mapping[str, Pieces] = Mappi
 
 
 def _with_topic(made: Sequence[Guess]) -> list[Guess]:
-    """The guesses, in which undecided columns of a few values are sensitive in a table about health: what `afb` is
-    nobody can tell, but that it is a finding can be told from the columns beside it."""
-    count = sum(each.role == "sensitive" and secret_of(each.words) == MEANINGS["HEALTH"] for each in made)
+    """The guesses, in which undecided columns are sensitive in a table about health, money, opinions or offences: what
+    `afb` is nobody can tell, but that it is a finding can be told from the columns beside it."""
+    told = Counter(secret for each in made if each.role == "sensitive" and (secret := secret_of(each.words)))
+    ((topic, count),) = told.most_common(1) or [("", 0)]
     if count < TOPIC:
         return list(made)
-    reason = f"as few values as a finding has, beside {count} columns about health"
     return [
-        each.as_role("sensitive", reason) if each.role == "undecided" and 2 <= each.facts.distinct <= ANSWERS else each
+        each.as_role("sensitive", f"unknown by its name, beside {count} columns {topic}")
+        if each.role == "undecided" and each.facts.distinct > 1
+        else each
         for each in made
     ]
+
+
+def _twin(candidate: Guess, made: Sequence[Guess], hashes: Mapping[str, Pieces]) -> Guess | None:
+    """An undecided column that says the same as a sensitive one, in other words or numbers, such as its logarithm;
+    None where it does not."""
+    facts = candidate.facts
+    if candidate.role != "undecided" or facts.distinct < FEWEST_TWINS or facts.name not in hashes:
+        return None
+    alike = [each.name for each in made if each.role == "sensitive" and each.facts.distinct == facts.distinct]
+    same, _ = constant_within(hashes, facts.name, [name for name in alike if name in hashes])
+    return candidate.as_role("sensitive", f"says the same as {same[0]}") if same else None
 
 
 def _household(candidate: Guess, made: Sequence[Guess], hashes: Mapping[str, Pieces]) -> Guess | None:
@@ -322,6 +337,8 @@ def _known(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
         yield Ruling("quasi-identifier", "others know it of a person, by its name")
     if facts.numbers is None and (said := meaning_of(facts.texts)) is not None:
         yield Ruling(cast(GuessedRole, said[0]), said[1])
+    if numbers is not None and words & TIMES:
+        yield Ruling("quasi-identifier", "a time, by its name")
     if words & RESULTS:
         yield Ruling("sensitive", "a result, by its name")
     if shape is not None and shape.kind == "written number":
@@ -336,14 +353,15 @@ def _postal(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) 
 
 
 def _alone(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
+    many = f"{facts.distinct:,} different numbers: amounts or measurements, which single out together"
+    if facts.numbers is not None and not facts.numbers.whole and facts.distinct >= MANY_NUMBERS:
+        yield Ruling("sensitive", many)
     share = facts.singles / max(facts.present, 1)
     if share >= ALONE:
         of = "rows are" if not facts.missing else f"{facts.present:,} rows with a value are"
         yield Ruling("quasi-identifier", f"{_percent(share)} of the {of} alone with it")
     if facts.numbers is not None and facts.distinct >= MANY_NUMBERS:
-        yield Ruling(
-            "sensitive", f"{facts.distinct:,} different numbers: amounts or measurements, which single out together"
-        )
+        yield Ruling("sensitive", many)
 
 
 def _harmless(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:

@@ -104,6 +104,8 @@ _LONG = 3
 """Letters of a word that one letter may stand behind; before one of these, only an l for a logarithm."""
 _SHORT = 4
 """Letters of the beginning of a word that stands for it."""
+_LONGEST = 10
+"""Letters of a word in which two may be mistyped."""
 _COMPOUND = 6
 """Letters of a word that is known at the end of a compound, whatever it begins with."""
 
@@ -138,18 +140,46 @@ def _unglued(part: str) -> tuple[str, ...]:
     head, last = part[:-1], part[-1:]
     if last in _BEHIND and len(head) >= _LONG and head in _TELLING_WITHIN:
         return (head, last)
-    return _compound(part) or _shortened(part) or (part,)
+    return _compound(part) or _shortened(part) or _misspelt(part) or (part,)
 
 
 def _shortened(part: str) -> tuple[str, ...]:
     """The word of which a part is the beginning, as in `popul`; none where it begins words of several lists.
 
     >>> _shortened("popul"), _shortened("depr"), _shortened("cont")
-    (('population',), ('depressed',), ())
+    (('population',), ('depresion',), ())
     """
     longer = [word for word in _TELLING_WITHIN if len(word) >= len(part) + 2 and word.startswith(part)]
     lists = {name for name, words in _LISTS.items() for word in longer if word in words}
     return (min(longer, key=lambda word: (len(word), word)),) if len(part) >= _SHORT and len(lists) == 1 else ()
+
+
+def _misspelt(part: str) -> tuple[str, ...]:
+    """The word that a long part is but for a letter, of the longest for two; none where it may be words of several
+    lists, or says nothing of a person.
+
+    >>> _misspelt("maried"), _misspelt("comdominiom"), _misspelt("weights")
+    (('married',), ('condominium',), ())
+    """
+    if len(part) < _COMPOUND:
+        return ()
+    near = [word for word in _TELLING_WITHIN - TECHNICAL if word[0] == part[0] and _is_near(part, word)]
+    lists = {name for name, words in _LISTS.items() for word in near if word in words}
+    return (min(near),) if len(lists) == 1 else ()
+
+
+def _is_near(part: str, word: str) -> bool:
+    """Whether two words of some length differ in a letter, or the longest in two: left out, put in, or another one."""
+    most = 2 if min(len(part), len(word)) >= _LONGEST else 1
+    if min(len(part), len(word)) < _COMPOUND or abs(len(part) - len(word)) > most:
+        return False
+    above = list(range(len(word) + 1))
+    for row, letter in enumerate(part, 1):
+        own = [row]
+        for place, other in enumerate(word, 1):
+            own.append(min(above[place] + 1, own[-1] + 1, above[place - 1] + (letter != other)))
+        above = own
+    return above[-1] <= most
 
 
 def _compound(part: str) -> tuple[str, ...]:
