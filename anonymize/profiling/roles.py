@@ -59,7 +59,7 @@ RUNS = 30
 MOST_OF_HOUSEHOLD = 50
 """Rows with the same number, on average, up to which it may be a household's, or a person's over time."""
 TOPIC = 3
-"""Columns about health, or money, that make it the topic of a table."""
+"""Columns about health, money and the like that make them the topic of a table."""
 FEWEST_TWINS = 5
 """Values of a column from which on it is no chance that another one has as many and says the same."""
 MANY_NUMBERS = 100
@@ -133,16 +133,14 @@ def guesses(columns: Sequence[ColumnFacts], hashes: Mapping[str, Pieces] = Mappi
 
 
 def _with_topic(made: Sequence[Guess]) -> list[Guess]:
-    """The guesses, in which undecided columns are sensitive in a table about health, money, opinions or offences: what
+    """The guesses, in which undecided columns are sensitive in a table of what people would keep to themselves: what
     `afb` is nobody can tell, but that it is a finding can be told from the columns beside it."""
-    told = Counter(secret for each in made if each.role == "sensitive" and (secret := secret_of(each.words)))
-    ((topic, count),) = told.most_common(1) or [("", 0)]
-    if count < TOPIC:
+    topics = Counter(secret for each in made if each.role == "sensitive" and (secret := secret_of(each.words)))
+    if topics.total() < TOPIC:
         return list(made)
+    reason = f"unknown by its name, beside {topics.total()} columns {', '.join(sorted(topics))}"
     return [
-        each.as_role("sensitive", f"unknown by its name, beside {count} columns {topic}")
-        if each.role == "undecided" and each.facts.distinct > 1
-        else each
+        each.as_role("sensitive", reason) if each.role == "undecided" and each.facts.distinct > 1 else each
         for each in made
     ]
 

@@ -102,6 +102,8 @@ _TELLING_WITHIN = frozenset(word for word in _TELLING if len(word) > 2)
 """Words that are looked for within others: two letters are too many other things."""
 _LONG = 3
 """Letters of a word that one letter may stand behind; before one of these, only an l for a logarithm."""
+_COMMON = frozenset("whmfrs")
+"""Letters that often stand behind a word: of wife, husband, male, female, respondent, several."""
 _SHORT = 4
 """Letters of the beginning of a word that stands for it."""
 _LONGEST = 10
@@ -138,7 +140,7 @@ def _unglued(part: str) -> tuple[str, ...]:
     if first in _BEFORE and len(rest) >= _LONG + (first != "l") and rest in _TELLING_WITHIN:
         return (first, rest)
     head, last = part[:-1], part[-1:]
-    if last in _BEHIND and len(head) >= _LONG and head in _TELLING_WITHIN:
+    if last in _BEHIND and len(head) >= (_LONG if last in _COMMON else _SHORT) and head in _TELLING_WITHIN:
         return (head, last)
     return _compound(part) or _shortened(part) or _misspelt(part) or (part,)
 
@@ -226,14 +228,15 @@ def secret_of(words: frozenset[str]) -> str | None:
 def names_sampling_weight(name: str) -> bool:
     """Whether a column is called as sampling weights are, and as a body's weight is not.
 
-    >>> [names_sampling_weight(name) for name in ("finalwgt", "perwt", "pers_weight", "WTMEC2YR", "weight", "wt")]
+    >>> [names_sampling_weight(name) for name in ("finalwgt", "perwt", "pers_weight", "WTMEC2YR", "weight", "cd4")]
     [True, True, True, True, False, False]
     """
     words = words_of(name)
-    rest = {word for word in words if word not in WEIGHTS and not word.isdigit()}
+    letters = [word for word in words if not word.isdigit()]
+    rest = {word for word in letters if word not in WEIGHTS}
     if {*words, "".join(words)} & _LISTS["SAMPLING"] or words[:1] == ["wtmec"]:
         return True
-    return bool(rest) and len(rest) < len(words) and rest <= _LISTS["SAMPLING_PARTS"] | _AFFIXES
+    return bool(rest) and len(rest) < len(letters) and rest <= _LISTS["SAMPLING_PARTS"] | _AFFIXES
 
 
 def names_rows(name: str) -> bool:

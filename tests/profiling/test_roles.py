@@ -11,7 +11,7 @@ import pytest
 
 from anonymize.privacy import PARAMETERS
 from anonymize.profiling.hierarchies import is_numeric, kind_of, settings
-from anonymize.profiling.measure import ColumnFacts, measure
+from anonymize.profiling.measure import ColumnFacts, TableFacts, measure
 from anonymize.profiling.roles import Guess, guess, guesses, unit_of
 from anonymize.spec import make
 from anonymize.table import Source
@@ -19,12 +19,16 @@ from anonymize.table import Source
 READING = make({"version": 1, "quasi_identifiers": ["a"]}, PARAMETERS)
 
 
-def facts_of(**columns: Sequence[object]) -> dict[str, ColumnFacts]:
+def table_of(**columns: Sequence[object]) -> TableFacts:
     frame = pl.DataFrame(columns)
     with tempfile.TemporaryDirectory() as folder:
         frame.write_csv(f"{folder}/t.csv")
         with Source.open(READING, Path(folder) / "t.csv") as source:
-            return dict(measure(source).columns)
+            return measure(source)
+
+
+def facts_of(**columns: Sequence[object]) -> dict[str, ColumnFacts]:
+    return dict(table_of(**columns).columns)
 
 
 def guessed(name: str, values: Sequence[object]) -> Guess:
@@ -95,7 +99,12 @@ def test_the_unit_has_most_persons_and_a_value_in_every_row() -> None:
         ("educdec", [0, 1, 2], "quasi-identifier"),
         ("site", [1, 2, 3], "quasi-identifier"),
         ("hospital_no", [1, 2, 3], "quasi-identifier"),
-        ("hospital_days", [1, 2, 3], "undecided"),
+        ("hospital_days", [1, 2, 3], "quasi-identifier"),
+        ("maried", ["no", "yes"], "quasi-identifier"),
+        ("comdominiom", ["no", "yes"], "quasi-identifier"),
+        ("batsh", [1, 2, 3], "undecided"),
+        ("cd4", [1, 2, 3], "sensitive"),
+        ("grp2", [1, 2, 3], "undecided"),
         ("placebo", [0, 1, 1], "undecided"),
         ("capacity", [1, 2, 3], "undecided"),
         ("age", ["18-25", "26-40", "41+"], "quasi-identifier"),
@@ -250,3 +259,22 @@ def test_a_table_has_one_sampling_weight() -> None:
 def test_codes_of_a_system_have_its_levels(name: str, texts: list[str], builder: dict[str, object]) -> None:
     made = guessed(name, texts * 3)
     assert made.role == "quasi-identifier" and settings(made) == {"hierarchy": builder}
+
+
+def test_what_stands_beside_secrets_is_one_and_so_is_what_says_the_same() -> None:
+    rows = 400
+    secrets = {"income": [row * 7 % 90 for row in range(rows)], "arrested": [row % 2 for row in range(rows)]}
+    other = {"sex": ["F", "M"] * (rows // 2), "zzq": [row % 3 for row in range(rows)]}
+    twin = {"lxq": [f"{each**0.5:.4f}" for each in secrets["income"]]}
+    few = {each.name: each.role for each in guesses(list(facts_of(**secrets, **other).values()))}
+    assert few["zzq"] == "undecided"
+    measured = facts_of(**secrets, **other, hiv=[row % 5 // 4 for row in range(rows)])
+    assert {each.name: each.role for each in guesses(list(measured.values()))}["zzq"] == "sensitive"
+    alike = table_of(**secrets, **other, **twin)
+    made = {each.name: each for each in guesses(list(alike.columns.values()), alike.hashes)}
+    assert (made["lxq"].role, made["lxq"].reason) == ("sensitive", "says the same as income")
+
+
+def test_numbers_with_fractions_are_amounts_and_not_known_of_anybody() -> None:
+    assert guessed("zzq", [row / 7 for row in range(300)]).role == "sensitive"
+    assert guessed("zzq", [row * 3 for row in range(300)] + [0] * 900).role == "quasi-identifier"
