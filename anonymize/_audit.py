@@ -26,9 +26,9 @@ from anonymize.formats import Checked, Concluded
 from anonymize.judging.judge import refuse_absent
 from anonymize.link import load
 from anonymize.meaning import Manifest
+from anonymize.meaning.manifest import unjudged
 from anonymize.names import manifest_of, parameters_beside
-from anonymize.privacy import MODELS, PARAMETERS, Requirement, requirements
-from anonymize.privacy.asked import diversities
+from anonymize.privacy import MODELS, PARAMETERS, Requirement, diversities, requirements
 from anonymize.publication import named_by, reported
 from anonymize.spec import Spec, make, override, require
 from anonymize.verify import THRESHOLD, Check, Verdict, check_of, checks_of
@@ -344,25 +344,18 @@ def _manifest(spec: Spec, request: Audit) -> Manifest:
     whose cells may show anything: its risk depends on the original."""
     path, given = None if request.path is None else str(request.path), (request.manifest, request.st, request.group)
     if path is not None and given == (None, None, None) and manifest_of(path) == parameters_beside(path):
-        if _requires(spec):
-            raise _randomized(path, parameters_beside(path))
+        if _requires(spec):  # whatever is in the parameters
+            raise unjudged(path, parameters_beside(path))
         return Manifest.of_spec(spec)
     manifest = Manifest.of(spec, path, manifest=request.manifest, st=request.st, group=request.group)
     if manifest.detached is not None:
         check_groups(manifest.detached, spec)
         if request.against.previous is not None:
             raise UsageError("--previous: is for releases with equivalence classes, and this one is bucketized")
-    if _requires(spec) and manifest.channels:
-        raise _randomized(path, manifest.path)
     if _requires(spec):
+        manifest.check_judged(path)
         manifest.check_read([*spec.quasi_identifiers, *spec.sensitive], "judged without its original")
     return manifest
-
-
-def _randomized(path: str | None, parameters: str | None) -> UsageError:
-    message = f"{path}: is randomized, as {parameters} tells, and cannot be judged without its original"
-    hint = "randomize has checked it; evaluate and reconstruct measure what it tells"
-    return UsageError(Problem(message, hint=hint))
 
 
 def checks_asked(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:

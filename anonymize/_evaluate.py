@@ -1,7 +1,7 @@
 """What the `evaluate` command does: a release beside its original, and what the recipient can still do with it.
 
 spec, original ─▶ table      with the targets and selections of the workload
-release        ─▶ classes    its text read as regions, whoever made it; or as groups, or as distorted values
+release        ─▶ classes    its text read as regions, whoever made it; or as groups, or as values of channels
 both           ─▶ utility    the metrics of a report, and those that need the original
 both           ─▶ models     trained on the release and on the original, on request
 both           ─▶ patterns   first splits of a decision tree on either, on request
@@ -31,12 +31,11 @@ from anonymize.evaluation.unclassed import blocks, opened_release
 from anonymize.fidelity import fidelity
 from anonymize.link import load as load_link
 from anonymize.meaning import Manifest
-from anonymize.meaning.manifest import TWO_KINDS
 from anonymize.metrics import METRICS, utility
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
 from anonymize.modelling.protocol import Protocol, evaluate_models
-from anonymize.privacy.asked import requirements_if_any
+from anonymize.privacy import requirements_if_any
 from anonymize.publication import Paths, named_by, opened, report_files
 from anonymize.reading.files import ReleasedSource, columns_of, read_file
 from anonymize.report import Clock
@@ -59,8 +58,8 @@ class Evaluate(Companions):
 
     `released`: path of the release; None where models are made with an algorithm instead. `original`: path, None for
     the spec's. `reports`: paths, the kind by suffix. `queries`: how many random ones; `seed` of these; `query_plan`:
-    which ones, but for these two; `query_file`: of a list of queries in their place. `method`: how a randomized release
-    is reconstructed. `models`: how models are made, None for none. `tree`: how trees are grown of which patterns are
+    which ones, but for these two; `query_file`: of a list of queries in their place. `method`: how channels are
+    undone. `models`: how models are made, None for none. `tree`: how trees are grown of which patterns are
     compared. `threads`: by how many of them it is measured. `public`: the report is made from the release, the spec and
     the hierarchies alone, and no original is read.
     """
@@ -188,9 +187,7 @@ def _manifest(request: Evaluate) -> Manifest:
         return Manifest.of_spec(spec)
     manifest = Manifest.of(spec, request.released, manifest=request.manifest, st=request.st, group=request.group)
     manifest.check_read([*spec.quasi_identifiers, *spec.sensitive, *spec.workload.target_names], "measured")
-    if request.method is not None and not manifest.channels:
-        buckets = request.st is not None or request.group is not None
-        raise UsageError(TWO_KINDS if buckets else "--method: is about a randomized release, name its --parameters")
+    manifest.check_method(request.method, grouped=request.st is not None or request.group is not None)
     if not manifest.spans:
         needing_classes = {
             "--models": request.models is not None,

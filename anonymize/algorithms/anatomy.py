@@ -44,11 +44,11 @@ from numpy.typing import NDArray
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.bucketing.schedule import schedule
 from anonymize.algorithms.remaining import remaining
-from anonymize.bucketized import Bucketized
 from anonymize.classes import Ints, starts_of
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import MODELS, Requirement, frequency_l_diversity
 from anonymize.table import SensitiveColumn, Table
+from anonymize.unclassed import Bucketized
 
 ID = "anatomy"
 NEEDS = Needs(family="bucketization", sensitive=True, populations=False, reusable=False, random=True)

@@ -13,14 +13,13 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from anonymize.algorithms.standing import Standing
-from anonymize.bucketized import Bucketized
 from anonymize.privacy import Requirement
-from anonymize.randomized import Randomized
 from anonymize.recoding import Recoding
 from anonymize.spec import Output
 from anonymize.table import OutputFile, Table
+from anonymize.unclassed import Unclassed
 
-Found: TypeAlias = Recoding | Bucketized | Randomized
+Found: TypeAlias = Recoding | Unclassed
 """What a search finds."""
 
 

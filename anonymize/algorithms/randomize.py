@@ -60,8 +60,8 @@ from anonymize.domain.categories import Categories
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.names import parted
 from anonymize.privacy import Requirement, amplification, disclosure, local_dp
-from anonymize.randomized import Distorted, Randomized
 from anonymize.table import Table
+from anonymize.unclassed import Distorted, Randomized
 
 ID = "randomize"
 NEEDS = Needs(

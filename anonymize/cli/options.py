@@ -67,7 +67,7 @@ OUTPUT_FORMAT = choice_option(
     help="Format of the output, over the suffix.",
 )
 METHODS = ("inverse", "simplex", "clip", "bayes")
-"""How what was distorted is reconstructed."""
+"""How channels are undone."""
 MEANINGS = (
     file_option("--st", help="The ST of a bucketized release.  [default: beside a table called .qit]"),
     click.option("--group", help="The column of groups of a bucketized release.  [default: group, with an ST]"),

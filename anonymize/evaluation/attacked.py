@@ -22,6 +22,7 @@ from anonymize.classes import Bools, Ints, Partition
 from anonymize.domain.cells import numbers
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.meaning import Channel, Detached, Manifest
+from anonymize.meaning.manifest import NOTHING_SENSITIVE
 from anonymize.metrics.joint import Axes, categories_of, categories_shown
 from anonymize.reading.files import ReleasedSource, as_text, read_file
 from anonymize.reading.regions import TextRegions, gapped_columns, read_regions
@@ -338,7 +339,7 @@ def read_release(people: Known, path: str, manifest: Manifest, stack: ExitStack)
     if not manifest.channels:
         return released(people, path, stack, manifest.detached)
     if not people.table.sensitive:
-        raise UsageError(f"{path}: is randomized, and the spec has no sensitive attribute to reconstruct")
+        raise UsageError(NOTHING_SENSITIVE.format(path))
     return channel_table(people, path, manifest, stack)
 
 

@@ -11,7 +11,6 @@ import polars as pl
 
 from anonymize import verify
 from anonymize.algorithms.base import Found
-from anonymize.bucketized import Bucketized
 from anonymize.classes import Runs, mixed_radix
 from anonymize.errors import UsageError
 from anonymize.families.base import Draft, Measured
@@ -20,8 +19,7 @@ from anonymize.fidelity import BothSides, fidelity
 from anonymize.meaning import Manifest
 from anonymize.metrics import View, utility
 from anonymize.names import pair_of
-from anonymize.privacy import Requirement
-from anonymize.privacy.asked import diversities
+from anonymize.privacy import Requirement, diversities
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import SMALLEST, Blocks, order_warnings, output_block, unused, verdict_blocks
@@ -31,6 +29,7 @@ from anonymize.spec import Spec
 from anonymize.table import SensitiveColumn, Table
 from anonymize.table.named import unnamed
 from anonymize.table.write import check_table, refuse_uri
+from anonymize.unclassed import Bucketized
 from anonymize.verify import Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
 from anonymize.writing.columns import HeldColumn, hold_column

@@ -18,10 +18,8 @@ from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.meaning import Manifest
 from anonymize.metrics import DRAWN, METRICS, undefined
 from anonymize.names import parameters_beside
-from anonymize.privacy import Requirement, disclosure
-from anonymize.privacy.asked import disclosures
+from anonymize.privacy import Requirement, disclosure, disclosures
 from anonymize.publication import Files, ReleasePaths
-from anonymize.randomized import Distorted, Randomized
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
 from anonymize.request import Request
@@ -29,6 +27,7 @@ from anonymize.risk import guessing
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.write import refuse_uri
+from anonymize.unclassed import Distorted, Randomized
 from anonymize.verify import Verdict
 from anonymize.verify.randomized import Bound, RatioBound, measure_randomized
 from anonymize.writing.columns import HeldColumn

@@ -153,9 +153,8 @@ class ColumnCells:
 
     def _of_categories(self, bins: Bins) -> Floats:
         """(n, bins) the leaves that each cell has in each bin."""
-        first, last = (
-            np.array(ends, np.int64) for ends in zip(*[(c.first, c.last) for c in self._categories], strict=True)
-        )
+        first = np.array([category.first for category in self._categories], np.int64)
+        last = np.array([category.last for category in self._categories], np.int64)
         shows = first >= 0
         shares = _by_leaves(np.where(shows, first, 0), np.where(shows, last + 1, 0), bins)
         for index, category in enumerate(self._categories):

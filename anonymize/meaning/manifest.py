@@ -14,14 +14,14 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.meaning.base import DEFINED, Detached, Exact, Meaning, Named, Spanning
-from anonymize.meaning.channel import Channel
+from anonymize.meaning.kinds import DEFINED, Channel, Detached, Exact, Meaning, Named, Spanning
 from anonymize.names import manifest_of, sensitive_table_of
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
 
 FORMAT, RANDOMIZED = "anonymize-manifest", "anonymize-randomization"
 VERSION = 1
+NOTHING_SENSITIVE = "{}: is randomized, and the spec has no sensitive attribute to reconstruct"
 TWO_KINDS = "--st and --group are about a bucketized release, --parameters about a randomized one"
 
 Kind = TypeVar("Kind", bound=Meaning)
@@ -65,6 +65,26 @@ class Manifest:
     def unread(self) -> dict[str, str]:
         """The columns whose meaning nothing reads, with what it is called."""
         return {name: each.kind for name, each in self.meanings.items() if not each.read}
+
+    @property
+    def recoding(self) -> dict[str, Any]:
+        """What a report says of cells that may show anything: the channels, as far as a file has them, or the columns
+        that nothing reads."""
+        if not self.channels:
+            return {"unread": self.unread}
+        odds = {name: each.odds for name, each in self.channels.items() if each.values is not None}
+        return {"kind": "randomized"} | ({"distortion": odds} if odds and self.path is not None else {})
+
+    def check_judged(self, path: str | None) -> None:
+        """Raises UsageError for a release through channels: its risk depends on the original."""
+        if self.channels:
+            raise unjudged(path, self.path)
+
+    def check_method(self, method: str | None, *, grouped: bool) -> None:
+        """Raises UsageError for a method of undoing channels where there are none; `grouped`: options say that the
+        release has groups."""
+        if method is not None and not self.channels:
+            raise UsageError(TWO_KINDS if grouped else "--method: is about a randomized release, name its --parameters")
 
     def kinds(self, names: Iterable[str]) -> set[str]:
         """What some columns are, as far as it is said of them."""
@@ -193,6 +213,13 @@ class Manifest:
         files = [{"name": name, "columns": _entries(meanings)} for name, meanings in self.files.items()]
         further = {"files": files} if files else {}
         return {"format": FORMAT, "version": VERSION, "separator": separator, "columns": columns, **further}
+
+
+def unjudged(path: str | None, parameters: str | None) -> UsageError:
+    """That a release through channels is not judged by itself."""
+    message = f"{path}: is randomized, as {parameters} tells, and cannot be judged without its original"
+    hint = "randomize has checked it; evaluate and reconstruct measure what it tells"
+    return UsageError(Problem(message, hint=hint))
 
 
 def _released(spec: Spec) -> dict[str, str]:

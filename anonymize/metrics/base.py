@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 
 from anonymize.classes import Floats, Ints, Partition, distinct_values
-from anonymize.meaning.base import DEFINED
+from anonymize.meaning.kinds import DEFINED
 from anonymize.table import Attribute
 
 Goal: TypeAlias = Literal["lower", "higher"]

@@ -8,21 +8,18 @@ left out, individuals, populations, the risk before, time, memory, seed, paths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
 import polars as pl
 
 from anonymize import privacy, verify
-from anonymize.channels import kronecker
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
 from anonymize.declared import declared
-from anonymize.meaning import Channel
 from anonymize.metrics import METRICS, undefined
-from anonymize.privacy import Requirement
-from anonymize.privacy.asked import disclosures, diversities, requirements_if_any
+from anonymize.privacy import Requirement, disclosures, diversities, requirements_if_any
 from anonymize.report.data import (
     Blocks,
     defined,
@@ -299,20 +296,11 @@ def _untrue(published: Published) -> Blocks:
     state = overall([State.UNKNOWN, *(each.state for each in passing.results)])
     block = {**_stated(state), "verified": True, "missing": "own-category", "models": models}
     block["unknown"] = [_sentence(each) for each in models]
-    distortion = {} if published.manifest.path is None else dict(_distortion(channels))
-    kind = {"kind": "randomized"} if channels else {"unread": published.manifest.unread}
     return Blocks(
         output={"rows": rows},
         measured={"privacy": block, "risk": {"passing": passing.block()}},
         utility={},
         left_out=_undefined(published),
-        recoding={**kind, **({"distortion": distortion} if distortion else {})},
+        recoding=published.manifest.recoding,
         warnings=passing.cautions,
     )
-
-
-def _distortion(channels: Mapping[str, Channel]) -> Iterator[tuple[str, dict[str, float]]]:
-    """What the recipient's parameters say of each attribute that is distorted."""
-    for name, each in channels.items():
-        if each.values is not None:
-            yield name, {"p": each.p, "q": kronecker.other(each.p, each.size), "values": each.size}

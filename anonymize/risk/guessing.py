@@ -1,7 +1,7 @@
 """An ordinary attacker of a table without equivalence classes: who knows a person's quasi-identifiers, works out from
 the release how often each sensitive value goes with them, and names the most frequent one.
 
-The bound 1/l of `anatomy` and `randomize` is about one who guesses in proportion; this one is right more often. What is
+The bound 1/l of releases without classes is about one who guesses in proportion; this one is right more often. What is
 counted: of all people of the release whose value is not missing, the share for whom the guess is right. Beside it stand
 two guesses to compare it with: the most frequent value of the release, for everybody (`baseline`), and the same attack
 on the original table (`original`), which no release can be asked to be below without losing what it is made for.
@@ -29,7 +29,7 @@ Guesses = dict[str, float | None]
 
 @dataclass(frozen=True)
 class Seen:
-    """An attribute of a randomized table: (rows,) codes below `size` before and after the distortion, and its p."""
+    """An attribute shown through a channel: (rows,) codes below `size` as they were and as they show, and its p."""
 
     original: Codes
     released: Codes
@@ -95,11 +95,11 @@ def _compared(people: Subjects, guesses: Ints, totals: Floats) -> Guesses:
     }
 
 
-# --- randomized tables -----------------------------------------------------------------------------------------------
+# --- channels --------------------------------------------------------------------------------------------------------
 
 
 def of_channels(quasi: Sequence[Seen], sensitive: Seen, missing: int | None) -> Guesses | None:
-    """How often the attacker of a randomized table is right; None where the joint table is too large for it.
+    """How often the attacker of values shown through channels is right; None where the joint table is too large for it.
 
     The guess is the largest cell of the unbiased estimate of the joint table; where no cell of a combination is above
     0, that of everybody. Quasi-identifiers that were left alone part the table, and are one axis of it.

@@ -25,9 +25,7 @@ from anonymize.errors import UnsafeError
 from anonymize.families.randomized import bounds_of, warnings_of_spec
 from anonymize.families.steps import check_needs
 from anonymize.metrics import DRAWN, METRICS, undefined
-from anonymize.privacy import Requirement
-from anonymize.privacy.asked import disclosures
-from anonymize.randomized import Distorted, Randomized
+from anonymize.privacy import Requirement, disclosures
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
 from anonymize.report.data import settings, unused_parts, verdict_blocks
@@ -56,6 +54,7 @@ from anonymize.spark.settings import with_settings
 from anonymize.spec import Spec, resolve
 from anonymize.spec.patterns import left_over_warnings
 from anonymize.table import Attribute
+from anonymize.unclassed import Distorted, Randomized
 from anonymize.verify import Verdict
 from anonymize.verify.randomized import ROWS, measure_counted
 

@@ -1,16 +1,55 @@
-"""What `randomize` returns: columns with distorted values, and the parameters by which they were distorted."""
+"""What algorithms return that make no equivalence classes: groups of rows (`anatomy`), or columns with distorted values
+and the parameters by which they were distorted (`randomize`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from anonymize.channels import kronecker
 from anonymize.channels.risk import epsilon
-from anonymize.classes import Codes
+from anonymize.classes import Codes, Ints
 from anonymize.domain.categories import Categories
 from anonymize.meaning import Channel
 from anonymize.meaning.manifest import RANDOMIZED, VERSION
+
+
+@dataclass(frozen=True)
+class Bucketized:
+    """Groups of rows.
+
+    `group` (rows,) int32: number of each row's group from 0, -1 for a row that is left out. `count`: number of groups.
+    `mixed` (rows,) int64: the row whose sensitive value each row shows where both stand in one file, a random one of
+    its group; -1 for a row that is left out. `l`: the fewest different values of a group. `joined`: one file, not two.
+    `name`: of the column of groups.
+    """
+
+    KIND: ClassVar[str] = "buckets"
+
+    group: NDArray[np.int32]
+    count: int
+    mixed: Ints
+    l: int  # noqa: E741
+    joined: bool
+    name: str
+
+    @property
+    def sizes(self) -> Ints:
+        """(groups,) rows of each group."""
+        return np.bincount(self.group[self.group >= 0], minlength=self.count)
+
+    @property
+    def left_out(self) -> int:
+        """Rows that are in no group."""
+        return int(np.count_nonzero(self.group < 0))
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block."""
+        files = "one" if self.joined else "two"
+        return {"kind": self.KIND, "files": files, "groups": self.count, "l": self.l, "suppressed_rows": self.left_out}
 
 
 @dataclass(frozen=True)
@@ -103,3 +142,7 @@ class Randomized:
             "separator": separator,
             "attributes": [{"name": each.name, **each.channel.entry()} for each in self.columns],
         }
+
+
+Unclassed: TypeAlias = Bucketized | Randomized
+"""What a search returns that has no classes."""

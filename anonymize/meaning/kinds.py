@@ -1,14 +1,11 @@
-"""A column whose values a mechanism with known probabilities replaced: randomized response over categories.
-
-A cell shows the category that it had with probability p, and each other one of d with (1 - p) / (d - 1), whatever the
-other columns show.
-"""
+"""The kinds of meaning that a column can have, and what stands of each in a manifest."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -17,14 +14,105 @@ from anonymize.channels import kronecker
 from anonymize.channels.kronecker import Floats
 from anonymize.channels.where import Comparison, Span
 from anonymize.errors import UsageError
-from anonymize.meaning.base import Meaning
+
+DEFINED = {
+    "exact": "the value itself",
+    "spans": "an interval, a node or a set that the value lies in, or a suppressed cell",
+    "channel": "what a mechanism with known probabilities made of the value",
+    "detached": "a value of the row's group, whoever has it",
+    "moved": "another person's value",
+    "aggregate": "a count or a sum that a mechanism released",
+    "invented": "a value of nobody",
+}
+"""The meanings that there are, in the words of a reader."""
+
+
+class Meaning(ABC):
+    """What a cell of a column says of the person behind it."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """Which of `DEFINED` it is."""
+
+    @property
+    def read(self) -> bool:
+        """Whether anything here reads cells of it; of others it is only known what they are called."""
+        return True
+
+    def entry(self) -> dict[str, Any]:
+        """What its reader has to know beside the kind, as JSON."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Exact(Meaning):
+    """The value passed through as it was."""
+
+    kind: ClassVar[str] = "exact"
+
+
+@dataclass(frozen=True)
+class Spanning(Meaning):
+    """The value is among those that the cell covers: an interval, a node, a set, or anything where it is suppressed.
+
+    `labels`: numbers, too, are shown as nodes of their hierarchies.
+    """
+
+    kind: ClassVar[str] = "spans"
+    labels: bool = False
+
+    def entry(self) -> dict[str, Any]:
+        """Whether numbers are labels."""
+        return {"labels": True} if self.labels else {}
+
+
+@dataclass(frozen=True)
+class Detached(Meaning):
+    """The value is one of the row's group, and it is not said which. `by`: the column of groups; `table`: the path of
+    the table with the values of each group, None where they are dealt out to the rows."""
+
+    kind: ClassVar[str] = "detached"
+    by: str
+    table: str | None = None
+
+    def entry(self) -> dict[str, Any]:
+        """The column of groups, and the other table by the name that it has beside the manifest."""
+        return {"by": self.by} | ({} if self.table is None else {"table": self.table})
+
+
+@dataclass(frozen=True)
+class Named(Meaning):
+    """A meaning of which it is known what it is called, and that nothing here reads. `details`: what else is said."""
+
+    called: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        return self.called
+
+    @property
+    def read(self) -> bool:
+        return False
+
+    def entry(self) -> dict[str, Any]:
+        """What else is said of it."""
+        return dict(self.details)
+
+
+# --- channels ---------------------------------------------------------------------------------------------------------
 
 Bounds: TypeAlias = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
 class Channel(Meaning):
-    """`p`; `values`: the categories as they are written; `bounds`: what each spans where they are numbers.
+    """A mechanism with known probabilities replaced the values: randomized response over categories. A cell shows the
+    category that it had with probability p, and each other one of d with (1 - p) / (d - 1), whatever the other columns
+    show.
+
+    `p`; `values`: the categories as they are written; `bounds`: what each spans where they are numbers.
 
     `values` is None where the column was left alone: then they are those of the table, and p is 1.
     """
@@ -51,6 +139,11 @@ class Channel(Meaning):
     def inverse(self) -> kronecker.Factor:
         """The inverse of the channel; that of a column that was left alone changes nothing."""
         return (1.0, 0.0) if self.p >= 1 or self.size < 2 else kronecker.inverse(self.p, self.size)
+
+    @property
+    def odds(self) -> dict[str, float]:
+        """How likely the value itself is shown, and each other one, of how many values."""
+        return {"p": self.p, "q": kronecker.other(self.p, self.size), "values": self.size}
 
     def entry(self) -> dict[str, Any]:
         """p, the categories, and what they span."""
