@@ -12,13 +12,14 @@ from anonymize.cli.completing import completing
 from anonymize.cli.kinds import PATH, count_option, file_option, share_option
 from anonymize.cli.options import (
     FORCE,
+    HELP_ALL,
     INPUT,
     MEANINGS,
     MEASURING,
     REPORTS,
     SEED,
     SPEC,
-    SpecCommand,
+    BriefSpecCommand,
     use_threads,
     with_options,
 )
@@ -29,7 +30,14 @@ if TYPE_CHECKING:
     from anonymize.formats import Concluded
 
 
-@click.command(cls=SpecCommand)
+COMMON_OPTIONS = (
+    "--input", "--link", "--attackers", "--max-excess", "--remake", "--control", "--series", "--format",
+    "--json", "--report", "--quiet",
+)  # fmt: skip
+"""What most people need; help has the others with --help-all."""
+
+
+@click.command(cls=BriefSpecCommand, common=COMMON_OPTIONS)
 @with_options(
     SPEC,
     click.argument("released", type=PATH),
@@ -61,6 +69,7 @@ if TYPE_CHECKING:
     REPORTS,
     FORCE,
     *MEASURING,
+    HELP_ALL,
 )
 def attack(
     spec: str,

@@ -11,7 +11,17 @@ from anonymize.cli.completing import columns, completing, requirements
 from anonymize.cli.engine import ENGINE, audit_there, check_engine
 from anonymize.cli.following import beside, say_next
 from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
-from anonymize.cli.options import FORCE, MEANINGS, MEASURING, REPORTS, nearby_spec, use_threads, with_options
+from anonymize.cli.options import (
+    FORCE,
+    HELP_ALL,
+    MEANINGS,
+    MEASURING,
+    REPORTS,
+    BriefCommand,
+    nearby_spec,
+    use_threads,
+    with_options,
+)
 from anonymize.cli.over_time import SERIES, audited
 from anonymize.names import parted
 
@@ -47,7 +57,14 @@ class _Size(click.ParamType[int]):
 _SIZE = _Size()
 
 
-@click.command()
+COMMON_OPTIONS = (
+    "--input", "--qi", "--sensitive", "-k", "-l", "--require", "--subsets", "--previous", "--baseline",
+    "--no-regress", "--original", "--format", "--json", "--report", "--quiet",
+)  # fmt: skip
+"""What most people need; help has the others with --help-all."""
+
+
+@click.command(cls=BriefCommand, common=COMMON_OPTIONS)
 @with_options(
     click.argument("spec", type=PATH, required=False),
     file_option("-i", "--input", "path", help="The table, or - for standard input; of a database, its URI."),
@@ -126,6 +143,7 @@ _SIZE = _Size()
     FORCE,
     *ENGINE,
     *MEASURING,
+    HELP_ALL,
 )
 def audit(
     spec: str | None,

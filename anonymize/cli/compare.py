@@ -14,7 +14,17 @@ from anonymize.cli.completing import completing, learners
 from anonymize.cli.exits import put
 from anonymize.cli.following import beside, say_next
 from anonymize.cli.kinds import count_option, file_option, flag_option
-from anonymize.cli.options import COLOR, FORCE, INPUT, QUIET, REPORTS, SPEC, SpecCommand, with_options
+from anonymize.cli.options import (
+    COLOR,
+    FORCE,
+    HELP_ALL,
+    INPUT,
+    QUIET,
+    REPORTS,
+    SPEC,
+    BriefSpecCommand,
+    with_options,
+)
 from anonymize.names import parted
 
 if TYPE_CHECKING:
@@ -44,7 +54,14 @@ def _pick(context: click.Context, parameter: click.Parameter, value: str | None)
     raise click.BadParameter('lowest-loss, or "fastest-within 5%"')
 
 
-@click.command(cls=SpecCommand)
+COMMON_OPTIONS = (
+    "--input", "--algorithms", "-k", "--pick", "--queries", "--model", "--keep", "--json", "--csv",
+    "--report", "--quiet",
+)  # fmt: skip
+"""What most people need; help has the others with --help-all."""
+
+
+@click.command(cls=BriefSpecCommand, common=COMMON_OPTIONS)
 @with_options(
     SPEC,
     click.option(
@@ -89,6 +106,7 @@ def _pick(context: click.Context, parameter: click.Parameter, value: str | None)
     FORCE,
     QUIET,
     COLOR,
+    HELP_ALL,
 )
 def compare(
     spec: str,

@@ -13,6 +13,7 @@ from anonymize.cli.following import beside, say_next
 from anonymize.cli.kinds import PATH, choice_option, count_option, file_option, flag_option, share_option
 from anonymize.cli.options import (
     FORCE,
+    HELP_ALL,
     INPUT,
     MEANINGS,
     MEASURING,
@@ -20,7 +21,7 @@ from anonymize.cli.options import (
     OVERRIDES,
     REPORTS,
     SEED,
-    SpecCommand,
+    BriefSpecCommand,
     needed_spec,
     use_threads,
     with_options,
@@ -30,8 +31,14 @@ from anonymize.cli.trees import TREE_OPTIONS, tree_plan
 from anonymize.errors import UsageError
 from anonymize.names import split
 
+COMMON_OPTIONS = (
+    "--input", "--link", "--queries", "--query-file", "--models", "--algorithm", "--tree", "--public-report",
+    "--format", "--json", "--report", "--quiet",
+)  # fmt: skip
+"""What most people need; help has the others with --help-all."""
 
-@click.command(cls=SpecCommand)
+
+@click.command(cls=BriefSpecCommand, common=COMMON_OPTIONS)
 @with_options(
     click.argument("spec", type=PATH, required=False),
     click.argument("released", type=PATH, required=False),
@@ -87,6 +94,7 @@ from anonymize.names import split
     REPORTS,
     FORCE,
     *MEASURING,
+    HELP_ALL,
 )
 def evaluate(
     spec: str | None,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import click
 
-from anonymize.cli.exits import say
+from anonymize.cli.exits import put, say
 from anonymize.cli.kinds import PATH, Command, choice_option, count_option, file_option, flag_option
 from anonymize.names import SUFFIXES
 
@@ -149,6 +150,65 @@ class SpecCommand(click.Command):
             key = IN_SPEC[error.option_name]
             message = f"{ctx.info_name} has no option {error.option_name}: in the spec, it goes under {key}."
             raise click.UsageError(message, ctx) from None
+
+
+COMMON, FURTHER = "Common options", "Further options"
+"""Headings of a help."""
+WHOLE = "anonymize.help_all"
+"""Where a context says that the whole help is wanted."""
+
+
+def _whole(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        context.meta[WHOLE] = True
+        put(context.get_help(), lines=True)
+        context.exit()
+
+
+HELP_ALL = click.option(
+    "--help-all",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_whole,
+    help="Show the whole manual and all options.",
+)
+
+
+class BriefCommand(click.Command):
+    """A command of many options. `--help` has the first paragraph of the manual and the options that most people need,
+    `--help-all` the whole. `common` are the names of these options; the command takes HELP_ALL besides."""
+
+    def __init__(self, *args: Any, common: Sequence[str] = (), **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.common = common
+
+    def sections(self, options: list[click.Option]) -> dict[str, list[click.Option]]:
+        """The options under their headings, the further ones last, of which `--help-all` and `--help` are the end."""
+        common = [each for each in options if not set(each.opts).isdisjoint(self.common)]
+        return {COMMON: common, FURTHER: [each for each in options if each not in common]}
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The first paragraph of the manual, or the whole."""
+        if WHOLE in ctx.meta:
+            return super().format_help_text(ctx, formatter)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(inspect.cleandoc(self.help or "").partition("\n\n")[0])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options by section; of the further ones only how to see them, where not the whole is wanted."""
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        for title, members in self.sections(options).items():
+            listed = members[-2:] if title == FURTHER and WHOLE not in ctx.meta else members
+            records = [record for each in listed if (record := each.get_help_record(ctx)) is not None]
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class BriefSpecCommand(BriefCommand, SpecCommand):
+    """Both: a command of many options that reads a spec."""
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -12,12 +11,15 @@ import click
 
 from anonymize.claims import State
 from anonymize.cli.engine import CHECKPOINT, ENGINE, check_engine, release_there
-from anonymize.cli.exits import put, reporting, say
+from anonymize.cli.exits import reporting, say
 from anonymize.cli.following import beside, say_next
 from anonymize.cli.kinds import NamedOrNumber, count_option, file_option, flag_option
 from anonymize.cli.options import (
     COLOR,
+    COMMON,
     FORCE,
+    FURTHER,
+    HELP_ALL,
     INPUT,
     MEMORY,
     OUTPUT_FORMAT,
@@ -28,7 +30,7 @@ from anonymize.cli.options import (
     SPEC,
     THREADS,
     VERBOSE,
-    SpecCommand,
+    BriefSpecCommand,
     use_threads,
     with_options,
 )
@@ -49,18 +51,6 @@ COMMON_OPTIONS = (
     VERBOSE,
 )
 """What most releases are made with; help has them first."""
-WHOLE = "anonymize.help_all"
-"""Where a context says that the whole help is wanted."""
-HELP_ALL = "Show the whole manual and all options."
-
-
-def _whole(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not context.resilient_parsing:
-        context.meta[WHOLE] = True
-        put(context.get_help(), lines=True)
-        context.exit()
-
-
 FURTHER_OPTIONS = (
     OUTPUT_FORMAT,
     file_option("--save-recoding", help="Save the recoding as JSON, for `recode`. It is private."),
@@ -95,36 +85,22 @@ FURTHER_OPTIONS = (
     *ENGINE,
     *CHECKPOINT,
     COLOR,
-    click.option("--help-all", is_flag=True, is_eager=True, expose_value=False, callback=_whole, help=HELP_ALL),
+    HELP_ALL,
 )
 
 
-class ReleaseCommand(SpecCommand):
-    """Options in three sections: common ones, the algorithm's own, further ones. `--help` has what most people need;
-    `--help-all` the whole manual, and the further options as well."""
+class ReleaseCommand(BriefSpecCommand):
+    """Options in three sections: common ones, the algorithm's own, further ones."""
 
-    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The first paragraph of the manual, or the whole."""
-        if WHOLE in ctx.meta:
-            return super().format_help_text(ctx, formatter)
-        formatter.write_paragraph()
-        with formatter.indentation():
-            formatter.write_text(inspect.cleandoc(self.help or "").partition("\n\n")[0])
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
-        records = [record for each in options if (record := each.get_help_record(ctx)) is not None]
+    def sections(self, options: list[click.Option]) -> dict[str, list[click.Option]]:
+        """By their places: the algorithm's own are those that not every release command has."""
         limited = any(each.name == "tmp" for each in options)
         first, last = len(COMMON_OPTIONS), len(FURTHER_OPTIONS) + 1 + limited * len(MEMORY)
-        sections = {
-            "Common options": records[:first],
-            f"Options of {self.name}": records[first:-last],
-            "Further options": records[-last if WHOLE in ctx.meta else -2 :],
+        return {
+            COMMON: options[:first],
+            f"Options of {self.name}": options[first:-last],
+            FURTHER: options[-last:],
         }
-        for title, rows in sections.items():
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
 
 
 def command(name: str) -> click.Command:

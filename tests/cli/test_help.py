@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 
+import click
 import pytest
 
 from anonymize.algorithms import ALGORITHMS
 from anonymize.cli.exits import outcome
-from anonymize.cli.main import run
+from anonymize.cli.main import COMMANDS, cli, run
 from tests.cli.conftest import Call
 
 
@@ -42,7 +43,7 @@ def test_lines_are_no_longer_than_reads_with_ease(
     """The margin is two wide."""
     monkeypatch.setenv("COLUMNS", str(columns))
     for command in ("mondrian", "release", "audit", "evaluate"):
-        assert outcome(lambda name=command: run([name, "--help-all" if name in ALGORITHMS else "--help"])) == 0  # type: ignore[misc]
+        assert outcome(lambda name=command: run([name, "--help-all"])) == 0  # type: ignore[misc]
     assert most - 5 < max(map(len, capsys.readouterr().out.splitlines())) <= most
 
 
@@ -62,3 +63,23 @@ def test_help_has_what_most_people_need(call: Call) -> None:
     assert sections["Common options"] == every["Common options"]
     assert sections["Options of mondrian"] == every["Options of mondrian"]
     assert sections["Further options"] == ["help-all", "help"]
+
+
+MANY = 15
+"""Options from which on a help is a list that nobody reads."""
+
+
+@pytest.mark.parametrize("name", [name for group in COMMANDS.values() for name in group])
+def test_a_help_of_many_options_is_in_two_parts(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    if isinstance(command, click.Group) or len(options) <= MANY:
+        return
+    texts = []
+    for wanted in ("--help", "--help-all"):
+        assert outcome(lambda wanted=wanted: run([name, wanted])) == 0  # type: ignore[misc]
+        texts.append(capsys.readouterr().out)
+    short, whole = ([each for each in options if re.search(rf"^  .*{each.opts[-1]}\b", text, re.M)] for text in texts)
+    assert whole == options and len(short) <= len(options) * 2 / 3
+    assert {"-r", "--help-all"} <= {each.opts[0] for each in short}

@@ -72,6 +72,7 @@ RANGES = {
     "attack --targets": "[1, )",
     "compare --processes": "[1, )",
     "compare --queries": "[0, )",
+    "compare --seeds": "[1, )",
     "evaluate --queries": "[0, )",
     "evaluate --query-selectivity": "(0, 1]",
     "evaluate --query-bound": "[0, )",
@@ -129,6 +130,7 @@ DEFAULTS = {
     "attack --targets": 2000,
     "audit --threshold": 0.2,
     "compare --queries": 0,
+    "compare --seeds": 1,
     "evaluate --queries": 1000,
     "evaluate --query-bound": 0,
     "evaluate --query-seeds": 1,
@@ -194,7 +196,6 @@ def test_what_python_users_ask_for_has_the_defaults_of_the_command(
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        ("compare spec.yaml", "--algorithms"),
         ("recode recoding.json", "--input"),
         ("series forget state somebody", "--key"),
         ("key rotate state new.key", "--key"),
