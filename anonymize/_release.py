@@ -136,6 +136,7 @@ def _paths(request: Request, release: ReleasePaths) -> Paths:
         private={option: path for option, path in private.items() if path is not None},
         further=files_of(request.options),
         state=request.start_series or request.after,
+        starts=request.start_series is not None,
         output_format=request.output_format,
         force=request.force,
     )

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from anonymize import temporary
@@ -58,7 +60,7 @@ class Workers:
     def _start(self, work: Callable[[Any, Part], Result], parts: Iterable[Part]) -> list[Future[Result]]:
         if self._pool is None:
             self._pool = _pool(self._processes, self._make, self._given)
-        with _uninterrupted():
+        with _uninterrupted(), _without_main():
             return [self._pool.submit(_run, work, part) for part in parts]
 
     def end(self) -> None:
@@ -107,6 +109,17 @@ def _uninterrupted() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Processes started within do not run the caller's script once more, which has nothing that they need."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _begin(make: Callable[..., Any], shared: tuple[Any, ...]) -> None:

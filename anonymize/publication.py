@@ -26,7 +26,7 @@ from anonymize.spec import Spec, Zip3
 from anonymize.table import OutputFile, Source, commit
 from anonymize.table.outputs import output_table
 from anonymize.table.population import populations_of
-from anonymize.table.write import check_suffix, check_table
+from anonymize.table.write import check_suffix, check_table, refuse_existing
 
 SAVE_RECODING = "save-recoding"
 """The option that names the file of the saved recoding."""
@@ -53,8 +53,8 @@ class Paths:
 
     `input`: the table, None for the one that the spec names. `reports`: the kind by suffix. `private`: files that hold
     values of the input and that only their owner may read, by option. `further`: files that options of the algorithm
-    name, by option. `state`: of the series that the release is in, written by `anonymize.series`. `output_format`: of
-    the release, None for the one that its suffix asks for. `force`: files that exist are replaced.
+    name, by option. `state`: of the series that the release is in, or `starts`, written by `anonymize.series`.
+    `output_format`: of the release, None for the one that its suffix asks for. `force`: files that exist are replaced.
     """
 
     input: str | None
@@ -63,6 +63,7 @@ class Paths:
     private: Mapping[str, str] = field(default_factory=dict)
     further: Mapping[str, str] = field(default_factory=dict)
     state: str | None = None
+    starts: bool = False
     output_format: OutputFormat | None = None
     force: bool = False
 
@@ -88,6 +89,8 @@ class Paths:
         ]
         _refuse_twice([*inputs, *outputs])
         _refuse_overwriting(outputs, named)
+        if not self.force:
+            refuse_existing((path for path in outputs if path != self.state), self.state if self.starts else None)
         for path in self.release.tables:
             check_table(path, self.output_format)
         for option, path in self.private.items():
@@ -180,6 +183,8 @@ def report_files(
         kind_of(path)
     _refuse_twice(paths)
     _refuse_overwriting(paths, [each for each in inputs if each not in (None, "-")], "is read by this run")
+    if not force:
+        refuse_existing(paths)
     with ExitStack() as stack:
         outputs = [stack.enter_context(OutputFile(path, force=force)) for path in paths]
 

@@ -134,7 +134,8 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize explain prosecutor",
         "anonymize explain 4",
     ),
-    "schema": ("anonymize schema > spec.schema.json",),
+    "schema": ("anonymize schema > spec.schema.json", "anonymize schema --report > report.schema.json"),
+    "doctor": ("anonymize doctor", "anonymize doctor --key series.key --tmp /var/tmp --json"),
     "reconstruct": (
         "anonymize reconstruct released.csv --attributes sex,diagnosis",
         "anonymize reconstruct released.csv --where 'sex = F and diagnosis in (flu, asthma)' --format json",

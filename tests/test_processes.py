@@ -45,6 +45,16 @@ def test_results_come_in_the_order_of_the_parts(processes: int) -> None:
         assert sorted(pool.completed(Adder.add, range(3))) == [(0, 10), (1, 11), (2, 12)]
 
 
+def test_a_script_is_not_run_again_by_its_processes(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "print('begun', flush=True)\nimport operator\nfrom anonymize.processes import workers\n"
+        "with workers(2, list) as pool: print(pool.map(operator.contains, [1, 2]))\n"
+    )
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert ended.stdout == "begun\n[False, False]\n"
+
+
 def test_a_killed_process_is_an_error_not_a_wait() -> None:
     with workers(2, Adder, 10) as pool, pytest.raises(BrokenExecutor):
         pool.map(Adder.kill, range(4))

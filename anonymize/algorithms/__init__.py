@@ -9,6 +9,7 @@ from anonymize.algorithms.base import (
     draws,
     files_of,
     reads_workload,
+    to_be_reusable,
     why_not_reusable,
     without_effect,
     wrong_values,
@@ -18,6 +19,7 @@ from anonymize.algorithms.registry import Registry
 
 __all__ = [
     "ALGORITHMS",
+    "FOLLOWED",
     "Algorithm",
     "Context",
     "Needs",
@@ -25,11 +27,14 @@ __all__ = [
     "files_of",
     "parse_options",
     "reads_workload",
+    "to_be_reusable",
     "why_not_reusable",
     "without_effect",
     "wrong_values",
 ]
 
+FOLLOWED = ("multidimensional", "full-domain", "local")
+"""Families of which a series of releases can be made."""
 ALGORITHMS = Registry(
     {
         "release": "recommended",

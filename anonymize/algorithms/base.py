@@ -229,6 +229,14 @@ def why_not_reusable(algorithm: Algorithm, options: Any) -> str | None:
     return f"{algorithm.ID} with {names} may release equal values differently" if names else None
 
 
+def to_be_reusable(options: Any) -> str:
+    """What of the options, as the command line has them, makes a recoding of the algorithm one that can be saved; empty
+    where nothing does."""
+    local = [each for each in fields(options) if each.name in _having("local", options)]
+    given = [f"give {flag_given(each)}" if each.default is True else f"leave out {flag(each.name)}" for each in local]
+    return " and ".join(given)
+
+
 def reads_workload(algorithm: Algorithm, options: Any) -> bool:
     """Whether the table has to be read with its targets: the algorithm needs one, or an option asks for them."""
     return algorithm.NEEDS.target or bool(_having("workload", options))

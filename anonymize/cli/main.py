@@ -53,9 +53,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "hierarchy": ("hierarchy:hierarchy", "Show, check and make value generalization hierarchies."),
         "generate": ("generate:generate", "Make a synthetic table of any size."),
         "example": ("example:example", "Write an example spec with its table and hierarchies."),
+        "doctor": ("doctor:doctor", "Check this machine: versions, extras, memory, folders, a key."),
         "explain": ("explain:explain", "Explain a model, metric, algorithm, cut rule, attacker or exit code."),
         "key": ("key:key", "Make the key of a series of releases."),
-        "schema": ("prepare:schema", "Print the JSON Schema of the spec."),
+        "schema": ("prepare:schema", "Print the JSON Schema of the spec, or of reports."),
     },
 }
 """Group -> command -> where it is made (a function that takes the command's name, or a command), and its line of
@@ -124,7 +125,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="anonymize")
+@click.version_option(__version__, "-V", "--version", prog_name="anonymize")
 def cli() -> None:
     """Turn a table about people into one that can be published, and prove it.
 

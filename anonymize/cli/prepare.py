@@ -117,8 +117,17 @@ def _checked(result: Validated) -> Checked:
 
 
 @click.command()
-def schema() -> None:
-    """Print the JSON Schema of the spec, for editors and other checkers."""
+@with_options(flag_option("--report", "of_report", help="That of reports in place of the spec's."))
+def schema(of_report: bool) -> None:
+    """Print the JSON Schema of the spec, for editors and other checkers; or of the JSON reports of every command.
+
+    A report has the blocks that are defined for what was measured. Each may have further keys in a later version.
+    """
+    if of_report:
+        from anonymize.report import SCHEMA
+
+        put(SCHEMA.read_text(encoding="utf-8").removesuffix("\n"), lines=True)
+        return
     from anonymize import privacy
     from anonymize.spec.schema import json_schema
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from anonymize import verify
-from anonymize.algorithms import ALGORITHMS, Context, why_not_reusable, wrong_values
+from anonymize.algorithms import ALGORITHMS, FOLLOWED, Context, to_be_reusable, why_not_reusable, wrong_values
 from anonymize.algorithms.base import Found
 from anonymize.algorithms.deadline import INTERRUPTED, ended_by, ends_early
 from anonymize.domain.numeric import included
@@ -159,7 +159,9 @@ def check_needs(request: Request) -> None:
                 raise UsageError(spec.problem(("privacy", "models", index), message, hint))
     coded = [name for name, each in spec.quasi_identifiers.items() if each.has_levels]
     if request.in_series and coded and not algorithm.NEEDS.levels:
-        able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.levels)
+        able = ", ".join(
+            name for name, each in ALGORITHMS.items() if each.NEEDS.levels and each.NEEDS.family in FOLLOWED
+        )
         message = f"quasi_identifiers.{coded[0]}.levels: a series of {request.algorithm} does not keep to levels"
         raise UsageError(spec.problem(("quasi_identifiers", coded[0], "levels"), message, f"these do: {able}"))
     if algorithm.NEEDS.sensitive and not spec.sensitive:
@@ -173,7 +175,10 @@ def check_needs(request: Request) -> None:
         hint = "a saved recoding lets them through as they are"
         raise UsageError(Problem("--save-recoding: the sampling weights are rounded, or in bands", hint=hint))
     if reason:
-        raise UsageError(f"--save-recoding: {reason}, so that its recoding is not a function of the values")
+        message = f"--save-recoding: {reason}, so that its recoding is not a function of the values"
+        able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.reusable)
+        hint = to_be_reusable(request.options) or f"leave it out, or take one that can: {able}"
+        raise UsageError(Problem(message, hint=hint))
 
 
 def check_interval(spec: Spec) -> None:

@@ -12,7 +12,10 @@ from anonymize.errors import UsageError, visible
 from anonymize.report.data import release_report
 from anonymize.report.head import Clock
 
-__all__ = ["RENDERERS", "Clock", "as_json", "kind_of", "release_report"]
+__all__ = ["RENDERERS", "SCHEMA", "Clock", "as_json", "kind_of", "release_report"]
+
+SCHEMA = Path(__file__).with_name("report.schema.json")
+"""The JSON Schema of reports; a test holds it against real ones of every command."""
 
 
 def as_json(report: dict[str, Any]) -> str:

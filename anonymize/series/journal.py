@@ -170,15 +170,29 @@ def locked(state: Path) -> Iterator[Journal]:
     if not state.parent.is_dir():
         raise UsageError(f"{state}: there is no folder {state.parent}")
     path = state.parent / f".{state.name}.lock"
-    with _writing(path):
-        handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    handle = _lock(state, path)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(f"{state}: another run works on this series") from None
         journal = Journal(state)
         journal.recover()
         yield journal
     finally:
+        if not os.path.lexists(state):
+            path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _lock(state: Path, path: Path) -> int:
+    """The file behind the lock, which this process holds. A run that ended without a state removes the file, and it may
+    have been this one that was opened: then the next is taken."""
+    while True:
+        with _writing(path):
+            handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise UsageError(f"{state}: another run works on this series") from None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle), os.stat(path)):
+                return handle
         os.close(handle)

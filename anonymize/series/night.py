@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from anonymize import temporary
-from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms import ALGORITHMS, FOLLOWED
 from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.families.base import Draft
@@ -39,11 +39,11 @@ from anonymize.series.stored import cells_of, continued, next_rows
 from anonymize.spec import resolve
 from anonymize.table import OutputFile, Source, Table, commit
 from anonymize.table.roles import check_columns
+from anonymize.table.write import STATE_EXISTS
 from anonymize.verify import text_of
 from anonymize.verify.tonight import measure_next
 
 LEVELS = "full-domain"
-FAMILIES = ("multidimensional", LEVELS, "local")
 
 
 @contextmanager
@@ -55,7 +55,7 @@ def night_of(request: Request) -> Iterator[Night]:
         before = state.load(path) if request.after is not None else None
         series_key = key.load(str(request.key)) if before is None else key.load_for(str(request.key), before.key)
         if before is None and path.exists() and not request.force:
-            raise UsageError(f"{path}: exists already (--after continues it; --force starts a new series)")
+            raise UsageError(STATE_EXISTS.format(path))
         output = stack.enter_context(OutputFile(path, force=before is not None or request.force, private=True))
         stack.callback(journal.end)
         yield Night(_continued(request, before), journal, series_key, before, output, stack)
@@ -84,8 +84,8 @@ def _check(request: Request) -> None:
     if problems:
         raise UsageError(problems)
     algorithm = ALGORITHMS[request.algorithm]
-    if algorithm.NEEDS.family not in FAMILIES:
-        able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.family in FAMILIES)
+    if algorithm.NEEDS.family not in FOLLOWED:
+        able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.family in FOLLOWED)
         message = f"{request.algorithm}: a series is of classes that are regions, or levels of whole hierarchies"
         raise UsageError(Problem(message, hint=f"these can: {able}"))
     if request.save_recoding is not None and algorithm.NEEDS.family != LEVELS:

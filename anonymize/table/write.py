@@ -25,7 +25,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from anonymize import temporary
-from anonymize.errors import UsageError, WriteError
+from anonymize.errors import Problem, UsageError, WriteError
 from anonymize.names import SUFFIXES, OutputFormat
 from anonymize.places import is_uri, masked
 from anonymize.table.files import chunks, reason_in, sha256_of, write_all
@@ -36,6 +36,20 @@ from anonymize.table.place import place
 from anonymize.table.rebuild import rebuilt
 
 ROW_GROUP = 250_000  # rows; fixed, so that the bytes do not depend on the number of threads
+
+EXISTS = "{}: exists already (--force overwrites it)"
+
+
+STATE_EXISTS = "{}: exists already (--after continues it; --force starts a new series)"
+
+
+def refuse_existing(paths: Iterable[str], state: str | None = None) -> None:
+    """Raises UsageError with every output that is a file which exists, and the state of a series that is to begin."""
+    files = [path for path in dict.fromkeys(paths) if path != "-" and not is_uri(path) and os.path.isfile(path)]
+    problems = [EXISTS.format(path) for path in files if not _is_special(Path(path))]
+    problems += [] if state is None or not os.path.lexists(state) else [STATE_EXISTS.format(state)]
+    if problems:
+        raise UsageError(problems)
 
 
 def format_of(path: str | Path) -> OutputFormat:
@@ -130,6 +144,9 @@ class OutputFile:
         if self._target.is_dir():
             raise UsageError(f"{self.name}: is a folder, not a file to write to")
         if not self._target.parent.is_dir():
+            if os.path.islink(self.name):
+                hint = f"make the folder {self._target.parent}, or remove the link"
+                raise UsageError(Problem(f"{self.name}: is a symbolic link that leads nowhere", hint=hint))
             raise UsageError(f"{self.name}: there is no folder {Path(self.name).parent}")
         self._check_absent()
 
@@ -138,7 +155,7 @@ class OutputFile:
             raise self._exists()
 
     def _exists(self) -> UsageError:
-        return UsageError(f"{self.name}: exists already (--force overwrites it)")
+        return UsageError(EXISTS.format(self.name))
 
     def _temporary(self) -> Path:
         beside = None if self._copied or self._target is None else self._target

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from pathlib import Path
 
 import pytest
 
+from anonymize._compare import Compare, cells_of
+from anonymize.algorithms import ALGORITHMS
 from anonymize.cli.compare import compare
+from anonymize.privacy import PARAMETERS
+from anonymize.spec import load
 from tests.cli.conftest import Call, Desk
 
 
@@ -33,6 +39,17 @@ def test_a_table_a_choice_and_a_page(desk: Desk, call: Call, tmp_path: Path) -> 
     ]
     lines = call(*arguments, "--pick", "lowest-loss").out.decode().splitlines()
     assert [line.rpartition(" -k ")[2] for line in lines] == ["3", "6"]
+
+
+def test_algorithms_that_suit_the_spec_and_all_of_them(desk: Desk, call: Call) -> None:
+    rows = list(csv.DictReader(io.StringIO(call("compare", desk.spec, "--csv", "--seeds", "2").out.decode())))
+    assert [(row["label"], row["code"], row["seeds"]) for row in rows] == [
+        (name, "0", "2") for name in ("release", "mondrian", "incognito")
+    ]
+    assert float(rows[0]["spread.gcp"]) > 0 and float(rows[1]["spread.gcp"]) == 0 and float(rows[1]["gcp"]) > 0
+    everything = Compare(load(desk.spec, PARAMETERS), ["all"])
+    assert [cell.algorithm for cell in cells_of(everything)] == list(ALGORITHMS)
+    assert call("compare", desk.spec, "--csv", "--json").code == 2
 
 
 def test_results_and_releases_are_kept_where_they_were_asked_for(desk: Desk, call: Call, tmp_path: Path) -> None:

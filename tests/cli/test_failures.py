@@ -104,6 +104,21 @@ def test_bad_specs(desk: Desk, call: Call, spec: str, message: str) -> None:
     assert desk.files() == before
 
 
+def test_all_outputs_that_exist_are_named_at_once(desk: Desk, call: Call) -> None:
+    for name in ("out.csv", "r.json", "r.md", "link.json"):
+        (desk.folder / name).write_text("before")
+    files = ["-o", "out.csv", "-r", "r.json", "-r", "r.md", "--save-link", "link.json"]
+    ended = call("mondrian", "spec.yaml", *files)
+    assert ended.code == 2 and ended.err.count("exists already") == 4
+    assert call("mondrian", "spec.yaml", *files, "--force").code == 0
+
+
+def test_a_link_that_leads_nowhere_is_called_so(desk: Desk, call: Call) -> None:
+    (desk.folder / "out.csv").symlink_to(desk.folder / "gone" / "out.csv")
+    ended = call("mondrian", "spec.yaml", "-o", "out.csv")
+    assert ended.code == 2 and "out.csv: is a symbolic link that leads nowhere (make the folder " in ended.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 import sys
 from pathlib import Path
@@ -88,6 +89,9 @@ def test_what_is_no_function_of_the_values_is_refused(call: Call, desk: Desk, co
     refused = call(*command, *RELEASE)
     assert refused.code == 2
     assert "is not a function of the values" in refused.err
+    assert re.search(
+        r"\((give --reusable|leave out --[a-z-]+|leave it out, or take one that can: .*mondrian.*)\)", refused.err
+    )
     assert desk.files() == before
 
 

@@ -56,6 +56,21 @@ def test_the_state_and_the_key_are_no_other_file_even_with_force(
     assert {path.name: path.read_text() for path in folder.iterdir() if not path.is_symlink()} == CONTENTS
 
 
+def test_a_series_of_levels_names_what_can_be_in_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "key.csv").unlink()
+    assert outcome(lambda: run(["key", "make", "key.csv"])) == 0
+    spec = folder / "spec.csv"
+    levels = "age: {type: numeric, hierarchy: {intervals: [10]}, levels: {max: 1}}"
+    spec.write_text(spec.read_text().replace("age: {type: numeric}", levels))
+    assert "levels" in spec.read_text()
+    capsys.readouterr()
+    arguments = ["spec.csv", "--start-series", "new.state", "--key", "key.csv", "-o", "out.csv"]
+    assert outcome(lambda: run(["mondrian", *arguments])) == 2
+    message = capsys.readouterr().err
+    assert "does not keep to levels (these do:" in message and "incognito" in message and "mu-argus" not in message
+    assert not (folder / ".new.state.lock").exists()
+
+
 def test_a_recoding_that_follows_people_cannot_be_saved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "key.csv").unlink()
     arguments = ["spec.csv", "--start-series", "new.state", "--key", "key.csv", "--save-recoding", "recoding.json"]

@@ -101,6 +101,32 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
         pass
 
 
+def test_a_run_without_a_state_leaves_no_lock(tmp_path: Path) -> None:
+    with pytest.raises(ValueError), locked(tmp_path / "state"):
+        assert (tmp_path / ".state.lock").exists()
+        raise ValueError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_was_removed_meanwhile_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.open
+    opened: list[int] = []
+
+    def removed_once(path: Path, flags: int, mode: int) -> int:
+        handle = real(path, flags, mode)
+        if not opened:
+            path.unlink()
+        opened.append(handle)
+        return handle
+
+    monkeypatch.setattr(os, "open", removed_once)
+    with locked(tmp_path / "state"):
+        assert len(opened) == 2
+        monkeypatch.undo()
+        with pytest.raises(UsageError, match="another run"), locked(tmp_path / "state"):
+            pass
+
+
 def test_a_damaged_journal_is_left(tmp_path: Path) -> None:
     (tmp_path / ".state.journal").write_text("{")
     with pytest.raises(WriteError, match="damaged"), locked(tmp_path / "state"):
