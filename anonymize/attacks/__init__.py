@@ -32,9 +32,7 @@ from anonymize.attacks import (
     singling_out_end,
     univariate,
 )
-from anonymize.attacks.channels import ChannelRows
-from anonymize.attacks.required import KnownDiversity, Required
-from anonymize.attacks.scene import EarlierRows, Scene, ShownRows, TargetPeople
+from anonymize.attacks.scene import ChannelRows, EarlierRows, KnownDiversity, Required, Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import ExcessEstimate, Success
 
 __all__ = [

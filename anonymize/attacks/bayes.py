@@ -6,7 +6,7 @@ a cell that spans several values counting for each alike. Weighs the sensitive v
 person's by that, and guesses the likeliest.
 Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack on
 people who are not in the release.
-Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`.
+Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
 Limits: quasi-identifiers are taken to be independent given the sensitive value, and nothing is iterated.
 Source: Kifer, Attacks on privacy and deFinetti's theorem, SIGMOD 2009.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.guessing import guesses, normalized
+from anonymize.attacks.methods import guesses, normalized
 from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats

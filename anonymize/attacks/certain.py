@@ -5,7 +5,7 @@ Does: as the majority does, but guesses as without the release unless at least 0
 person is one value. So one class that leaks stands out of many that do not.
 Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack on
 people who are not in the release.
-Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`; WEAP is the share of targets for whom there is certainty.
+Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md; WEAP is the share of targets for whom there is certainty.
 Source: Machanavajjhala and others, l-diversity, TKDD 2007; Taub and others, PSD 2018 (TCAP).
 """
 
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.attacks.guessing import CERTAIN, guesses
 from anonymize.attacks.majority import offered
+from anonymize.attacks.methods import CERTAIN, guesses
 from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats

@@ -5,7 +5,7 @@ Does: takes the sensitive values where the person could be in each release, by r
 that all make likeliest; a value that one of them rules out is none.
 Success: the value is the person's. Baseline: the same guess from this release alone, so that the excess is what the
 earlier ones add. Control: the same attack on people who are in none.
-Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`; their baselines are those of this release alone.
+Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md; their baselines are those of this release alone.
 Source: Ganta, Kasiviswanathan and Smith, Composition attacks and auxiliary information in data privacy, KDD 2008
 (intersection).
 """
@@ -16,8 +16,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from anonymize.attacks.guessing import guessed, normalized, prior
 from anonymize.attacks.majority import offered
+from anonymize.attacks.methods import guessed, normalized, prior
 from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats

@@ -21,9 +21,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from anonymize.attacks.methods import isolating, spanned
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.attacks.success import Success
-from anonymize.attacks.weights import isolating, spanned
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.leafsets import LeafSets
 from anonymize.domain.taxonomy import Taxonomy

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.attacks.guessing import guessed, normalized, prior
 from anonymize.attacks.majority import offered
-from anonymize.attacks.picking import picked, shares_of, weighed
+from anonymize.attacks.methods import guessed, normalized, picked, prior, shares_of, weighed
 from anonymize.attacks.scene import CELLS, EarlierRows, Scene
 from anonymize.attacks.success import Success
 from anonymize.classes import Bools, Floats, Ints

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.guessing import CERTAIN, prior
+from anonymize.attacks.methods import CERTAIN, prior
 from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success
 from anonymize.classes import Bools, Ints

@@ -6,7 +6,7 @@ its span in each bin, and fits a multinomial logistic regression to how often cl
 value from the bins of the person.
 Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack on
 people who are not in the release; a model that has learned how things are succeeds there as well.
-Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`.
+Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
 Limits: at most 20,000 classes, drawn, and 50 sensitive values: of more, the most frequent ones.
 Source: Thees, Müller and Templ, RAPID: risk of attribute prediction-induced disclosure, 2026; the attacker of Taub and
 others, PSD 2018, with a model in place of equal keys.
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.guessing import guesses
+from anonymize.attacks.methods import guesses
 from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints

@@ -5,13 +5,13 @@ Does: takes the classes that could be the person's, by regions that overlap, cou
 more the fewer combinations of values it stands for, and guesses the most frequent one.
 Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack on
 people who are not in the release; what succeeds there follows from how things are, and not from the person's data.
-Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`.
+Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
 Source: Machanavajjhala and others, l-diversity, TKDD 2007 (homogeneity); Taub and others, PSD 2018.
 """
 
 from __future__ import annotations
 
-from anonymize.attacks.guessing import guesses, normalized, prior
+from anonymize.attacks.methods import guesses, normalized, prior
 from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.picking import picked, shares_of, weighed
+from anonymize.attacks.methods import picked, shares_of, weighed
 from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.attacks.success import Success
 from anonymize.classes import Ints

@@ -7,8 +7,8 @@ was not taken, some part would not have been diverse. Deals the values of the cl
 deals in which this is so of every refinement, and guesses for each person the value that most of these have.
 Success: the value is the person's. Baseline: the most frequent value of the class, so that the excess is what is
 learned from the refusal. Control: none, as people who are not in the release have no class.
-Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`; how many targets are in classes of which a refusal tells something
-(`refused`).
+Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md; how many targets are in classes of which a refusal tells
+something (`refused`).
 Limits: distinct and frequency l-diversity; 400 deals; classes whose regions overlap are left out, and so are those for
 which hardly a deal is left: there the method did not try what he thinks.
 Source: Wong, Fu, Wang and Pei, Minimality attack in privacy preserving data publishing, VLDB 2007.
@@ -21,9 +21,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from anonymize.attacks.guessing import guessed
-from anonymize.attacks.required import KnownDiversity
-from anonymize.attacks.scene import Scene, ShownRows
+from anonymize.attacks.methods import guessed
+from anonymize.attacks.scene import KnownDiversity, Scene, ShownRows
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
 from anonymize.domain.taxonomy import Taxonomy

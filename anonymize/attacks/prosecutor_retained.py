@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.attacks.picking import picked, shares_of, weighed
+from anonymize.attacks.methods import picked, shares_of, weighed
 from anonymize.attacks.prosecutor import AT_RISK
 from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success

@@ -7,7 +7,7 @@ together with each quasi-identifier, and which row of a group each value belongs
 value that the person's rows most likely have.
 Success: the value is the person's. Baseline: the most frequent value of the whole release, as reconstructed. Control:
 the same attack on people who are not in the release.
-Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`.
+Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
 Limits: at most 500 targets where a randomized release shows more than 250,000 combinations of quasi-identifiers.
 Source: Guo, Ying and Wu, On attribute disclosure in randomization based privacy preserving data publishing, ICDMW 2010;
 Kifer, Attacks on privacy and deFinetti's theorem, SIGMOD 2009.
@@ -20,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.channels import ChannelRows, undone
-from anonymize.attacks.guessing import guessed, guesses, normalized
-from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
+from anonymize.attacks.methods import guessed, guesses, normalized
+from anonymize.attacks.scene import ChannelRows, Scene, ShownRows, TargetPeople, undone
 from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
 

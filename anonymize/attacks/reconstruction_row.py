@@ -6,7 +6,7 @@ them, multiplies each by the probability that the row shows what it shows if it 
 largest.
 Success: the value is the person's. Baseline: the most frequent value of the whole release, as reconstructed. Control:
 none, as people who are not in the release have no row.
-Figures: DCAP, WEAP, TCAP and RAPID, see `guessing`.
+Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
 Limits: those of `reconstruction`. Where it is not known whose each row is, it could not be measured.
 Source: Guo, Ying and Wu, On attribute disclosure in randomization based privacy preserving data publishing, ICDMW 2010,
 formula 4.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.attacks.guessing import guessed, normalized
+from anonymize.attacks.methods import guessed, normalized
 from anonymize.attacks.reconstruction import joint, some_of
 from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success

@@ -4,6 +4,11 @@ Columns are codes as everywhere: a cell of a release spans the codes from `first
 cells could be about a person by whether the person's code lies in the span, not by equal text; of a released set, by
 whether it is one of the members. A person's missing value is not used: this makes attackers weaker, never stronger,
 than they claim.
+
+Through channels a cell shows the category that it had with probability p, and each other one of d with (1 - p) / (d -
+1). What is the same in expectation as counting the people of some quasi-identifiers with each sensitive value is a sum
+over the rows: each counts for the product, over its cells, of the inverse channel from the category that it shows to
+the person's (Guo, Ying and Wu, lemma 4).
 """
 
 from __future__ import annotations
@@ -16,11 +21,91 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.attacks.channels import ChannelRows
-from anonymize.attacks.required import Required
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.leafsets import GappedColumns, LeafSets, chosen
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.meaning import Channel
+
+
+@dataclass(frozen=True)
+class KnownDiversity:
+    """Distinct l-diversity, or, with `frequency`, frequency l-diversity, of one sensitive attribute."""
+
+    l: float  # noqa: E741
+    frequency: bool = False
+
+    def met(self, counts: Ints) -> Bools:
+        """(n,) whether counts (n, values) have it."""
+        if self.frequency:
+            return np.asarray(counts.max(axis=-1, initial=0) * self.l <= counts.sum(axis=-1) + 1e-9)
+        return np.asarray((counts > 0).sum(axis=-1) >= self.l)
+
+
+@dataclass(frozen=True)
+class Required:
+    """`k`: the fewest rows of a class; `diversities`: of each sensitive attribute. `only_k`: whether a class of k rows
+    met all that was asked."""
+
+    k: int = 1
+    diversities: Mapping[str, Sequence[KnownDiversity]] = field(default_factory=dict)
+    only_k: bool = False
+
+
+CELLS = 1 << 23
+"""Pairs of a person and a distinct row that are looked at together."""
+
+
+@dataclass(frozen=True)
+class ChannelRows:
+    """Rows of categories. `cells` (rows, attributes): the category that each cell shows; `columns`, one for each
+    attribute; `category_of`: for each attribute (codes,) the category of each code of the original. `values`: the
+    channel of each sensitive attribute."""
+
+    cells: Ints
+    columns: tuple[Channel, ...]
+    category_of: tuple[Ints, ...]
+    values: Mapping[str, Channel]
+
+    @cached_property
+    def distinct(self) -> tuple[Ints, Ints]:
+        """(combinations, attributes) that some row shows, and (rows,) which each does."""
+        combinations, which = np.unique(self.cells, axis=0, return_inverse=True)
+        return combinations, which.ravel()
+
+    def counts(self, values: Ints, size: int) -> Any:
+        """(combinations, size + 1) how many rows show each sensitive value, those without one last."""
+        from scipy.sparse import csr_array
+
+        combinations, which = self.distinct
+        places = (which, np.where(values < 0, size, values))
+        return csr_array((np.ones(len(which)), places), shape=(len(combinations), size + 1)).toarray()
+
+    def beside(self, codes: Ints, counts: Floats) -> Floats:
+        """(people, values) the rows of each person's quasi-identifiers that show each value, as they are in
+        expectation; `codes` (people, attributes), -1 for what is not known of somebody, and counts for all alike."""
+        combinations, _ = self.distinct
+        step = max(CELLS // max(len(combinations), 1), 1)
+        parts = [self._weights(codes[start : start + step]) @ counts for start in range(0, len(codes), step)]
+        return np.concatenate([np.zeros((0, counts.shape[1])), *parts])
+
+    def _weights(self, codes: Ints) -> Floats:
+        """(people, combinations) what each combination counts for."""
+        combinations, _ = self.distinct
+        weights = np.ones((len(codes), len(combinations)))
+        for axis, (column, category) in enumerate(zip(self.columns, self.category_of, strict=True)):
+            same, other = column.inverse
+            categories = np.where(codes[:, axis] < 0, -1, category[codes[:, axis]])
+            factor = np.where(categories[:, None] == combinations[None, :, axis], same + other, other)
+            factor[categories < 0] = 1.0
+            weights *= factor
+        return weights
+
+
+def undone(observed: Floats, column: Channel) -> Floats:
+    """(people, values) counts of values as they were, from counts as they are shown; none below 0."""
+    same, other = column.inverse
+    return np.asarray(np.maximum(same * observed + other * observed.sum(axis=1, keepdims=True), 0.0))
+
 
 CELLS = 1 << 27
 """Pairs of a person and a class that are looked at together: 16 MB of bits."""

@@ -15,9 +15,9 @@ from functools import partial, reduce
 
 import numpy as np
 
+from anonymize.attacks.methods import isolating, spanned
 from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.attacks.success import Success
-from anonymize.attacks.weights import isolating, spanned
 from anonymize.classes import Floats, Ints
 from anonymize.domain.leafsets import LeafSets
 

@@ -16,9 +16,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from anonymize.attacks.methods import isolating, spanned
 from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.attacks.success import Success
-from anonymize.attacks.weights import isolating, spanned
 from anonymize.classes import Ints
 from anonymize.domain.leafsets import LeafSets
 

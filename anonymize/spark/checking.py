@@ -29,7 +29,7 @@ from anonymize.spark.engine import (
     typed_columns,
 )
 from anonymize.spark.measured import compared_texts, measured, passing
-from anonymize.spark.settings import with_settings
+from anonymize.spark.session import with_settings
 from anonymize.spec import Spec, resolve
 from anonymize.table.roles import unclassified
 from anonymize.verify import Check, Verdict

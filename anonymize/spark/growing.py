@@ -5,6 +5,15 @@ Where upper cuts are few they are an expression of the engine, and no row has to
 Rows are scattered by part, with the keys of their quasi-identifiers in place of these, and with what passes through,
 which stays in the engine. A class that is too large for a worker and is cut no further comes in pieces: what it shows
 is known from its counts.
+
+Local recoding, and Mondrian where rows of equal value may part, work on every part by itself, with the code of one
+machine. A part is a class that upper cuts make: it meets every requirement as one class, and models compare its classes
+with the whole DataFrame. So a release by parts is as safe as any; what it loses is near what a search of all rows
+loses, as only rows near the borders of parts would have gone elsewhere.
+
+What such a search finds depends on the order of its rows, of which a DataFrame has none. They are put in the order of a
+hash of all that counts in them: the same wherever they come from, and rows that are equal in their quasi-identifiers do
+not go to classes by what else they have.
 """
 
 from __future__ import annotations
@@ -18,6 +27,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.algorithms import ALGORITHMS, Context
 from anonymize.algorithms.mondrian import allowed_by
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.algorithms.splitting.grow import grow
@@ -25,19 +35,48 @@ from anonymize.algorithms.splitting.histograms import UpperStep
 from anonymize.algorithms.splitting.parts import UpperClasses
 from anonymize.classes import Bools, Codes, Ints, Partition, Runs
 from anonymize.judging import Judge
+from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, Released, render
 from anonymize.recoding.appearance import Appearance
 from anonymize.recoding.regions import region_appearance
 from anonymize.recoding.window import Tails, Window
-from anonymize.spark.beside import Columns, beside
 from anonymize.spark.codes import CodeBook
-from anonymize.spark.columns import EngineColumns, ReleasedTexts
+from anonymize.spark.columns import Columns, EngineColumns, ReleasedTexts, beside
 from anonymize.spark.cutting import Demands, labels_of
-from anonymize.spark.engine import DataFrame
+from anonymize.spark.engine import DataFrame, hash_of
 from anonymize.spark.learned import Learned
-from anonymize.spark.local import ORDER, PartSearch, order_keys
 from anonymize.spec import Output
 from anonymize.table import Table
+
+LOCAL_ROWS = 1 << 15
+"""Rows of a part at most, unless they are one class: as many as refinement goes over thirty times by default."""
+ORDER = ("h0", "h1")
+
+
+@dataclass(frozen=True)
+class PartSearch:
+    """What is done with every part. `options`: the algorithm's own. Chance begins in every part with the same `seed`;
+    None: with 0."""
+
+    algorithm: str
+    options: Any
+    requirements: tuple[Requirement, ...]
+    seed: int | None
+
+    def partition(self, table: Table) -> Partition:
+        """The classes of a part."""
+        regions = ALGORITHMS[self.algorithm].run(table, self.requirements, self.options, Context(seed=self.seed))
+        assert isinstance(regions, Regions)
+        assert not len(regions.suppressed), "a part that does not meet the requirements: this is probably a bug"
+        return regions.partition
+
+
+def order_keys(columns: Sequence[str]) -> list[str]:
+    """Expressions of the columns `ORDER`, by which rows are put in order: hashes of some columns, as texts, as no two
+    values of a column that are not equal read alike. The first decides, but for a collision."""
+    texts = ", ".join(f"cast({name} as string)" for name in columns)
+    return [f"xxhash64({texts}) as {ORDER[0]}", f"{hash_of(columns, 'again')} as {ORDER[1]}"]
+
 
 MOST_CUTS = 64
 """Cuts in an expression, which an engine compiles."""

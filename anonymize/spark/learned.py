@@ -20,9 +20,8 @@ from anonymize.judging.judge import check_protected
 from anonymize.privacy import Requirement
 from anonymize.recoding.window import Tails, Window
 from anonymize.spark.codes import CodeBook, hashed_key, number_key
-from anonymize.spark.counts import NAME, VALUE, below
+from anonymize.spark.counts import COUNT, NAME, VALUE, below
 from anonymize.spark.engine import WHOLE, DataFrame, collected
-from anonymize.spark.identity import COUNT
 from anonymize.spec import Spec
 from anonymize.table import Attribute, SensitiveColumn, Table
 from anonymize.table.read import code_distinct

@@ -22,14 +22,12 @@ from anonymize.domain.numeric import Numeric
 from anonymize.families.classes import must_drop
 from anonymize.families.steps import suppression_limit
 from anonymize.recoding import Levels, Recoding, Released, SingleDimensional, render
-from anonymize.spark.beside import Columns, beside
 from anonymize.spark.codes import CodeBook
-from anonymize.spark.columns import EngineColumns, ReleasedTexts
+from anonymize.spark.columns import Columns, EngineColumns, ReleasedTexts, beside
 from anonymize.spark.distinct import distinct_rows
 from anonymize.spark.engine import DataFrame, read_otherwise
-from anonymize.spark.labels import targets_of, with_targets
 from anonymize.spark.learned import Learned
-from anonymize.spark.outcome import EngineFrame, EngineOutcome
+from anonymize.spark.outcome import EngineFrame, EngineOutcome, targets_of, with_targets
 from anonymize.table import Attribute, Table
 
 CLASS = "class"

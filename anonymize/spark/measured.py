@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from anonymize.claims import Basis, Result, State
-from anonymize.spark.counts import NAME, VALUE, CountedRows
+from anonymize.spark.counts import COUNT, NAME, OF_ONE_TEXT, VALUE, CountedRows
 from anonymize.spark.engine import (
     DataFrame,
     Tables,
@@ -27,7 +27,6 @@ from anonymize.spark.engine import (
     of_schema,
     struct,
 )
-from anonymize.spark.identity import COUNT, OF_ONE_TEXT
 from anonymize.verify.counted import ROWS, CountedValues, TextReading, measure_part, merged, verdict_of
 from anonymize.verify.kept import PassingFigures, RowShares
 from anonymize.verify.measuring import absent_values

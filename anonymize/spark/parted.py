@@ -18,9 +18,8 @@ from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.recoding import Regions
 from anonymize.spark.cutting import Demands, EngineRows
 from anonymize.spark.engine import DataFrame
-from anonymize.spark.growing import Plan, as_one_class, boxes_of, released_rows
+from anonymize.spark.growing import LOCAL_ROWS, PartSearch, Plan, as_one_class, boxes_of, released_rows
 from anonymize.spark.learned import Learned
-from anonymize.spark.local import LOCAL_ROWS, PartSearch
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 
 WORKER_ROWS = 4 * PART_ROWS

@@ -33,7 +33,7 @@ from anonymize.request import Request
 from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe, with_derived
 from anonymize.spark.codes import CodeBook
 from anonymize.spark.columns import EngineColumns
-from anonymize.spark.counts import CountedRows
+from anonymize.spark.counts import CountedRows, check_rows
 from anonymize.spark.distinct import MOST_COMBINATIONS, distinct_rows
 from anonymize.spark.engine import (
     DataFrame,
@@ -46,11 +46,10 @@ from anonymize.spark.engine import (
     read_otherwise,
     struct,
 )
-from anonymize.spark.identity import check_rows
 from anonymize.spark.learned import Learned, learn
 from anonymize.spark.report import algorithm_block, foot, head, output_block
 from anonymize.spark.road import EngineTask, check_columns
-from anonymize.spark.settings import with_settings
+from anonymize.spark.session import with_settings
 from anonymize.spec import Spec, resolve
 from anonymize.spec.patterns import left_over_warnings
 from anonymize.table import Attribute

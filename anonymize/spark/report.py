@@ -29,9 +29,8 @@ from anonymize.report.data import (
 )
 from anonymize.report.head import head as begun
 from anonymize.spark.checking import DATAFRAME
-from anonymize.spark.counts import VALUE, CountedRows
+from anonymize.spark.counts import COUNT, VALUE, CountedRows
 from anonymize.spark.engine import DataFrame
-from anonymize.spark.identity import COUNT
 from anonymize.spark.outcome import EngineFrame, EngineOutcome
 from anonymize.spark.searches import EngineSearch
 from anonymize.spec import Spec

@@ -26,7 +26,7 @@ from anonymize.spark.checking import (
     with_derived,
 )
 from anonymize.spark.columns import EngineColumns
-from anonymize.spark.counts import CountedRows
+from anonymize.spark.counts import CountedRows, check_rows
 from anonymize.spark.engine import (
     DataFrame,
     check_types,
@@ -37,14 +37,12 @@ from anonymize.spark.engine import (
     read_otherwise,
     typed_columns,
 )
-from anonymize.spark.identity import check_rows
-from anonymize.spark.labels import coded, targets_of
 from anonymize.spark.learned import MOST_VALUES, learn
 from anonymize.spark.measured import looked_at, measured
-from anonymize.spark.outcome import EngineFrame, EngineOutcome
+from anonymize.spark.outcome import EngineFrame, EngineOutcome, coded, targets_of
 from anonymize.spark.report import EngineFacts, release_report
 from anonymize.spark.searches import EngineSearch, parted_by_levels
-from anonymize.spark.settings import with_settings
+from anonymize.spark.session import with_settings
 from anonymize.spec import Spec, resolve
 from anonymize.spec.hierarchy import Rare
 from anonymize.verify import THRESHOLD, Verdict, checks_of

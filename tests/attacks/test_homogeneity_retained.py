@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from anonymize.attacks import Scene, homogeneity_retained
-from anonymize.attacks.guessing import CERTAIN
 from anonymize.attacks.majority import offered
+from anonymize.attacks.methods import CERTAIN
 from tests.attacks.scenes import of_rows, random_scene
 from tests.attacks.test_prosecutor_retained import asked
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anonymize.attacks import bayes, certain, majority
-from anonymize.attacks.guessing import right
+from anonymize.attacks.methods import right
 from tests.attacks.scenes import of_rows, random_scene
 
 

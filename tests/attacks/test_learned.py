@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anonymize.attacks import Scene, learned, majority
-from anonymize.attacks.guessing import guessed, prior
+from anonymize.attacks.methods import guessed, prior
 from anonymize.domain.leafsets import LeafSets
 from tests.attacks.scenes import of_rows
 

@@ -9,7 +9,7 @@ import pytest
 
 from anonymize.attacks import ChannelRows, Scene, ShownRows, TargetPeople, reconstruction
 from anonymize.attacks import reconstruction_row as row
-from anonymize.attacks.channels import undone
+from anonymize.attacks.scene import undone
 from anonymize.meaning import Channel
 from tests.attacks.scenes import of_rows
 

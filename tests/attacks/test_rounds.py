@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anonymize.attacks import Required, Scene, ShownRows, refinement
-from anonymize.attacks.rounds import SpreadPoints, _cells, _levelled, round_levels
+from anonymize.attacks.refinement import SpreadPoints, _cells, _levelled, round_levels
 from tests.attacks.scenes import of_rows
 
 LEVELS = np.array([[0, 1, 2, 3], [4, 4, 5, 5], [6, 6, 6, 6]])

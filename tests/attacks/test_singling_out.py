@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from anonymize.attacks import TargetPeople, downcoding, singling_out, univariate
-from anonymize.attacks.weights import by_chance
+from anonymize.attacks.methods import by_chance
 from tests.attacks.scenes import of_rows, random_scene
 
 

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 from anonymize.classes import summed_by_key
-from anonymize.spark.counts import NAME, VALUE, CountedRows, few_rows
+from anonymize.spark.counts import COUNT, HASH, NAME, VALUE, CountedRows, few_rows
 from anonymize.spark.engine import collected
-from anonymize.spark.identity import COUNT, HASH
 
 ROWS = pl.DataFrame(
     {

@@ -1,0 +1,157 @@
+"""What attackers share: how a row is picked, how a sensitive value is guessed, whom a condition singles out, and which
+figures come with each.
+
+The figures of a guess are those of the correct attribution probability of Taub and others (Differential correct
+attribution probability for synthetic data, PSD 2018). dcap: the mean share of a target's own value among the values
+that the release offers for the target. dcap_baseline: among all released values. weap: the share of targets for whom
+all that is offered is one value, to 0.95 of its weight (WEAP). tcap: of these, the share whose own value it is (TCAP).
+
+rapid: the share of targets for whom (p - b) / (1 - b) is above 0.3, p the share of the target's own value among those
+offered and b among all released values: of Thees, Müller and Templ, RAPID: risk of attribute prediction-induced
+disclosure, 2026, for categories; whoever guesses, and not only a model.
+
+A condition that a share w of people meets isolates exactly one of n with the chance n w (1 - w)^(n - 1), whoever they
+are, without any release. At w = 1/n that is 0.37.
+
+That takes columns to be independent. Where they depend on each other, a narrow condition is met by somebody more often,
+with or without the release; so where there are people who are not in it, the same conditions are put to them.
+
+Source: Cohen and Nissim, Towards formalizing the GDPR's notion of singling out, PNAS 2020; for the control Giomi and
+others, PoPETs 2023, section 4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
+from anonymize.attacks.success import Success
+from anonymize.classes import Floats, Ints
+from anonymize.domain.leafsets import LeafSets
+
+
+def weighed(pairs: Any, release: ShownRows) -> Any:
+    """(people, classes) sparse: how much speaks for each class of each person's, the more rows it has and the fewer
+    combinations of values it stands for the more."""
+    weights = pairs.copy()
+    weights.data *= (release.sizes * release.density)[weights.indices]
+    return weights
+
+
+def shares_of(weights: Any) -> Any:
+    """Weights as shares of one for each person."""
+    shares = weights.copy()
+    people = np.repeat(np.arange(shares.shape[0]), np.diff(shares.indptr))
+    shares.data /= np.maximum(np.bincount(people, shares.data, shares.shape[0]), 1e-300)[people]
+    return shares
+
+
+def picked(shares: Any, people: TargetPeople, release: ShownRows) -> Floats:
+    """(people,) the chance that a row of the class whose rows have the largest share each is the person's. Where it is
+    not known which row that is, the share itself. Ties go to the first class."""
+    if not len(people):
+        return np.zeros(0)
+    of_row = shares.copy()
+    of_row.data /= np.maximum(release.sizes[of_row.indices], 1)
+    if people.row_of is None:
+        return np.asarray(np.minimum(np.asarray(of_row.max(axis=1).todense()).ravel(), 1.0))
+    best = np.asarray(of_row.argmax(axis=1)).ravel()
+    right = best == release.class_of[people.row_of]
+    return np.asarray(right / np.maximum(release.sizes[best], 1))
+
+
+CERTAIN = 0.95
+GAIN = 0.3
+"""Beyond which a target is at risk, of what there was to gain."""
+
+
+def prior(release: ShownRows, name: str, size: int) -> Floats:
+    """(size,) the share of each value in all of the release."""
+    values = release.values[name]
+    counts = np.bincount(values[values >= 0], minlength=size).astype(float)
+    return np.asarray(counts / max(counts.sum(), 1.0))
+
+
+def normalized(weights: Floats, otherwise: Floats) -> Floats:
+    """(people, size) each row as shares; the shares of `otherwise` (size,) where a row has no weight at all."""
+    total = weights.sum(axis=1, keepdims=True)
+    shares = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    shares[total[:, 0] <= 0] = otherwise
+    return np.asarray(shares)
+
+
+def right(shares: Floats, truth: Ints) -> Floats:
+    """(people,) the chance that the likeliest value is the true one, if ties are broken at random."""
+    best = shares >= shares.max(axis=1, keepdims=True) * (1 - 1e-12)
+    return np.asarray(best[np.arange(len(truth)), truth] / best.sum(axis=1))
+
+
+def guesses(scene: Scene, offered: Callable[[str, int, Floats], list[Floats]]) -> list[Success]:
+    """A success for each sensitive attribute. `offered`: from an attribute's name, how many values it has and (size,)
+    the share of each in all of the release to (people, size) the shares that are offered to the targets, and to the
+    control if there is one."""
+    successes = []
+    for name, size in scene.sensitive.items():
+        before = prior(scene.release, name, size)
+        successes.append(guessed(offered(name, size, before), scene.truths(name), before, name))
+    return successes
+
+
+def guessed(shares: list[Floats], truths: list[Ints], before: Floats, about: str) -> Success:
+    """The success of guesses: `shares` and `truths` of the targets, and of the control if there is one. `before`
+    (size,): what the baseline guesses by, or (targets, size) where that differs between targets."""
+    present = [truth >= 0 for truth in truths]
+    offered, correct = shares[0][present[0]], truths[0][present[0]]
+    earlier = before[present[0]] if before.ndim > 1 else np.broadcast_to(before, offered.shape)
+    control = right(shares[1][present[1]], truths[1][present[1]]) if len(shares) > 1 else None
+    figures = _figures(offered, earlier, correct)
+    return Success(right(offered, correct), right(earlier, correct), control, about, figures=figures)
+
+
+def _figures(offered: Floats, before: Floats, truth: Ints) -> dict[str, float | int | None]:
+    if not len(truth):
+        return {}
+    every = np.arange(len(truth))
+    certain = offered.max(axis=1) >= CERTAIN
+    hit = offered.argmax(axis=1) == truth
+    of_truth, common = offered[every, truth], before[every, truth]
+    gain = np.divide(of_truth - common, 1 - common, out=np.zeros_like(of_truth), where=common < 1)
+    return {
+        "dcap": float(of_truth.mean()),
+        "dcap_baseline": float(common.mean()),
+        "weap": float(certain.mean()),
+        "tcap": float(hit[certain].mean()) if certain.any() else None,
+        "rapid": float((gain > GAIN).mean()),
+    }
+
+
+def isolating(
+    scene: Scene, name: str, count: Callable[[TargetPeople], Ints], weights: Floats | None, **more: Any
+) -> Success:
+    """How many of some conditions isolate somebody of the original, over those that isolate somebody of the control.
+
+    `count`: how many of some people meet each condition, (conditions,). `weights` (conditions,): the share who would,
+    if columns were independent; None: as many as do. How often a condition isolates somebody depends on how many there
+    are, so as many people of the control are asked as of the original: of the larger group some, drawn for the attacker
+    of this `name`.
+    """
+    people = [scene.everybody, *([] if scene.outsiders is None else [scene.outsiders])]
+    number, generator = min(map(len, people)), scene.generator(name)
+    met = [count(each.drawn(number, generator)) for each in people]
+    hits, *control = ((each == 1).astype(float) for each in met)
+    shares = met[0] / max(number, 1) if weights is None else weights
+    return Success(hits, by_chance(shares, number), *control, **more)
+
+
+def by_chance(weights: Floats, people: int) -> Floats:
+    """The chance that a condition of each weight, from 0 to 1, isolates one of so many people; the same shape."""
+    within = np.clip(weights, 0.0, 1.0 - 1e-12)
+    return np.asarray(people * within * np.exp((people - 1) * np.log1p(-within)))
+
+
+def spanned(codes: Ints, size: int, cells: LeafSets) -> Ints:
+    """How many people have a code that each of some cells stands for. `codes` (people,), -1 where missing."""
+    return np.asarray(cells.sums(np.bincount(codes[codes >= 0], minlength=size)))
