@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: where no bytecode is kept, each of them compiles every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test mutants browser bench docs site figures format clean
+.PHONY: demo test constraints mutants browser bench docs site figures format clean
 
 demo: $(VENV)/installed  ## anonymize the sample data
 	@mkdir -p demo
@@ -18,11 +18,19 @@ test: $(VENV)/installed-dev  ## lint, types, import contract, tests
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
+constraints:  ## renew constraints.txt: the newest versions that the project takes, from which everything above installs
+	rm -rf build/constraints
+	$(PYTHON) -m venv build/constraints
+	build/constraints/bin/python -m pip install --quiet '.[dev,browser]'
+	@{ echo '# The versions that make and CI install, so that a new release of a dependency breaks neither. Renew: make constraints'; \
+	  build/constraints/bin/python -m pip freeze --exclude anonymize-toolkit | grep == | sort -f; } > build/constraints.txt
+	mv build/constraints.txt constraints.txt
+
 mutants: $(VENV)/installed-dev  ## which changes of the code no test notices (ARGS="FILES --tests TESTS")
 	$(BIN)/python benchmarks/mutants.py $(ARGS)
 
 browser: $(VENV)/installed-dev  ## Chromium (from Debian's packages) and what drives it: HTML reports are then tested in it
-	$(BIN)/python -m pip install --quiet --editable '.[browser]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[browser]'
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } \
 	  || echo "no Chromium here, and none could be installed: the tests of HTML in a browser are skipped" >&2
 
@@ -50,10 +58,10 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[html]'
+$(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[html]'
 	@touch $@
 
-$(VENV)/installed-dev: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+$(VENV)/installed-dev: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[dev]'
 	@touch $@ $(VENV)/installed

@@ -40,7 +40,7 @@ def test_an_interruption_right_after_it_was_made_leaves_nothing(
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(OSError):
+    with pytest.raises(FileNotFoundError):
         temporary.create(".t.", "", tmp_path / "none")
 
 

@@ -170,11 +170,17 @@ def check_needs(request: Request) -> None:
     if algorithm.NEEDS.target and not spec.workload.targets:
         message = f"{request.algorithm} needs a target, and the spec names none"
         raise UsageError(Problem(message, hint="list what is to be predicted under workload: {targets: [...]}"))
-    reason = None if request.save_recoding is None else why_not_reusable(algorithm, request.options)
-    if request.save_recoding is not None and spec.weight_coding is not None:
+    if request.save_recoding is not None:
+        _check_reusable(request)
+
+
+def _check_reusable(request: Request) -> None:
+    """Raises UsageError for a recoding that cannot be saved, with what could be."""
+    algorithm = ALGORITHMS[request.algorithm]
+    if request.spec.weight_coding is not None:
         hint = "a saved recoding lets them through as they are"
         raise UsageError(Problem("--save-recoding: the sampling weights are rounded, or in bands", hint=hint))
-    if reason:
+    if reason := why_not_reusable(algorithm, request.options):
         message = f"--save-recoding: {reason}, so that its recoding is not a function of the values"
         able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.reusable)
         hint = to_be_reusable(request.options) or f"leave it out, or take one that can: {able}"

@@ -58,6 +58,7 @@ def shown_texts(table: TextTable, rows: TextRows, columns: Sequence[str]) -> tup
 
 
 def with_null(column: NumberedColumn) -> pl.Series:
+    """The texts, behind that of missing."""
     return pl.Series("text", [None], dtype=pl.String).append(column.texts)
 
 

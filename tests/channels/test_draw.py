@@ -25,7 +25,7 @@ def test_frequencies_are_within_sampling_error_of_p(p: float, d: int) -> None:
 
 def test_what_is_kept_for_certain_is_not_drawn() -> None:
     codes = np.array([0, 1, 1], np.uint8)
-    assert replaced(codes, 1.0, 2, lambda count: pytest.fail()) is codes
+    assert replaced(codes, 1.0, 2, lambda count: pytest.fail("drawn")) is codes
 
 
 def test_the_same_seed_gives_the_same_and_the_system_does_not() -> None:

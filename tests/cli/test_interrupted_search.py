@@ -26,7 +26,7 @@ class Terminal(StringIO):
         return True
 
 
-@pytest.mark.parametrize("stage, line", [("bound", "cost 200, lower bound 150, gap 25.0%"), ("refine", "")])
+@pytest.mark.parametrize(("stage", "line"), [("bound", "cost 200, lower bound 150, gap 25.0%"), ("refine", "")])
 def test_bound_cost_and_gap_stay_on_the_terminal(monkeypatch: pytest.MonkeyPatch, stage: str, line: str) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)

@@ -102,7 +102,7 @@ def night(tmp_path: Path) -> Iterator[Path]:
     shutil.copy(FOLDER / "nightly.sh", tmp_path)
     (tmp_path / "out").mkdir()
     (tmp_path / "table.csv").write_text("q,s\n" + "".join(f"{n % 3},{n % 2}\n" for n in range(12)))
-    yield tmp_path
+    return tmp_path
 
 
 def ran(night: Path, spec: str) -> int:

@@ -34,12 +34,9 @@ def variations() -> list[Any]:
     """(algorithm, options): the default, and each flag or choice that makes another kind of recoding; of those whose
     releases have equivalence classes."""
     classed = {name: each for name, each in ALGORITHMS.items() if each.NEEDS.family not in UNCLASSED}
-    found = [pytest.param(name, {}, id=name) for name in classed]
-    for name, algorithm in classed.items():
-        for each in fields(algorithm.Options):
-            if each.default is False:
-                found.append(pytest.param(name, {each.name: True}, id=f"{name} {each.name}"))
-    return found
+    flags = [(name, each.name) for name in classed for each in fields(classed[name].Options) if each.default is False]
+    plain = [pytest.param(name, {}, id=name) for name in classed]
+    return [*plain, *(pytest.param(name, {flag: True}, id=f"{name} {flag}") for name, flag in flags)]
 
 
 @pytest.mark.parametrize(("algorithm", "options"), variations())

@@ -24,7 +24,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("toys")
     add_to(PACKAGE, folder)
     write(folder / "table.csv", "abcde" * 8)
-    yield folder
+    return folder
 
 
 def write(path: Path, values: str) -> None:

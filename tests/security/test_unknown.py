@@ -19,7 +19,7 @@ FLAT = "version: 1\nquasi_identifiers: [q]\nsensitive: {s: {}}\noutput: {row_ord
 @pytest.fixture
 def run(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    yield running(tmp_path, capfd)
+    return running(tmp_path, capfd)
 
 
 def written(folder: Path, name: str, cells: list[tuple[str, str]]) -> None:

@@ -102,9 +102,9 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_state_leaves_no_lock(tmp_path: Path) -> None:
-    with pytest.raises(ValueError), locked(tmp_path / "state"):
+    with pytest.raises(ValueError, match="refused"), locked(tmp_path / "state"):
         assert (tmp_path / ".state.lock").exists()
-        raise ValueError
+        raise ValueError("refused")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -151,7 +151,7 @@ run(sys.argv[2:])
 """A run that is killed at its n-th rename, change of mode or removal: what Python is asked for, and nothing patched."""
 
 
-@pytest.mark.parametrize("moment", (1, 3, 6))
+@pytest.mark.parametrize("moment", [1, 3, 6])
 def test_a_night_that_is_killed_is_all_there_or_not_at_all(tmp_path: Path, moment: int) -> None:
     nights = Nights(tmp_path)
     nights.come(60)
