@@ -33,7 +33,7 @@ from anonymize.publication import SAVE_RECODING, Files, Paths, ReleasePaths, nam
 from anonymize.report import Clock, release_report
 from anonymize.report.public import public_report
 from anonymize.request import Request
-from anonymize.series.following import following
+from anonymize.series.following import Following, following
 from anonymize.spec import resolve
 from anonymize.table import Table, read
 from anonymize.writing.rows import Written
@@ -92,7 +92,7 @@ def release(request: Request) -> dict[str, Any]:
         with timed("write"):
             draft.write(files)
             write_manifest(files, draft.manifest(files))
-            _write_link(files, table, draft.written)
+            _write_link(request, series, files, table, draft.written)
         with timed("verify"), files.sealing():
             measured = with_derived(request, files, draft.measure(files))
         check_satisfied(request, measured.verdict)
@@ -118,11 +118,12 @@ def _tried(request: Request, files: Files, table: Table, draft: Draft) -> Releas
     return try_release(request, files, table, draft)
 
 
-def _write_link(files: Files, table: Table, written: Written) -> None:
-    """The private link of the released rows to those of the input, where it is asked for."""
-    if SAVE_LINK in files.private:
-        link = link_of(files.source, table.rows, files.table.sha256, written.rows)
-        files.private[SAVE_LINK].write_text(link.text(files.private[SAVE_LINK].name))
+def _write_link(request: Request, series: Following, files: Files, table: Table, written: Written) -> None:
+    """The private link of the released rows to those of the input, where it is asked for; a series keeps one."""
+    if SAVE_LINK in files.private or request.in_series:
+        link = series.linked(link_of(files.source, table.rows, files.table.sha256, written.rows))
+        if SAVE_LINK in files.private:
+            files.private[SAVE_LINK].write_text(link.text(files.private[SAVE_LINK].name))
 
 
 def _paths(request: Request, release: ReleasePaths) -> Paths:

@@ -5,14 +5,15 @@ may have it: whoever holds the link and the input knows whom every released row 
 hashes, and fits no others.
 
 In a series that defers departures some rows are of people who are not in the input any more: of these the link says
-which row of which earlier input each is.
+which row of which earlier input each is. A link of a series also says of which, and when: an older state that is put
+back is known by it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,16 +52,19 @@ class LinkedFile:
 @dataclass(frozen=True)
 class Link:
     """`rows` (released rows,): the row of the input, from 0, that each released row is; -1 for one of an earlier input,
-    of which `earlier` says: the released row, the hash of that input, and the row there, from 0."""
+    of which `earlier` says: the released row, the hash of that input, and the row there, from 0. `series`: what the
+    state of a series had on record then, see `anonymize.series.chain`."""
 
     input: LinkedFile
     release: LinkedFile
     rows: NDArray[np.int64]
     earlier: Sequence[tuple[int, str, int]] = ()
+    series: Mapping[str, Any] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
         """The file. Rows count from 1 there: JSON, or by its name a CSV of one column after a comment with the rest."""
         header = {"format": FORMAT, "format_version": FORMAT_VERSION, "tool": __version__}
+        header |= {"series": self.series} if self.series else {}
         header |= {"input": asdict(self.input), "release": asdict(self.release)}
         if self.earlier:
             header["earlier"] = [[place + 1, sha256, row + 1] for place, sha256, row in self.earlier]

@@ -124,7 +124,8 @@ EXAMPLES: dict[str, Sequence[str]] = {
     "key": ("anonymize key make series.key",),
     "series": (
         "anonymize series show state",
-        "anonymize series undo state",
+        "anonymize series undo state --key series.key",
+        "anonymize series seal state --key series.key",
         "anonymize series forget state --key series.key 4711",
     ),
     "explain": (

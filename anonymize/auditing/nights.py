@@ -27,8 +27,8 @@ from anonymize.classes import Ints
 from anonymize.errors import DataError, UsageError
 from anonymize.link import load as load_link
 from anonymize.series.journal import Journal, locked
-from anonymize.series.key import Key, load_for
-from anonymize.series.state import SeriesRelease, SeriesState, value_column
+from anonymize.series.key import Key
+from anonymize.series.state import SeriesRelease, SeriesState, load_sealed, value_column
 from anonymize.series.state import load as load_state
 from anonymize.spec import Spec
 from anonymize.table import Source
@@ -89,9 +89,10 @@ def opened_state(path: str) -> SeriesState:
     return load_state(path)
 
 
-def key_of(path: str, state: SeriesState) -> Key:
-    """The key of a series. Raises UsageError for that of another one, and what reading it raises."""
-    return load_for(path, state.key)
+def key_of(path: str, state_path: str) -> Key:
+    """The key of a series, under which its state is sealed. Raises UsageError for that of another one, DataError for a
+    state that was changed since, and what reading it raises."""
+    return load_sealed(state_path, path, unsealed=True)[1]
 
 
 @dataclass(frozen=True)
@@ -341,7 +342,7 @@ def in_series(spec: Spec, path: str, key: str | None, sha256: str) -> PastReleas
     number = next((n for n in reversed(range(len(state.releases))) if state.releases[n].sha256 == sha256), None)
     if number is None:
         raise UsageError(NOT_IN_IT)
-    series_key = None if key is None else key_of(key, state)
+    series_key = None if key is None else key_of(key, path)
     files = SeriesFiles(spec, state, () if series_key is None else series_key.secrets, Path(path).parent)
     last, before = state.releases[number], state.releases[:number]
     pairs = [(files.located(each.path, each.sha256), each) for each in before]

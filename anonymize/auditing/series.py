@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -173,15 +173,22 @@ def audit_series(request: SeriesAudit) -> SeriesResult:
 
 def _audited(request: SeriesAudit, stack: ExitStack) -> SeriesResult:
     state = opened_state(request.state)
-    key = key_of(request.key, state)
+    key = key_of(request.key, request.state)
     spec = override(require(request.spec, request.require, PARAMETERS), **request.thresholds)
     releases = SeriesFiles(spec, state, key.secrets, Path(request.state).parent).releases(stack)
+    if request.thresholds.get("k") is None:
+        releases = [_with_own_k(each, made.k) for each, made in zip(releases, state.releases, strict=True)]
     required = requirements(spec)
     checks, deferred = _checks(spec, required, releases), state.departures == DEFERRED
     verdict = measure_series([each.people for each in releases], checks, deferred=deferred)
     facts = _Facts(request, spec, required, releases, verdict)
     checked = Checked(facts.report(), facts.findings, verdict=facts.sentence)
     return SeriesResult(facts.state, checked, verdict)
+
+
+def _with_own_k(release: RetracedRelease, k: int) -> RetracedRelease:
+    """A release of which no larger k is asked than it was made for: it may have been raised since."""
+    return replace(release, people=replace(release.people, k=k))
 
 
 def _checks(spec: Spec, required: Sequence[Requirement], releases: Sequence[RetracedRelease]) -> list[Check]:

@@ -1,4 +1,4 @@
-"""`series show`, `series undo` and `series forget`: what is done to a series without a release."""
+"""`series show`, `seal`, `undo` and `forget`: what is done to a series without a release."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from anonymize.cli.options import COLOR, QUIET, with_options
 from anonymize.errors import visible
 
 STATE = click.argument("state", type=PATH)
+KEY = file_option("--key", "key_path", required=True, help="The key of the series.")
 WIDE = 1000
 """Columns of a log, in which names of files are whole."""
 
@@ -64,8 +65,22 @@ def _print(content: dict[str, Any], color: str) -> None:
 
 
 @series.command()
-@with_options(STATE, QUIET)
-def undo(state: str, quiet: bool) -> None:
+@with_options(STATE, KEY, QUIET)
+def seal(state: str, key_path: str, quiet: bool) -> None:
+    """Seal a state that an earlier version wrote, so that only who has the key can change it.
+
+    Once, and only if nobody else can have changed it: what it says is believed from then on.
+    """
+    from anonymize.series.keeping import seal as put_under_seal
+
+    sealed = put_under_seal(state, key_path)
+    if not quiet:
+        say(f"the series {state} is sealed" if sealed else f"the series {state} was sealed before")
+
+
+@series.command()
+@with_options(STATE, KEY, QUIET)
+def undo(state: str, key_path: str, quiet: bool) -> None:
     """Take the last release back, as if it had never been made.
 
     For a release that nobody has got: who has seen it knows it all the same, and the next one is made as if they did
@@ -73,7 +88,7 @@ def undo(state: str, quiet: bool) -> None:
     """
     from anonymize.series.keeping import undo as take_back
 
-    path = take_back(state)
+    path = take_back(state, key_path)
     if not quiet:
         say(f"took back the release {path}; remove the file if it is still there")
 
@@ -82,7 +97,7 @@ def undo(state: str, quiet: bool) -> None:
 @with_options(
     STATE,
     click.argument("people", metavar="PERSON...", nargs=-1, required=True),
-    file_option("--key", "key_path", required=True, help="The key of the series."),
+    KEY,
     flag_option("--force", help="Also where departures are deferred, so that it shows who is gone."),
     QUIET,
 )

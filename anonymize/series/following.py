@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UsageError
+from anonymize.link import Link
 from anonymize.privacy import Requirement
 from anonymize.publication import Files
 from anonymize.request import Request
@@ -33,6 +34,9 @@ class Following(Protocol):
 
     def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
         """The classes, or whatever the algorithm returns; `run` runs it."""
+
+    def linked(self, link: Link) -> Link:
+        """The private link of the release, with what it says of the series; kept, where it is not written elsewhere."""
 
     def named(self, table: Table) -> Table:
         """The table with what recipients follow people by, where that is asked for."""
@@ -60,6 +64,10 @@ class Alone:
     def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
         """As the algorithm has it."""
         return run(request, table, requirements)
+
+    def linked(self, link: Link) -> Link:
+        """It says nothing of any."""
+        return link
 
     def named(self, table: Table) -> Table:
         """Nobody is followed."""

@@ -13,10 +13,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from anonymize.errors import UsageError, WriteError
 from anonymize.table import OutputFile
@@ -64,6 +65,11 @@ class _Step:
             os.unlink(self.target)
 
 
+def lock_of(state: Path) -> Path:
+    """The file of the lock of a state."""
+    return state.parent / f".{state.name}.lock"
+
+
 @dataclass(frozen=True)
 class Journal:
     """The journal of the state at `state`."""
@@ -98,6 +104,11 @@ class Journal:
                 for output in outputs:
                     output.retract()
             raise
+
+    def record(self, content: Mapping[str, Any]) -> None:
+        """Notes in the file of the lock which state this is; where that fails, the one before stands there."""
+        with suppress(OSError), open(lock_of(self.state), "w", encoding="utf-8") as file:
+            file.write(json.dumps({"series": content}) + "\n")
 
     def end(self) -> None:
         """There is nothing to finish any more."""
@@ -169,7 +180,7 @@ def locked(state: Path) -> Iterator[Journal]:
     """
     if not state.parent.is_dir():
         raise UsageError(f"{state}: there is no folder {state.parent}")
-    path = state.parent / f".{state.name}.lock"
+    path = lock_of(state)
     handle = _lock(state, path)
     try:
         journal = Journal(state)

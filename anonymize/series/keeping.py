@@ -10,9 +10,9 @@ Where departures are deferred, who is forgotten is gone at once, in whatever com
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,13 @@ import numpy as np
 import polars as pl
 
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.series import key, state
+from anonymize.series import state
+from anonymize.series.chain import Record, check_last, kept_link
 from anonymize.series.departures import DEFERRED
 from anonymize.series.histories import without_last, without_people
-from anonymize.series.journal import locked
+from anonymize.series.journal import Journal, locked
 from anonymize.series.key import Key
-from anonymize.series.state import SeriesState
+from anonymize.series.state import SeriesRelease, SeriesState
 from anonymize.spec.missing import identified
 from anonymize.table import OutputFile
 
@@ -64,10 +65,11 @@ def _histories(series: SeriesState) -> dict[str, int]:
     return {"histories": len(of_last), "smallest_history": int(of_last.min()) if len(of_last) else 0}
 
 
-def undo(path: str | Path) -> str:
-    """Takes the last release back in the state; returns where it was written. Raises UsageError for the first one."""
+def undo(path: str | Path, key_path: str | Path) -> str:
+    """Takes the last release back in the state; returns where it was written. Raises UsageError for the first one, and
+    for another key."""
     with locked(Path(path)) as journal:
-        series = state.load(path)
+        series, series_key = _last(path, key_path)
         if len(series.releases) == 1:
             hint = "remove the state, and begin again with --start-series"
             raise UsageError(Problem("the first release of a series cannot be taken back", str(path), hint=hint))
@@ -75,8 +77,10 @@ def undo(path: str | Path) -> str:
             message = "departures are deferred: two releases cannot be taken back one after the other"
             hint = "the people of the release before are not on record as they were then"
             raise UsageError(Problem(message, str(path), hint=hint))
-        _replace(path, without_last(series))
+        shorter = replace(without_last(series), undone=(*series.undone, series.chains[-1]))
+        _replace(journal, shorter, series_key)
         journal.end()
+        _remove_links(journal.state, [len(series.releases)])
     return series.releases[-1].path
 
 
@@ -88,15 +92,17 @@ def rotate(path: str | Path, key_path: str | Path, new: str | Path, *, force: bo
     if os.path.realpath(new) == os.path.realpath(path):
         raise UsageError(f"{new}: is the state of the series")
     with locked(Path(path)) as journal, ExitStack() as stack:
-        series = state.load(path)
-        successor = key.load_for(key_path, series.key).successor()
+        series, series_key = _last(path, key_path)
+        successor = series_key.successor()
         file = stack.enter_context(OutputFile(new, force=force, private=True))
         output = stack.enter_context(OutputFile(path, force=True, private=True))
         journal.begin([file, output])
         stack.callback(journal.end)
         file.write_text(successor.text)
-        output.write_bytes(_under(successor, series).as_bytes())
+        moved = replace(_under(successor, series), counter=series.counter + 1)
+        output.write_bytes(moved.as_bytes(successor))
         journal.commit([file, output])
+        journal.record(asdict(Record.of(moved)))
 
 
 def _under(successor: Key, series: SeriesState) -> SeriesState:
@@ -127,9 +133,8 @@ def forget(
     Raises UsageError for another key, for texts that name nobody, and unless `force` where departures are deferred;
     DataError for people who are not in the series.
     """
-    with locked(Path(path)):
-        series = state.load(path)
-        series_key = key.load_for(key_path, series.key)
+    with locked(Path(path)) as journal:
+        series, series_key = _last(path, key_path)
         if series.departures == DEFERRED and not force:
             message = "departures are deferred: from the next release on, that somebody who is forgotten is gone shows"
             hint = "--force forgets them all the same; what was promised of those who leave is not kept for them then"
@@ -144,7 +149,8 @@ def forget(
         *others, last = series.releases
         again = replace(last, spec="")  # the same input does not make the same release any more
         left = replace(without_people(series, forgotten), releases=(*others, again))
-        _replace(path, left)
+        _replace(journal, left, series_key)
+        _remove_links(journal.state, range(1, len(series.releases) + 1))
     return len(gone), _in_small_company(left)
 
 
@@ -155,7 +161,37 @@ def _in_small_company(series: SeriesState) -> int:
     return int(sizes[small].sum())
 
 
-def _replace(path: str | Path, series: SeriesState) -> None:
-    with OutputFile(path, force=True, private=True) as output:
-        output.write_bytes(series.as_bytes())
+def seal(path: str | Path, key_path: str | Path) -> bool:
+    """Seals a state that an earlier version wrote; whether it had no seal. Raises UsageError for another key, DataError
+    where it has a seal that is not that of its content."""
+    with locked(Path(path)) as journal:
+        series, series_key = state.load_sealed(path, key_path, unsealed=True)
+        if series.counter:
+            return False
+        releases: list[SeriesRelease] = []
+        for number, release in enumerate(series.releases, 1):
+            before = releases[-1].chain if releases else ""
+            releases.append(replace(release, counter=number).chained(before))
+        _replace(journal, replace(series, releases=tuple(releases), counter=len(releases) - 1), series_key)
+    return True
+
+
+def _last(path: str | Path, key_path: str | Path) -> tuple[SeriesState, Key]:
+    """The state with its key, and not an older one."""
+    series, series_key = state.load_sealed(path, key_path)
+    check_last(series, Path(path))
+    return series, series_key
+
+
+def _replace(journal: Journal, series: SeriesState, series_key: Key) -> None:
+    written = replace(series, counter=series.counter + 1)
+    with OutputFile(journal.state, force=True, private=True) as output:
+        output.write_bytes(written.as_bytes(series_key))
         output.commit()
+    journal.record(asdict(Record.of(written)))
+
+
+def _remove_links(path: Path, numbers: Iterable[int]) -> None:
+    """Removes the links of some releases that are kept beside the state."""
+    for number in numbers:
+        kept_link(path, number).unlink(missing_ok=True)

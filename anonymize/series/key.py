@@ -89,6 +89,10 @@ class Key:
         """What recipients follow people by, in hexadecimal digits: of each pseudonym one of this `series` alone."""
         return [each.hex() for each in self.of_messages(f"{series} ".encode() + person for person in people)]
 
+    def sealed(self, digest: bytes) -> str:
+        """What a state with this hash is sealed with, in hexadecimal digits."""
+        return self._hmac(b"state " + digest).hex()
+
     def _hmac(self, message: bytes) -> bytes:
         """HMAC-SHA256, RFC 2104; the two halves of the key are hashed once, which is twice as fast as `hmac`."""
         halves = self._halves

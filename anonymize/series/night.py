@@ -20,24 +20,27 @@ from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.families.base import Draft
 from anonymize.families.classes import ClassedDraft
+from anonymize.link import Link
 from anonymize.names import FRAME
 from anonymize.places import is_uri
 from anonymize.privacy import Requirement
 from anonymize.publication import Files
 from anonymize.request import Request
 from anonymize.series import fixed, key, state
+from anonymize.series.chain import Record, check_last, kept_link
 from anonymize.series.departures import DEFERRED
 from anonymize.series.guarantee import about_table, check_kept, reserve_of
 from anonymize.series.histories import without_last
 from anonymize.series.journal import Journal, locked
 from anonymize.series.leavers import told_by_values
-from anonymize.series.people import Tonight, naming, pseudonyms
+from anonymize.series.people import Tonight, check_known, naming, pseudonyms
 from anonymize.series.record import Attendance, nothing_yet
 from anonymize.series.search import NightSearch, Run, SeriesClasses
-from anonymize.series.state import SeriesRelease, SeriesState, TableFile
+from anonymize.series.state import SeriesRelease, SeriesState, TableFile, chain_of
 from anonymize.series.stored import cells_of, continued, next_rows
 from anonymize.spec import resolve
 from anonymize.table import OutputFile, Source, Table, commit
+from anonymize.table.files import sha256_of
 from anonymize.table.roles import check_columns
 from anonymize.table.write import STATE_EXISTS
 from anonymize.verify import text_of
@@ -52,13 +55,21 @@ def night_of(request: Request) -> Iterator[Night]:
     path = Path(request.start_series or request.after or "")
     _check(request)
     with locked(path) as journal, ExitStack() as stack:
-        before = state.load(path) if request.after is not None else None
-        series_key = key.load(str(request.key)) if before is None else key.load_for(str(request.key), before.key)
+        before, series_key = _continuing(request, path)
         if before is None and path.exists() and not request.force:
             raise UsageError(STATE_EXISTS.format(path))
         output = stack.enter_context(OutputFile(path, force=before is not None or request.force, private=True))
         stack.callback(journal.end)
         yield Night(_continued(request, before), journal, series_key, before, output, stack)
+
+
+def _continuing(request: Request, path: Path) -> tuple[SeriesState | None, key.Key]:
+    """The state that is continued, None at the first release, and the key of the series."""
+    if request.after is None:
+        return None, key.load(str(request.key))
+    before, series_key = state.load_sealed(path, str(request.key))
+    check_last(before, path)
+    return before, series_key
 
 
 def _continued(request: Request, before: SeriesState | None) -> Request:
@@ -103,7 +114,8 @@ class Night:
     `base`: the state that is continued, which is without its last release where the same is made `again`; `made`: the
     one that is published. `k`, `reserve`: what classes of newcomers are made for, together. `intent`: hash of what was
     asked for. `unbounded`: models that the promise over time leaves out. `kept`: the rows of people who are not in the
-    input any more, where departures are deferred; they are behind its own. `stack`: what ends with the night.
+    input any more, where departures are deferred; they are behind its own. `date`: when it began. `link`: the one that
+    is kept beside the state, where none is written elsewhere. `stack`: what ends with the night.
     """
 
     request: Request
@@ -125,6 +137,8 @@ class Night:
     counts: dict[str, int] = field(init=False)
     verdict: dict[str, Any] = field(init=False)
     made: SeriesState = field(init=False)
+    date: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    link: OutputFile | None = field(init=False, default=None)
 
     def begin(self, files: Files) -> Files:
         """See `Following`."""
@@ -158,6 +172,7 @@ class Night:
             self.person = pseudonyms(request.spec, table.source, self.base.person, self.key)
         earlier = self.base if self.base.releases else None
         self.tonight = Tonight.of(self.person, earlier, 0 if self.departed is None else self.departed.height)
+        check_known(self.tonight, earlier, request.spec.series.known, table.source.name)
         self.reserve = reserve_of(
             request.spec.series.reserve, earlier, self.k, deferred=request.spec.series.departures == DEFERRED
         )
@@ -183,6 +198,10 @@ class Night:
         if before.person != names:
             raise UsageError("series.person: not what it was at earlier releases of the series")
         fixed.check_unchanged(before.fixed, now)
+        inputs = [release.input.sha256 for release in before.releases]
+        if source.sha256 in inputs[:-1] and source.sha256 != inputs[-1]:
+            message = f"is the input of release {inputs.index(source.sha256) + 1} of the series, and not a later one"
+            raise UsageError(Problem(message, source.name, hint="`anonymize series show` lists the releases"))
         last = before.releases[-1]
         if (last.input.sha256, last.spec) != (source.sha256, self.intent):
             self.base = replace(before, fixed=now)
@@ -200,6 +219,29 @@ class Night:
         recent = [] if earlier is None else earlier.releases[-wait:] if wait else []
         return any(release.people["newcomers"] for release in recent)
 
+    def linked(self, link: Link) -> Link:
+        """See `Following`. A dry run leaves no record."""
+        if self.request.dry_run:
+            return link
+        previous = self.base.chains[-1] if self.base.releases else ""
+        chain = chain_of(previous, self.counter, link.release.sha256, link.input.sha256, self.date)
+        if self.again is not None:
+            chain = self.again.chain
+        first = self.before.chains[0] if self.before is not None else chain
+        link = replace(link, series=asdict(Record(first, self.counter, chain)))
+        if self.request.save_link is None:
+            path = kept_link(self.journal.state, len(self.base.releases) + 1)
+            self.link = self.stack.enter_context(OutputFile(path, force=True, private=True))
+            self.link.write_text(link.text(path.name))
+        return link
+
+    @property
+    def counter(self) -> int:
+        """That of the state with this release."""
+        if self.again is not None:
+            return self.again.counter
+        return 1 if self.before is None else self.before.counter + 1
+
     def named(self, table: Table) -> Table:
         """See `Following`."""
         name = self.request.spec.output.pseudonym
@@ -216,6 +258,7 @@ class Night:
         Raises UnsafeError where the promise is not kept, and UsageError where the same night makes another release.
         """
         assert isinstance(draft, ClassedDraft)
+        self._check_name(files)
         presence = Attendance(self.tonight, draft.released.class_of)
         self.counts = presence.counts(self.base if self.base.releases else None, self.k)
         base = self.base if self.base.releases else replace(self.base, edges=self.classes.edges)
@@ -231,6 +274,15 @@ class Night:
             hint = "with row_order: shuffle it takes the same --seed; `anonymize series undo` takes the last one back"
             raise UsageError(Problem(message, str(self.output.name), hint=hint))
 
+    def _check_name(self, files: Files) -> None:
+        """Raises UsageError where the release would take the place of an earlier one, as it was published."""
+        own = os.path.realpath(self.request.output)
+        for number, release in enumerate(self.base.releases, 1):
+            taken = os.path.realpath(release.path) == own and os.path.isfile(own)
+            if taken and sha256_of(own) == release.sha256 != files.table.sha256:
+                message = f"{self.request.output}: is release {number} of the series as it was published"
+                raise UsageError(Problem(message, hint="give each release a name of its own"))
+
     def _with_rows(self, state: SeriesState, draft: ClassedDraft) -> SeriesState:
         """The state with people as they were last, where departures are deferred, and the count that follows."""
         if state.departures != DEFERRED:
@@ -244,7 +296,7 @@ class Night:
 
     def _release(self, draft: ClassedDraft, files: Files) -> SeriesRelease:
         request, table = self.request, draft.table
-        link = None if request.save_link is None else os.path.abspath(request.save_link)
+        link = request.save_link if self.link is None else self.link.name
         name = FRAME if temporary.is_own(table.source.name) else table.source.name
         source = TableFile(name, table.source.sha256, table.rows - self.tonight.departed)
         return SeriesRelease(
@@ -252,8 +304,8 @@ class Night:
             sha256=files.table.sha256,
             rows=len(draft.written.rows),
             input=source,
-            link=link,
-            date=datetime.now(UTC).isoformat(timespec="seconds"),
+            link=None if link is None else os.path.abspath(link),
+            date=self.date,
             algorithm=request.algorithm,
             options=asdict(request.options),
             spec=self.intent,
@@ -261,7 +313,8 @@ class Night:
             reserve=self.reserve,
             levels=self.classes.levels,
             people=self.counts,
-        )
+            counter=self.counter,
+        ).chained(self.base.chains[-1] if self.base.releases else "")
 
     def _measured(
         self,
@@ -305,10 +358,13 @@ class Night:
 
     def commit(self, outputs: Sequence[OutputFile]) -> None:
         """SeriesState and release together; where the same release is made again, the state stays as it is."""
+        outputs = [*([] if self.link is None else [self.link]), *outputs]
         if self.request.dry_run:
             commit(outputs)
         elif self.again is not None:
             self.journal.commit(outputs)
         else:
-            self.output.write_bytes(self.made.as_bytes())
+            made = replace(self.made, counter=self.counter)
+            self.output.write_bytes(made.as_bytes(self.key))
             self.journal.commit([*outputs, self.output])
+            self.journal.record(asdict(Record.of(made)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -51,6 +52,34 @@ def pseudonyms(spec: Spec, source: Source, names: Sequence[str], key: Key) -> pl
         message = f"{repeated} rows are about somebody who has another row: a series has one row a person"
         raise UsageError(Problem(message, source.name, hint="one table of people, or a column that differs"))
     return people
+
+
+FAMILIAR = 3
+"""Releases after which it is known how many people come again."""
+
+
+def check_known(tonight: Tonight, state: SeriesState | None, least: float | None, name: str) -> None:
+    """Raises DataError where fewer people of the last release are in the table than the share `least`; by default half
+    of the smallest share that there was, once there were `FAMILIAR` releases, and nobody before. Who was only kept in
+    the last release is not expected."""
+    if state is None:
+        return
+    expected = state.seen_last
+    there = tonight.position[(tonight.position >= 0) & ~tonight.gone]
+    before, known = int(expected.sum()), int(expected[there].sum())
+    if least is None:
+        least = min(_shares(state), default=0.0) / 2 if len(state.releases) >= FAMILIAR else 0.0
+    if known < least * before:
+        message = f"{known} of {before} people of the last release are in it: were they given other names?"
+        hint = "`series: {known: SHARE}` of the spec says how many have to be; 0 if it may be nobody"
+        raise DataError(Problem(message, name, hint=hint))
+
+
+def _shares(state: SeriesState) -> Iterator[float]:
+    """The share of the people of each release, but of those who were only kept in it, who were there at the next."""
+    for last, following in pairwise(each.people for each in state.releases):
+        if before := following["before"] - last.get("kept", 0):
+            yield 1 - following["departed"] / before
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 The file is a ZIP archive without compression, of mode 0600. Its members:
 
 `series.json`: an object.
-    `format` "anonymize series", `format_version` 1, `tool` (version); `key`: the fingerprint of the key of its
-    pseudonyms (see `anonymize.series.key`); `person`: the columns that name a person; `departures`: "unseen" or
+    `format` "anonymize series", `format_version` 1, `tool` (version); `counter`: how often the series has been written,
+    by releases and otherwise; `undone`: the chains of releases that were taken back; `key`: the fingerprint of the key
+    of its pseudonyms (see `anonymize.series.key`); `person`: the columns that name a person; `departures`: "unseen" or
     "deferred"; `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric quasi-identifier, the lowest
     and the highest number that may be the end of an interval, null where none may, for those that have such bounds;
     `series`, where pseudonyms are published: a hash of the first input and of what was asked for then;
@@ -13,7 +14,8 @@ The file is a ZIP archive without compression, of mode 0600. Its members:
     `input` {`path`, `sha256`, `rows`}; `link` (path of the file of --save-link, or null); `date` (ISO 8601, UTC);
     `algorithm`; `options`; `spec`: hash of what was asked for; `k`; `reserve`; `levels`: of each quasi-identifier, the
     level at which those were shown who came with this release, null where classes are regions; `people`: counts of this
-    night, see `anonymize.series.night`.
+    night, see `anonymize.series.night`; `counter`: that of the state when it was made; `chain`: a hash of what was
+    released, of what, when, and of the chain of the release before. The first one names the series.
 
 `people.parquet`: one row a person who was in any input so far, in the order of `person`.
     `person`: Binary, 16 bytes, the pseudonym. `history`: UInt32, a row of `histories.parquet`. `since`: UInt32, the
@@ -29,16 +31,21 @@ The file is a ZIP archive without compression, of mode 0600. Its members:
 `rows.parquet`, where departures are deferred: the people of the last release as they were last in an input, see
 `anonymize.series.stored`. `rows_before.parquet`: those of the release before it, as they were then; so that it can be
 continued if the last one is taken back. Not there for a release that was the first, or has been taken back to.
+
+`seal`: HMAC-SHA256 under the key of the series, in hexadecimal digits, of the SHA-256 of all other members, each after
+its name, its length and a line end. States of earlier versions have none, and are sealed by `anonymize series seal`.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
+from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +55,17 @@ from numpy.typing import NDArray
 
 from anonymize import __version__
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.series.key import Key, load_for
 from anonymize.series.stored import is_sound
 from anonymize.table.files import reason
 
 FORMAT, FORMAT_VERSION = "anonymize series", 1
 _ABOUT, _PEOPLE, _HISTORIES = "series.json", "people.parquet", "histories.parquet"
 _ROWS, _ROWS_BEFORE = "rows.parquet", "rows_before.parquet"
+_SEAL = "seal"
 NOT_THERE = -1
+ABOUT = ("counter", "undone", "key", "person", "departures", "fixed", "edges", "values")
+"""What `series.json` has of the state as it is, beside the releases."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +91,17 @@ class SeriesRelease(TableFile):
     reserve: int
     levels: tuple[int, ...] | None
     people: Mapping[str, int]
+    counter: int = 0
+    chain: str = ""
+
+    def chained(self, before: str) -> SeriesRelease:
+        """The release after one with another chain."""
+        return replace(self, chain=chain_of(before, self.counter, self.sha256, self.input.sha256, self.date))
+
+
+def chain_of(before: str, counter: int, release: str, input: str, date: str) -> str:
+    """The chain of a release after one with another, by the hashes of both files; in hexadecimal digits."""
+    return hashlib.sha256(json.dumps([before, counter, release, input, date]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -103,19 +125,35 @@ class SeriesState:
     rows: pl.DataFrame | None = None
     rows_before: pl.DataFrame | None = None
     series: str = ""
+    counter: int = 0
+    undone: tuple[str, ...] = ()
 
     @property
     def history_of(self) -> NDArray[np.int64]:
         """(P,) the history of each person."""
         return self.people["history"].to_numpy().astype(np.int64)
 
-    def as_bytes(self) -> bytes:
-        """The file; the same for equal states, whatever the time is."""
+    @property
+    def seen_last(self) -> NDArray[np.bool_]:
+        """(P,) who was in the last release and in its input."""
+        there: NDArray[np.bool_] = self.histories[self.history_of, -1] >= 0
+        if self.rows is not None:
+            last = self.rows.filter(pl.col("release") == len(self.releases) - 1)["person"]
+            there &= self.people["person"].is_in(last.implode()).to_numpy()
+        return there
+
+    @property
+    def chains(self) -> tuple[str, ...]:
+        """Of each release."""
+        return tuple(release.chain for release in self.releases)
+
+    def as_bytes(self, key: Key) -> bytes:
+        """The file, sealed with the key of the series; the same for equal states, whatever the time is."""
         about = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "tool": __version__,
-            **{name: getattr(self, name) for name in ("key", "person", "departures", "fixed", "edges", "values")},
+            **{name: getattr(self, name) for name in ABOUT},
             **({"series": self.series} if self.series else {}),
             "releases": [asdict(release) for release in self.releases],
         }
@@ -124,6 +162,7 @@ class SeriesState:
         members[_HISTORIES] = _parquet(pl.DataFrame(columns))
         frames = {_ROWS: self.rows, _ROWS_BEFORE: self.rows_before}
         members |= {name: _parquet(frame) for name, frame in frames.items() if frame is not None}
+        members[_SEAL] = _seal(members, key)
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w") as archive:
             for name, content in members.items():
@@ -136,6 +175,14 @@ def value_column(release: int, attribute: int) -> str:
     return f"value_{release}_{attribute}"
 
 
+def _seal(members: Mapping[str, bytes], key: Key) -> bytes:
+    digest = hashlib.sha256()
+    for name, content in members.items():
+        if name != _SEAL:
+            digest.update(f"{name} {len(content)}\n".encode() + content)
+    return key.sealed(digest.digest()).encode()
+
+
 def _parquet(frame: pl.DataFrame) -> bytes:
     file = io.BytesIO()
     frame.write_parquet(file, compression="zstd", statistics=False)
@@ -146,8 +193,29 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def load(path: str | Path) -> SeriesState:
-    """Reads a state. Raises UsageError where there is none, DataError where it cannot be read, is of another version,
-    or is damaged."""
+    """Reads a state, as it stands. Raises UsageError where there is none, DataError where it cannot be read, is of
+    another version, or is damaged."""
+    return _read(path)[0]
+
+
+def load_sealed(path: str | Path, key_path: str | Path, *, unsealed: bool = False) -> tuple[SeriesState, Key]:
+    """Reads a state with the key of its series, under which nobody else has changed it.
+
+    Raises UsageError for another key, and for a state without a seal, unless `unsealed`; DataError where the seal is
+    not that of the content; and what `load` raises.
+    """
+    state, members = _read(path)
+    key = load_for(key_path, state.key)
+    if _SEAL not in members and not unsealed:
+        hint = "seal it once, if nobody else can have changed it: anonymize series seal STATE --key KEY"
+        raise UsageError(Problem("is not sealed: an earlier version wrote it", os.fspath(path), hint=hint))
+    if _SEAL in members and not compare_digest(members[_SEAL], _seal(members, key)):
+        message = "has been changed since it was written: its seal is not that of its content"
+        raise DataError(Problem(message, os.fspath(path), hint="take a copy of it that was not"))
+    return state, key
+
+
+def _read(path: str | Path) -> tuple[SeriesState, dict[str, bytes]]:
     try:
         with open(path, "rb") as file:
             content = file.read()
@@ -157,16 +225,16 @@ def load(path: str | Path) -> SeriesState:
     except OSError as error:
         raise DataError(Problem(f"cannot be read: {reason(error)}", os.fspath(path))) from None
     try:
-        return _state(content)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        return _state(members), members
     except (zipfile.BadZipFile, ValueError, KeyError, TypeError, pl.exceptions.PolarsError, RecursionError):
         message = f"is not a series of format_version {FORMAT_VERSION}, or is damaged"
         raise DataError(Problem(message, os.fspath(path))) from None
 
 
-def _state(content: bytes) -> SeriesState:
+def _state(members: Mapping[str, bytes]) -> SeriesState:
     """Raises some exception for what is not a state of this version."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
     about = json.loads(members[_ABOUT])
     if (about["format"], about["format_version"]) != (FORMAT, FORMAT_VERSION):
         raise ValueError
@@ -186,13 +254,17 @@ def _state(content: bytes) -> SeriesState:
         rows=next(frames),
         rows_before=next(frames),
         series=about.get("series", ""),
+        counter=int(about.get("counter", 0)),
+        undone=tuple(about.get("undone", ())),
     )
     _check(state)
     return state
 
 
 def _release(content: Mapping[str, Any]) -> SeriesRelease:
-    values = {each.name: content[each.name] for each in fields(SeriesRelease)}
+    earlier = {"counter": 0, "chain": ""}
+    values = {each.name: content[each.name] for each in fields(SeriesRelease) if each.name not in earlier}
+    values |= {name: content.get(name, default) for name, default in earlier.items()}
     levels = None if values["levels"] is None else tuple(values["levels"])
     return SeriesRelease(**{**values, "input": TableFile(**content["input"]), "levels": levels})
 

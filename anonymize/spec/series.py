@@ -17,6 +17,9 @@ class SeriesOptions(Entry):
     reserve: Annotated[int, Field(ge=0)] | None = None
     """Classes are made for k and so many people more, so that some may leave before those who stay are too few. Left
     out: by how many leave."""
+    known: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The share of the people of the last release who have to be in the table, so that people who were given other
+    names are not taken for others. Left out: half of the smallest share so far, from the fourth release on."""
     departures: Literal["unseen", "deferred"] = "unseen"
     """Those who leave. unseen: they are gone at once, so that what the disappearance of one known person tells is not
     bounded, and counted. deferred: they are shown as they were last until k people of their history have left, which is

@@ -42,13 +42,15 @@ Origin = Literal["original", "state"]
 @dataclass(frozen=True)
 class ReleasedAt:
     """A release of a series. `rows`: its text as numbers; `people` (rows,): whom each row is about, of one kind in all
-    releases (keyed pseudonyms); `missing`: texts that mean missing."""
+    releases (keyed pseudonyms); `missing`: texts that mean missing; `k`: what it was made for, where its people were
+    promised no more than that."""
 
     name: str
     rows: TextRows
     people: pl.Series
     missing: tuple[str, ...]
     origin: Origin = "original"
+    k: int | None = None
 
     @classmethod
     def of_text(
@@ -284,7 +286,16 @@ class Followed:
         pasts = [self._past(past, whom) for past in range(number - gone, -1, -1)]
         word = any(release.origin == "state" for release in self.releases[: number + 1])
         own = Numbering(history.of_row.filter(whom), history.span)
-        return results_of(own, pasts, self.checks, word=word, gone=gone)
+        return results_of(own, pasts, self._checks_of(number), word=word, gone=gone)
+
+    def _checks_of(self, number: int) -> list[Check]:
+        """What is asked of a release: of its people no more than they were promised then."""
+        k = self.releases[number].k
+        if k is None:
+            return list(self.checks)
+        own = [each.model == "k-anonymity" and each.parameters["k"] > k for each in self.checks]
+        raised = zip(self.checks, own, strict=True)
+        return [replace(each, parameters={"k": k}) if above else each for each, above in raised]
 
     def _past(self, past: int, present: pl.Series) -> Past:
         """What a release said of those who are in a later one."""

@@ -43,7 +43,7 @@ def laid_out(
     (folder / "key.json").write_text(key.text)
     (folder / "key.json").chmod(0o600)
     state = state_of(nights, key, [_night(folder, number, night, links, areas) for number, night in enumerate(nights)])
-    (folder / "state").write_bytes(state.as_bytes())
+    (folder / "state").write_bytes(state.as_bytes(key))
     return state
 
 

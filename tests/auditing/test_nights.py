@@ -193,7 +193,7 @@ def test_pseudonyms_that_could_not_be_shown_to_be_right_are_neither_met_nor_fail
     tmp_path: Path, followed: tuple[SeriesState, Key]
 ) -> None:
     state, key = followed
-    (tmp_path / "state").write_bytes(state.as_bytes())
+    (tmp_path / "state").write_bytes(state.as_bytes(key))
     (tmp_path / "key.json").write_text(key.text)
     for number in range(2):
         (tmp_path / f"link.{number}.json").unlink()

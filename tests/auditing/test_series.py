@@ -172,7 +172,7 @@ def exchanged(state: SeriesState, column: str) -> SeriesState:
 @pytest.mark.parametrize("column", ["history", "value_1_0"])
 def test_a_state_that_says_something_else_than_the_files_is_seen(tmp_path: Path, column: str) -> None:
     state = laid_out(tmp_path, GOOD)
-    (tmp_path / "state").write_bytes(exchanged(state, column).as_bytes())
+    (tmp_path / "state").write_bytes(exchanged(state, column).as_bytes(Key(SECRET)))
     result = audited(tmp_path)
     assert result.satisfied is False
     assert "out.1.csv: the state has something else on record than the files say" in messages(result)
@@ -182,7 +182,7 @@ def test_without_links_a_state_whose_classes_have_other_values_is_seen(tmp_path:
     state = laid_out(tmp_path, GOOD, links=False)
     values = state.people["value_1_0"]
     people = state.people.with_columns((1 - values.cast(int)).cast(values.dtype).alias("value_1_0"))
-    (tmp_path / "state").write_bytes(dataclasses.replace(state, people=people).as_bytes())
+    (tmp_path / "state").write_bytes(dataclasses.replace(state, people=people).as_bytes(Key(SECRET)))
     assert messages(audited(tmp_path))[-1] == "out.1.csv: the state has something else on record than the files say"
 
 
@@ -192,7 +192,7 @@ def test_a_person_who_is_forgotten_is_no_mistake_of_the_state(tmp_path: Path) ->
     state = laid_out(tmp_path, GOOD)
     gone = Key(SECRET).pseudonyms([["a"]])[0]
     forgotten = np.array([person == gone for person in state.people["person"]])
-    (tmp_path / "state").write_bytes(without_people(state, forgotten).as_bytes())
+    (tmp_path / "state").write_bytes(without_people(state, forgotten).as_bytes(Key(SECRET)))
     assert audited(tmp_path).satisfied
 
 
@@ -230,7 +230,7 @@ def test_somebody_on_record_who_is_in_no_file_is_seen(tmp_path: Path) -> None:
     last = state.people["person"].to_list()
     last[-1] = last[-1][:-1] + bytes([last[-1][-1] ^ 1])
     people = state.people.with_columns(person=pl.Series(last, dtype=pl.Binary))
-    (tmp_path / "state").write_bytes(dataclasses.replace(state, people=people).as_bytes())
+    (tmp_path / "state").write_bytes(dataclasses.replace(state, people=people).as_bytes(Key(SECRET)))
     assert messages(audited(tmp_path))[-1] == "out.1.csv: the state has something else on record than the files say"
 
 
@@ -282,7 +282,7 @@ def test_each_model_is_asked_of_those_who_have_left_where_they_are_to_be_hidden(
 ) -> None:
     state = laid_out(tmp_path, [night(PEOPLE, "AAAAAABBB", values), night(PEOPLE, "..AAAABBB", values)])
     assert audited(tmp_path).satisfied
-    (tmp_path / "state").write_bytes(dataclasses.replace(state, departures="deferred").as_bytes())
+    (tmp_path / "state").write_bytes(dataclasses.replace(state, departures="deferred").as_bytes(Key(SECRET)))
     result = audited(tmp_path)
     assert messages(result) == [f"{each}; 2 people who are not in it any more in 1 histories fail" for each in unmet]
     assert len(messages(result, "pass")) == 2 - len(unmet)

@@ -36,7 +36,7 @@ def test_a_series_is_shown_for_people_and_for_programs(call: Call, monkeypatch: 
 @pytest.mark.parametrize("quiet", [True, False])
 def test_what_was_done_is_said_on_standard_error_unless_quiet(call: Call, quiet: bool) -> None:
     hush = ["-q"] if quiet else []
-    undone = call("series", "undo", "state", *hush)
+    undone = call("series", "undo", "state", "--key", "own.key", *hush)
     forgot = call("series", "forget", "state", "CANARY, 1", "--key", "own.key", *hush)
     for ended, told in ((forgot, "forgot 1;"), (undone, OUTPUT)):
         assert (ended.code, ended.out) == (0, b"")

@@ -126,11 +126,11 @@ def test_the_same_input_is_the_same_release_and_one_can_be_taken_back(tmp_path: 
     second = (tmp_path / "night2.csv").read_bytes()
     assert nights.release("--force", name="night2")["series"]["again"] is True
     assert (tmp_path / "night2.csv").read_bytes() == second
-    run(["series", "undo", str(tmp_path / "state"), "-q"])
+    run(["series", "undo", str(tmp_path / "state"), "--key", str(tmp_path / "key"), "-q"])
     taken = (tmp_path / "state").read_bytes()
     rows = load(tmp_path / "state").rows
     assert rows is not None and before.rows is not None and rows.equals(before.rows)
-    assert outcome(lambda: run(["series", "undo", str(tmp_path / "state"), "-q"])) == 2
+    assert outcome(lambda: run(["series", "undo", str(tmp_path / "state"), "--key", str(tmp_path / "key"), "-q"])) == 2
     assert (tmp_path / "state").read_bytes() == taken
     nights.release("--force", name="night2")
     assert (tmp_path / "night2.csv").read_bytes() == second

@@ -91,6 +91,7 @@ def test_who_is_left_in_a_small_history_is_withheld_and_comes_back(tmp_path: Pat
     nights.people = [person for person in whole if person[0] not in small[: len(small) - 3]]
     assert nights.release()["series"]["people"]["withheld"] == 3
     nights.people = whole
+    nights.come(1)
     assert nights.release()["series"]["people"]["withheld"] == 0
     nights.check()
 

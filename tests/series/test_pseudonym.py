@@ -13,6 +13,7 @@ import pytest
 
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
+from anonymize.series.key import load as load_key
 from anonymize.series.state import load
 from anonymize.table.files import sha256_of
 from tests.series.nights import QUASI, SPEC, Nights
@@ -128,7 +129,9 @@ def replaced(nights: Nights, name: str, rows: list[dict[str, str]]) -> None:
     releases = [
         replace(each, sha256=sha256_of(path)) if it else each for each, it in zip(state.releases, own, strict=True)
     ]
-    (nights.folder / "state").write_bytes(replace(state, releases=tuple(releases)).as_bytes())
+    (nights.folder / "state").write_bytes(
+        replace(state, releases=tuple(releases)).as_bytes(load_key(nights.folder / "key"))
+    )
 
 
 def exchanged(nights: Nights, name: str) -> None:

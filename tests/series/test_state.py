@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,12 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError, UsageError
-from anonymize.series.state import SeriesRelease, SeriesState, TableFile, load
+from anonymize.series.keeping import seal
+from anonymize.series.key import Key
+from anonymize.series.key import load as load_key
+from anonymize.series.state import SeriesRelease, SeriesState, TableFile, load, load_sealed
+
+KEY = Key(bytes(range(0, 256, 8)))
 
 
 def release(number: int) -> SeriesRelease:
@@ -66,8 +72,8 @@ def saved(folder: Path, content: bytes) -> Path:
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    again = load(saved(tmp_path, TWO.as_bytes()))
-    assert again.as_bytes() == TWO.as_bytes()
+    again = load(saved(tmp_path, TWO.as_bytes(KEY)))
+    assert again.as_bytes(KEY) == TWO.as_bytes(KEY)
     assert again.releases == TWO.releases and again.values == TWO.values
     assert again.people.equals(TWO.people) and (again.histories == TWO.histories).all()
     assert again.edges == TWO.edges
@@ -78,13 +84,15 @@ def test_a_path_that_is_not_there_starts_nothing(tmp_path: Path) -> None:
         load(tmp_path / "stat")
 
 
-def changed(name: str, change: object) -> bytes:
-    """The file of TWO with another member, or with other keys of the first."""
-    file, source = io.BytesIO(), zipfile.ZipFile(io.BytesIO(TWO.as_bytes()))
+def changed(name: str, change: object, of: SeriesState = TWO, key: Key = KEY) -> bytes:
+    """The file of a state with another member, or with other keys of the first, or without it."""
+    file, source = io.BytesIO(), zipfile.ZipFile(io.BytesIO(of.as_bytes(key)))
     with zipfile.ZipFile(file, "w") as archive:
         for member in source.namelist():
             content = source.read(member)
             if member == name:
+                if change is None:
+                    continue
                 content = change if isinstance(change, bytes) else json.dumps(json.loads(content) | change).encode()
             archive.writestr(member, content)
     return file.getvalue()
@@ -95,7 +103,7 @@ def changed(name: str, change: object) -> bytes:
     [
         b"",
         b"{}",
-        TWO.as_bytes()[:-40],
+        TWO.as_bytes(KEY)[:-40],
         changed("series.json", {"format_version": 2}),
         changed("series.json", {"format": "x"}),
         changed("series.json", {"releases": []}),
@@ -109,7 +117,50 @@ def test_what_is_no_state_is_refused(tmp_path: Path, content: bytes) -> None:
         load(saved(tmp_path, content))
 
 
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    key = Key.new()
+    path = tmp_path / "key"
+    path.write_text(key.text)
+    path.chmod(0o600)
+    return path
+
+
+def own(key_file: Path) -> SeriesState:
+    return replace(TWO, key=load_key(key_file).fingerprint)
+
+
+@pytest.mark.parametrize("change", [{"fixed": {}}, {"counter": 9}, {"departures": "deferred"}])
+def test_a_state_that_somebody_without_the_key_has_changed_is_refused(
+    tmp_path: Path, key_file: Path, change: dict[str, object]
+) -> None:
+    mine, key = own(key_file), load_key(key_file)
+    assert load_sealed(saved(tmp_path, mine.as_bytes(key)), key_file)[0].as_bytes(key) == mine.as_bytes(key)
+    assert load(saved(tmp_path, changed("series.json", change, mine, key))).people.equals(mine.people)
+    with pytest.raises(DataError, match="has been changed since it was written"):
+        load_sealed(tmp_path / "state", key_file)
+
+
+def test_people_who_were_removed_from_a_state_are_missed(tmp_path: Path, key_file: Path) -> None:
+    mine, key = own(key_file), load_key(key_file)
+    file = io.BytesIO()
+    mine.people.head(2).write_parquet(file)
+    saved(tmp_path, changed("people.parquet", file.getvalue(), mine, key))
+    with pytest.raises(DataError, match="has been changed"):
+        load_sealed(tmp_path / "state", key_file)
+
+
+def test_a_state_without_a_seal_is_sealed_once(tmp_path: Path, key_file: Path) -> None:
+    mine, key = own(key_file), load_key(key_file)
+    path = saved(tmp_path, changed("seal", None, mine, key))
+    with pytest.raises(UsageError, match="is not sealed"):
+        load_sealed(path, key_file)
+    assert seal(path, key_file) and not seal(path, key_file)
+    sealed, _ = load_sealed(path, key_file)
+    assert sealed.counter == 2 and len(set(sealed.chains)) == 2 and sealed.people.equals(mine.people)
+
+
 def test_a_history_that_is_not_there_is_damage(tmp_path: Path) -> None:
     wrong = state([[-1], [0]], [2], [0], [[0]])
     with pytest.raises(DataError, match="damaged"):
-        load(saved(tmp_path, wrong.as_bytes()))
+        load(saved(tmp_path, wrong.as_bytes(KEY)))
