@@ -33,7 +33,7 @@ def kept_link(state: Path, number: int) -> Path:
 
 
 @dataclass(frozen=True)
-class Record:
+class StateRecord:
     """What is on record of a state: the `series` by the chain of its first release, the `counter`, and the `chain` of
     the last release."""
 
@@ -42,7 +42,7 @@ class Record:
     chain: str
 
     @classmethod
-    def of(cls, state: SeriesState) -> Record:
+    def of(cls, state: SeriesState) -> StateRecord:
         """That of a state."""
         return cls(state.chains[0], state.counter, state.chains[-1])
 
@@ -62,7 +62,7 @@ def check_last(state: SeriesState, path: Path) -> None:
             raise UsageError(Problem(message, os.fspath(path), hint="take the state that made it"))
 
 
-def _records(state: SeriesState, path: Path) -> Iterator[tuple[Path, Record]]:
+def _records(state: SeriesState, path: Path) -> Iterator[tuple[Path, StateRecord]]:
     folders = {path.parent.resolve(), *(Path(each.link).parent for each in state.releases if each.link is not None)}
     links = (file for folder in sorted(folders) for each in ("*.json", "*.csv") for file in sorted(folder.glob(each)))
     for file in (lock_of(path), *(file for file in links if file.is_file())):
@@ -71,12 +71,12 @@ def _records(state: SeriesState, path: Path) -> Iterator[tuple[Path, Record]]:
             yield file, record
 
 
-def _record(file: Path) -> Record | None:
+def _record(file: Path) -> StateRecord | None:
     """That in the head of a file; None where there is none."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         with file.open("rb") as opened:
             head = opened.read(HEAD).decode("utf-8", "replace")
         match = _RECORD.search(head) if FORMAT in head or file.name.endswith(".lock") else None
         content: dict[str, Any] = json.loads(match[1]) if match else {}
-        return Record(str(content["series"]), int(content["counter"]), str(content["chain"])) if content else None
+        return StateRecord(str(content["series"]), int(content["counter"]), str(content["chain"])) if content else None
     return None

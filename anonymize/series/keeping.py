@@ -21,7 +21,7 @@ import polars as pl
 
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.series import state
-from anonymize.series.chain import Record, check_last, kept_link
+from anonymize.series.chain import StateRecord, check_last, kept_link
 from anonymize.series.departures import DEFERRED
 from anonymize.series.histories import without_last, without_people
 from anonymize.series.journal import Journal, locked
@@ -102,7 +102,7 @@ def rotate(path: str | Path, key_path: str | Path, new: str | Path, *, force: bo
         moved = replace(_under(successor, series), counter=series.counter + 1)
         output.write_bytes(moved.as_bytes(successor))
         journal.commit([file, output])
-        journal.record(asdict(Record.of(moved)))
+        journal.record(asdict(StateRecord.of(moved)))
 
 
 def _under(successor: Key, series: SeriesState) -> SeriesState:
@@ -188,7 +188,7 @@ def _replace(journal: Journal, series: SeriesState, series_key: Key) -> None:
     with OutputFile(journal.state, force=True, private=True) as output:
         output.write_bytes(written.as_bytes(series_key))
         output.commit()
-    journal.record(asdict(Record.of(written)))
+    journal.record(asdict(StateRecord.of(written)))
 
 
 def _remove_links(path: Path, numbers: Iterable[int]) -> None:

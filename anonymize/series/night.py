@@ -27,7 +27,7 @@ from anonymize.privacy import Requirement
 from anonymize.publication import Files
 from anonymize.request import Request
 from anonymize.series import fixed, key, state
-from anonymize.series.chain import Record, check_last, kept_link
+from anonymize.series.chain import StateRecord, check_last, kept_link
 from anonymize.series.departures import DEFERRED
 from anonymize.series.guarantee import about_table, check_kept, reserve_of
 from anonymize.series.histories import without_last
@@ -228,7 +228,7 @@ class Night:
         if self.again is not None:
             chain = self.again.chain
         first = self.before.chains[0] if self.before is not None else chain
-        link = replace(link, series=asdict(Record(first, self.counter, chain)))
+        link = replace(link, series=asdict(StateRecord(first, self.counter, chain)))
         if self.request.save_link is None:
             path = kept_link(self.journal.state, len(self.base.releases) + 1)
             self.link = self.stack.enter_context(OutputFile(path, force=True, private=True))
@@ -367,4 +367,4 @@ class Night:
             made = replace(self.made, counter=self.counter)
             self.output.write_bytes(made.as_bytes(self.key))
             self.journal.commit([*outputs, self.output])
-            self.journal.record(asdict(Record.of(made)))
+            self.journal.record(asdict(StateRecord.of(made)))
