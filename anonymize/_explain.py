@@ -6,14 +6,21 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from anonymize.codes import ADVICE, MEANINGS
 from anonymize.errors import UsageError
 
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
+CODE = re.compile(r"`([^`]+)`")
+KEY = re.compile(r"`([a-z][a-z0-9_-]*(?: [a-z]+)?)`")
+PACKAGE = Path(__file__).parent
+Manuals = Mapping[str, Mapping[str, str]]
+NOTHING: Manuals = {}
 SHORT = 4
 """So many letters are in too many names to mean one that holds them."""
 
@@ -25,19 +32,22 @@ class Manual(str):
         return str(self)
 
 
-def explained(name: str) -> list[tuple[str, str]]:
-    """(what it is, its manual) of everything of a name. Raises UsageError, with the nearest one, for one that nothing
-    has."""
-    if entries := list(_entries(name)):
-        return entries
-    names = list(dict.fromkeys(map(_plain, known())))
+def explained(name: str, beside: Manuals = NOTHING) -> list[tuple[str, str]]:
+    """(what it is, its manual) of everything of a name, or of its singular; `beside` are more manuals.
+
+    Raises UsageError, with the nearest name, for one that nothing has."""
+    for meant in (_plain(name), _plain(name).removesuffix("s")):
+        if entries := _entries(meant, {**manuals(), **beside}):
+            return entries
+    names = list(dict.fromkeys(map(_plain, known(beside))))
     holding = [each for each in names if len(name) > SHORT and _plain(name) in each]
     nearest = holding or get_close_matches(_plain(name), names)
     suggestion = f" Did you mean {nearest[0]!r}?" if nearest else " Without a name, all of them are listed."
     raise UsageError(f"Nothing here is called {name!r}.{suggestion}")
 
 
-def manuals() -> dict[str, dict[str, str]]:
+@cache
+def manuals() -> Manuals:
     """Kind -> name -> manual."""
     from anonymize.algorithms import ALGORITHMS
     from anonymize.algorithms.cuts import RULES
@@ -56,23 +66,27 @@ def manuals() -> dict[str, dict[str, str]]:
         "exit code": {str(code): _of_code(code) for code in MEANINGS},
         "figure of a report": _figures(),
         "key of the spec": _keys(),
+        "value in a spec": _values(),
+        "word": _words(),
     }
 
 
-def known() -> list[str]:
-    return [name for entries in manuals().values() for name in entries]
+def known(beside: Manuals = NOTHING) -> list[str]:
+    """Every name, `beside` some further ones."""
+    return [name for entries in (*manuals().values(), *beside.values()) for name in entries]
 
 
-def _entries(name: str) -> Iterator[tuple[str, str]]:
-    """(what it is, its manual) of everything of that name."""
-    for kind, entries in manuals().items():
+def _entries(plain_name: str, by_kind: Manuals) -> list[tuple[str, str]]:
+    titles: dict[str, str] = {}
+    for kind, entries in by_kind.items():
         for each, manual in entries.items():
-            if _plain(each) == _plain(name):
-                yield f"{each} ({kind})", manual
+            if _plain(each) == plain_name:
+                titles.setdefault(manual, f"{each} ({kind})")
+    return [(title, manual) for manual, title in titles.items()]
 
 
 def _plain(name: str) -> str:
-    return name.lower().replace("_", "-").removeprefix("exit-")
+    return re.sub(r"[_ ]", "-", name.strip().lower().lstrip("-")).removeprefix("exit-")
 
 
 def _doc(thing: Any) -> str:
@@ -99,31 +113,77 @@ def _of_metric(metric: Any) -> str:
     return f"{_doc(metric)}\n\nComputed as: {computed(metric)}"
 
 
-def _figures() -> dict[str, str]:
-    """Figures of risk, each with what it means in the tables that have it."""
-    from anonymize.report.risk import MEANINGS as FIGURES
+def _page(name: str) -> str:
+    """A page of the documentation, which an installed package has in a folder of its own; links are left out."""
+    packaged = PACKAGE / "manual"
+    folder = packaged if packaged.is_dir() else PACKAGE.parent / "docs"
+    return LINK.sub(r"\1", (folder / name).read_text(encoding="utf-8"))
 
-    meanings: dict[str, list[str]] = {}
-    for title, figures in FIGURES.items():
-        before = ""
-        for name, meaning in figures.items():
-            before = meaning.replace("the same", before, 1) if meaning.startswith("the same") else meaning
-            text = before.format(threshold="the risk that is allowed", k="k")
-            meanings.setdefault(name, []).append(f"{title}: {text}.")
-    return {name: "\n\n".join(texts) for name, texts in meanings.items()}
+
+def _figures() -> dict[str, str]:
+    """What a report has, as its pages define it: by the rows of the tables, else by the paragraph that names it."""
+    defined: dict[str, dict[str, None]] = {}
+    named: dict[str, dict[str, None]] = {}
+    for section in (part for page in ("report.md", "evaluate.md") for part in _page(page).split("\n## ")[1:]):
+        title, _, text = section.partition("\n")
+        blocks = [block.strip() for block in text.split("\n\n")]
+        rows = [row.strip("| ").partition(" | ") for row in re.findall(r"^\| .*", text, re.MULTILINE)]
+        for key in title.split(", "):
+            defined.setdefault(key, {})["" if blocks[0].startswith("|") else blocks[0]] = None
+        for first, _, meaning in rows:
+            for key in CODE.findall(first):
+                defined.setdefault(key.rpartition(".")[2], {})[f"Under {title}: {meaning}."] = None
+        for paragraph in [*(row[2] for row in rows), *(block for block in blocks if block[:1] != "|")]:
+            for key in KEY.findall(paragraph):
+                named.setdefault(key, {})[f"Under {title}: {paragraph}"] = None
+    return _joined(named) | {key: text for key, text in _joined(defined).items() if text}
+
+
+def _joined(meanings: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    return {name: "\n\n".join(filter(None, texts)) for name, texts in meanings.items()}
+
+
+def _words() -> dict[str, str]:
+    """The words of the field, as the glossary has them."""
+    words: dict[str, dict[str, None]] = {}
+    for line in _page("glossary.md").splitlines():
+        names, bar, meaning = line.strip("| ").partition(" | ")
+        if line.startswith("| ") and bar and names != "word":
+            for name in re.split(r"[,;()]+ ?", names.replace("`", "")):
+                if name.strip():
+                    words.setdefault(name.strip(), {})[f"{meaning[0].upper()}{meaning[1:]}."] = None
+    return _joined(words)
+
+
+def _properties() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every key of the spec by its name, with its schema, wherever it stands."""
+    from anonymize.spec.schema import FILE
+
+    waiting: list[Any] = [json.loads(FILE.read_text(encoding="utf-8"))]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, dict):
+            yield from node.get("properties", {}).items()
+        waiting += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
 
 
 def _keys() -> dict[str, str]:
     """Keys of the spec, each with what the schema says of it."""
-    from anonymize.spec.schema import FILE
-
-    schema = json.loads(FILE.read_text(encoding="utf-8"))
     meanings: dict[str, dict[str, None]] = {}
-    for part in (schema, *schema["$defs"].values()):
-        for name, value in part.get("properties", {}).items():
-            if text := value.get("description"):
-                meanings.setdefault(name, {})[text] = None
-    return {name: "\n\n".join(texts) for name, texts in meanings.items()}
+    for name, value in _properties():
+        if text := value.get("description"):
+            meanings.setdefault(name, {})[text] = None
+    return _joined(meanings)
+
+
+def _values() -> dict[str, str]:
+    """What a key of the spec can be set to, where that is one of some words."""
+    meanings: dict[str, dict[str, None]] = {}
+    for name, value in _properties():
+        forms = [value, *value.get("anyOf", ()), *value.get("oneOf", ())]
+        for word in (str(word) for form in forms for word in form.get("enum", ())):
+            meanings.setdefault(word, {})[f"A value of {name}: {value.get('description', '')}"] = None
+    return _joined(meanings)
 
 
 def _of_code(code: int) -> str:

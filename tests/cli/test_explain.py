@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from anonymize._explain import explained as manuals_of
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.cuts import RULES
 from anonymize.attacks import ATTACKERS
 from anonymize.cli import exits
-from anonymize.cli.explain import explain
+from anonymize.cli.explain import explain, options
+from anonymize.cli.main import cli
+from anonymize.errors import UsageError
 from anonymize.metrics import METRICS
 from anonymize.metrics.measures import MEASURES
 from anonymize.privacy import ALL
@@ -69,7 +74,7 @@ def test_a_code_a_metric_and_a_rule_are_explained_in_sentences() -> None:
     assert explained("0") == "0 (exit code)\n\nDone, every requirement met.\n"
     assert "From 0 to 1; lower is better" in explained("gcp") and "From 0; " in explained("discernibility")
     manual = inspect.cleandoc(sys.modules[RULES["rate"].__module__].__doc__ or "")
-    assert explained("rate").endswith(f"rate (cut rule)\n\n{manual}\n")
+    assert f"rate (cut rule)\n\n{manual}\n" in explained("rate")
 
 
 def test_links_of_the_pages_are_left_out() -> None:
@@ -115,7 +120,7 @@ def test_lists_keep_their_items_on_a_terminal() -> None:
 
 def test_two_manuals_are_parted_by_a_line_on_a_terminal_too() -> None:
     lines = on_a_terminal("ncp")
-    first, second = (number for number, line in enumerate(lines) if line.startswith("ncp ("))
+    first, second, *_ = (number for number, line in enumerate(lines) if line.startswith("ncp ("))
     assert first == 0 and lines[second - 1] == ""
 
 
@@ -138,3 +143,52 @@ def test_words_of_specs_and_reports_are_explained(name: str) -> None:
     ended = CliRunner().invoke(explain, [name])
     assert ended.exit_code == 0 and ended.output.startswith(f"{name} (")
     assert "the same, " not in ended.output and "{threshold}" not in ended.output
+
+
+def names_of_options(command: click.Command | None) -> Iterator[str]:
+    for option in command.params if command else ():
+        if isinstance(option, click.Option):
+            yield from (*option.opts, *option.secondary_opts)
+    for part in command.commands.values() if isinstance(command, click.Group) else ():
+        yield from names_of_options(part)
+
+
+def names_of_properties(node: Any) -> Iterator[str]:
+    """Every key that a JSON Schema names, wherever."""
+    if isinstance(node, dict):
+        yield from node.get("properties", {})
+    for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from names_of_properties(part)
+
+
+def unexplained(names: Iterable[str]) -> list[str]:
+    missing = []
+    for name in sorted(set(names)):
+        try:
+            manuals_of(name, options())
+        except UsageError:
+            missing.append(name)
+    return missing
+
+
+def test_every_option_of_a_help_is_explained() -> None:
+    context = click.Context(cli)
+    names = [
+        option for name in cli.list_commands(context) for option in names_of_options(cli.get_command(context, name))
+    ]
+    assert len(names) > 500 and unexplained(names) == []
+
+
+@pytest.mark.parametrize("schema", [[], ["--report"]])
+def test_every_key_of_a_spec_and_of_a_report_is_explained(schema: list[str]) -> None:
+    printed = CliRunner().invoke(cli, ["schema", *schema])
+    names = list(names_of_properties(json.loads(printed.output)))
+    assert len(names) > 100 and unexplained(names) == []
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["role", "meanings", "exit codes", "--effort", "quasi-identifier", "rounded", "spans", "history", "codebook"],
+)
+def test_words_of_the_field_are_explained_in_singular_and_plural(word: str) -> None:
+    assert unexplained([word, "no such word"]) == ["no such word"]
