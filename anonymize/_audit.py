@@ -6,6 +6,7 @@ what means missing, what a suppressed cell reads and which attributes are number
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -313,7 +314,22 @@ def _readable(spec: Spec, request: Audit) -> Spec:
     header = not request.no_header and (spec.input.header or not _is_input(request, spec))
     if request.path is None and request.encoding is None:
         return spec.reading(header=header)
-    return spec.reading(encoding=request.encoding or "utf8", header=header)
+    return spec.reading(encoding=request.encoding or _encoding(spec, request.path), header=header)
+
+
+def _encoding(spec: Spec, path: str | Path | None) -> str:
+    """UTF-8, which a release is; that of the spec's own input for a CSV file which is not."""
+    own = spec.input.encoding
+    if own == "utf8" or path is None or not Path(path).is_file() or Path(path).suffix in (".gz", ".parquet", ".arrow"):
+        return "utf8"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with open(path, "rb") as file:
+            for piece in iter(partial(file.read, 1 << 20), b""):
+                decoder.decode(piece)
+    except (OSError, UnicodeDecodeError):
+        return own
+    return "utf8"
 
 
 def _spec_of(request: Audit) -> Spec:

@@ -15,9 +15,10 @@ from anonymize.privacy import Requirement
 from anonymize.report.data import verdict_blocks
 from anonymize.report.head import TableSource, head, table_block
 from anonymize.risk import merged
-from anonymize.spec import Spec
+from anonymize.spec import Place, Spec
 from anonymize.spec.patterns import withheld
 from anonymize.verify import BY_ORDER, Result, Verdict
+from anonymize.verify.verdict import COMBINATION
 
 
 class AuditedTable(Protocol):
@@ -113,10 +114,19 @@ class AuditFacts:
     def _of_codes(self) -> Iterator[Finding]:
         """What is declared of levels and codes."""
         for result in self.verdict.codes:
-            place = self.table.spec.place("quasi_identifiers", result.attribute or "", self._key(result.model))
+            place = self._place_of(result)
             message = str(result) if result.state.fails else _reached(result)
             line, known = None if place is None else place[0], result.state is not State.UNKNOWN
             yield Finding(result.model, _title(result), message, LEVELS[result.state], self._file, line, known)
+
+    def _place_of(self, result: Result) -> Place | None:
+        """Where the spec asks for a level, a code or a combination."""
+        spec = self.table.spec
+        if result.model != COMBINATION:
+            return spec.place("quasi_identifiers", result.attribute or "", self._key(result.model))
+        required = (result.attribute, result.required["k"])
+        rules = [(rule.name, rule.k) for rule in spec.privacy.combinations]
+        return spec.place("privacy", "combinations", rules.index(required)) if required in rules else None
 
     @staticmethod
     def _key(model: str) -> str:

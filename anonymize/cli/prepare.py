@@ -29,14 +29,16 @@ FORMS = ("text", "json", "github", "sarif", "junit", "markdown")
     click.argument("specs", type=PATH, nargs=-1, metavar="[SPEC]..."),
     file_option("-i", "--input", "input_path", help="A table to check the spec against, or - for standard input."),
     choice_option("--format", "form", choices=FORMS, default="text", help="How to print."),
+    click.option("--json", "form", flag_value="json", help="The same as --format json."),
     flag_option("--watch", "watching", help="Check again whenever a file changes, until interrupted."),
     QUIET,
 )
 def validate(specs: tuple[str, ...], input_path: str | None, form: str, watching: bool, quiet: bool) -> None:
-    """Check a spec, alone or against a table; or several specs, each alone.
+    """Check a spec, alone or against a table; or several specs, each against the table that it names.
 
     Alone: keys, values, roles, privacy models and hierarchy files. With a table, also: every column has a role, numbers
-    are numbers, hierarchies cover every value.
+    are numbers, hierarchies cover every value, and the requirements can be met. Without --input it is the table that
+    the spec names, where that file is there.
     """
     from anonymize._validate import validated_files as validated
     from anonymize.cli.watching import watch

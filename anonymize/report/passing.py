@@ -14,7 +14,7 @@ from anonymize.spec import Missing, Spec
 from anonymize.table.units import units_of
 from anonymize.table.weights import as_released
 from anonymize.threads import meanwhile
-from anonymize.verify.combinations import with_combinations
+from anonymize.verify.combinations import sizes_in, with_combinations
 from anonymize.verify.derived import derivations
 from anonymize.verify.kept import Derivation, PassingFigures, PassingResult
 from anonymize.verify.looks import looking_alike
@@ -62,7 +62,11 @@ class PassingText:
 
     def with_combinations(self, verdict: Verdict) -> Verdict:
         """A verdict on the file, with the combinations of quasi-identifiers that the spec requires something of."""
-        return with_combinations(verdict, replace(self._text, units=self.units), self.spec, self.columns_of)
+        if not self.spec.privacy.combinations:
+            return verdict
+        names = [name for columns in self.columns_of.values() for name in columns]
+        sizes = sizes_in(replace(self._text, units=self.units), names)
+        return with_combinations(verdict, self.spec, self.columns_of, sizes)
 
     def _weights(self, present: Sequence[str]) -> PassingResult | None:
         """Whether the sampling weights are rounded, or in bands, as the spec declares."""

@@ -80,14 +80,9 @@ def check_possible(spec: Spec) -> None:
     """Raises UsageError for a spec that a series can do nothing with."""
     if spec.largest_k is None:
         raise UsageError(Problem("a series needs a k", hint="set privacy.k"))
-    if spec.hides:
-        raise UsageError(Problem("output.suppressed: null: not in a series", hint="choose a text for suppressed cells"))
     if names := spec.missing_as_value:
         message = f"sensitive.{names[0]}.missing: value: not in a series, whose histories have known values alone"
         raise UsageError(Problem(message, hint="leave `missing` out"))
-    if spec.privacy.combinations:
-        hint = "set privacy.k: what everybody is promised over the nights is of all quasi-identifiers"
-        raise UsageError(Problem("privacy.combinations: not in a series", hint=hint))
     if spec.series.departures == "deferred" and spec.output.row_order == "keep":
         hint = "row_order: sorted, or shuffle"
         raise UsageError(Problem("departures: deferred: rows in the input's order show who is not in it", hint=hint))

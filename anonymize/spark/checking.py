@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -28,12 +29,13 @@ from anonymize.spark.engine import (
     polars_schema,
     typed_columns,
 )
-from anonymize.spark.measured import compared_texts, measured, passing
+from anonymize.spark.measured import compared_texts, group_figures, measured, passing
 from anonymize.spark.session import with_settings
 from anonymize.spec import Spec, resolve
 from anonymize.table.roles import unclassified
 from anonymize.verify import Check, Verdict
 from anonymize.verify.codes import with_codes
+from anonymize.verify.combinations import with_combinations
 from anonymize.verify.counted import TextReading
 from anonymize.verify.kept import PassingFigures
 
@@ -78,6 +80,7 @@ def audit_on_engine(df: DataFrame, spec: Spec, threshold: float, name: str = DAT
     refuse_absent(verdict.absent)
     places = {name: [table.places[each] for each in columns] for name, columns in table.columns_of.items()}
     verdict = with_codes_of(verdict, counts, table.spec, reading, places)
+    verdict = with_combinations_of(verdict, counts, table.spec, reading, places)
     verdict = replace(verdict, passing=passing_of(counts, table.spec, reading, table.places))
     return EngineAudit(AuditFacts(table, requirements, verdict), str(table.rows.sparkSession.version))
 
@@ -114,7 +117,6 @@ def beyond(spec: Spec) -> dict[str, object]:
         "normalize: exact of a quasi-identifier": not spec.exact.isdisjoint(spec.quasi_identifiers),
         "sensitive: missing: value": spec.missing_as_value,
         "output.suppressed: null": spec.hides,
-        "privacy.combinations": spec.privacy.combinations,
         "output.pseudonym": spec.output.pseudonym is not None,
         "input.header: false (a DataFrame has names)": not spec.input.header,
         "output.row_order: keep (a DataFrame has no order)": spec.output.row_order == "keep",
@@ -215,6 +217,13 @@ def with_codes_of(
         texts = texts.with_columns(**{name: text for name, text in lacking.items() if name not in texts.columns})
         cells[each.name] = texts
     return with_codes(verdict, cells, spec, declarations)
+
+
+def with_combinations_of(
+    verdict: Verdict, counts: CountedRows, spec: Spec, reading: TextReading, places: Mapping[str, Sequence[str]]
+) -> Verdict:
+    """The verdict with combinations of quasi-identifiers measured. `places`: of the columns of each."""
+    return with_combinations(verdict, spec, places, partial(group_figures, counts, reading))
 
 
 def passing_of(counts: CountedRows, spec: Spec, reading: TextReading, places: Mapping[str, str]) -> PassingFigures:

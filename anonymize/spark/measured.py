@@ -27,6 +27,7 @@ from anonymize.spark.engine import (
     of_schema,
     struct,
 )
+from anonymize.verify.combinations import GroupFigures
 from anonymize.verify.counted import ROWS, CountedValues, TextReading, measure_part, merged, verdict_of
 from anonymize.verify.kept import PassingFigures, RowShares
 from anonymize.verify.measuring import absent_values
@@ -143,6 +144,16 @@ def _below(df: DataFrame, keys: Sequence[str], k: int) -> tuple[int, int]:
     shares = (f"coalesce(sum(case when count < {limit} then count end), 0) as below{limit}" for limit in (2, k))
     summed = collected(sizes.selectExpr(*shares) if k != 2 else sizes.selectExpr(*list(shares)[:1]))
     return int(summed.row(0)[0]), int(summed.row(0)[-1])
+
+
+def group_figures(counts: CountedRows, reading: TextReading, keys: Sequence[str], k: int) -> GroupFigures:
+    """What the groups of rows by some columns come to, of which each needs `k` rows."""
+    sizes = compared_texts(counts, reading, keys).groupBy(*keys).agg({"rows": "sum"}).toDF(*keys, COUNT)
+    few = f"case when {COUNT} < {k} then"
+    least, groups, rows = collected(
+        sizes.selectExpr(f"min({COUNT})", f"sum({few} 1 else 0 end)", f"sum({few} {COUNT} else 0 end)").toDF(*"abc")
+    ).row(0)
+    return GroupFigures(least, int(groups or 0), int(rows or 0))
 
 
 def _certain(df: DataFrame, columns: Mapping[str, str], keys: Sequence[str]) -> dict[str, float]:

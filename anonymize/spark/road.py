@@ -23,6 +23,7 @@ from anonymize.spark.checking import (
     refuse,
     refuse_unsafe,
     with_codes_of,
+    with_combinations_of,
     with_derived,
 )
 from anonymize.spark.columns import EngineColumns
@@ -201,5 +202,7 @@ def _measured(written: DataFrame, known: EngineFrame, folder: str) -> Made:
     reading = reading_of(spec, [columns[name] for name in spec.quasi_identifiers], columns)
     counts = CountedRows.held(written, looked_at(reading, checks), folder, layout.groups[1])
     verdict, sizes = measured(counts, reading, checks, THRESHOLD)
-    verdict = with_codes_of(verdict, counts, spec, reading, {name: [columns[name]] for name in spec.quasi_identifiers})
+    places = {name: [columns[name]] for name in spec.quasi_identifiers}
+    verdict = with_codes_of(verdict, counts, spec, reading, places)
+    verdict = with_combinations_of(verdict, counts, spec, reading, places)
     return Made(counts, reading, replace(verdict, passing=passing_of(counts, spec, reading, columns)), sizes)

@@ -73,3 +73,25 @@ def test_attackers_find_its_releases(folder: Path, capsys: pytest.CaptureFixture
     )
     chain, *_ = json.loads(capsys.readouterr().out)["attacks"]["results"]
     assert chain["figures"]["fewest"] >= 4 and chain["figures"]["max"] <= 1 / 4
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "datafly"])
+def test_combinations_and_empty_cells_are_of_every_night(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, algorithm: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(5)
+    spec = SPEC.replace("k: 4, l: 2", "l: 2, suppression: 0.1, combinations: [{columns: [age], k: 6}, {size: 2, k: 4}]")
+    Path("spec.yaml").write_text(spec.replace("zip: {type: numeric}", "zip: {hierarchy: {prefix: [2]}}") + EMPTY)
+    rows = [person(draw, number) for number in range(200)]
+    assert call("key", "make", "key.json", "-q") == 0
+    for night, start in enumerate(("--start-series", "--after")):
+        Path(f"in{night}.csv").write_text("\n".join(["id,age,zip,ill", *rows[5 * night :]]) + "\n")
+        state = [start, "state", "--key", "key.json", "-i", f"in{night}.csv", "-o", f"out{night}.csv"]
+        assert call(algorithm, "spec.yaml", *state, "-r", f"r{night}.json", "-q") == 0
+        models = json.loads(Path(f"r{night}.json").read_text())["privacy"]["models"]
+        assert [each["satisfied"] for each in models if each["model"] == "k-anonymity of a combination"] == [True] * 2
+        assert ",*," not in Path(f"out{night}.csv").read_text()
+
+
+EMPTY = "output: {suppressed: null}\n"

@@ -94,3 +94,20 @@ def test_what_no_release_can_meet_is_said_before_there_is_one(
     spec, table = files(tmp_path, TABLE, sensitive={"illness": {}}, privacy=privacy)
     ended = run("validate", spec, "-i", table)
     assert (ended.returncode, says in ended.stderr) == (4, True)
+
+
+def test_an_audit_reads_a_table_as_the_spec_does_where_it_is_no_utf8(tmp_path: Path) -> None:
+    spec, table = files(tmp_path, TABLE, input={"encoding": "latin-1"}, insensitive=["illness"])
+    table.write_bytes(TABLE.replace(",F", ",Frau ö").encode("latin-1"))
+    latin = run("audit", spec, "-i", table, "-k", "1")
+    assert latin.returncode == 0, latin.stderr
+    table.write_text(TABLE.replace(",F", ",Frau ö"))
+    assert run("audit", spec, "-i", table, "-k", "1").returncode == 0
+
+
+def test_a_combination_that_is_not_met_is_named_by_its_line(tmp_path: Path) -> None:
+    spec, table = files(
+        tmp_path, TABLE, privacy={"combinations": [{"columns": ["age", "sex"], "k": 50}]}, insensitive=["illness"]
+    )
+    ended = run("audit", spec, "-i", table)
+    assert (ended.returncode, "spec.yaml:1: k-anonymity of a combination" in ended.stderr) == (1, True)

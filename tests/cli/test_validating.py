@@ -242,3 +242,13 @@ def test_a_template_that_shows_no_rounded_decimals_is_warned_of_and_refused(
         assert said == 0 and ("warnings" in json.loads(text)) == bool(code)
         assert outcome(lambda: run(["mondrian", "d.yaml", "-i", "d.csv", "-q"])) == code
         assert ("edges: open" in capsys.readouterr().err) == bool(code)
+
+
+def test_the_table_that_a_spec_names_is_looked_at_where_it_is_there(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "own.yaml").write_text(SPEC + "input: {path: t.csv}\n")
+    assert printed(capsys, "own.yaml") == (3, "")
+    (folder / "t.csv").unlink()
+    assert printed(capsys, "own.yaml")[0] == 0
+    assert json.loads(printed(capsys, "own.yaml", "--json")[1])["valid"]

@@ -27,6 +27,8 @@ EVERYTHING: list[dict[str, Any]] = [
     {"model": "squared-error-diversity", "attribute": "cost", "error": 100},
 ]
 
+COMBINED = {"combinations": [{"columns": ["age", "job"], "k": 3}, {"size": 1, "k": 50}]}
+
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
@@ -51,7 +53,7 @@ def table() -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("privacy", [{}, {"k": 3, "l": 2}, {"k": 2, "models": EVERYTHING}])
+@pytest.mark.parametrize("privacy", [{}, {"k": 3, "l": 2}, {"k": 2, "models": EVERYTHING}, COMBINED])
 def test_figures_are_identical(frame_of: Any, table: pl.DataFrame, privacy: dict[str, Any], *, normalize: bool) -> None:
     spec = {**SPEC, "privacy": privacy, "input": {"normalize": normalize}}
     own = anonymize.audit(table, spec)

@@ -181,7 +181,6 @@ def test_passing_columns_that_single_out(frame_of: Any, tmp_path: Path, people: 
 BEYOND: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"output": {"row_order": "keep"}}, {}, "a DataFrame has no order"),
     ({"output": {"numeric": "mean"}}, {}, "output.numeric: mean"),
-    ({"privacy": {"combinations": [{"size": 1, "k": 5}]}}, {}, "privacy.combinations: not on an engine"),
     ({}, {"cut": "infogain"}, "infogain"),
     ({}, {"algorithm": "anatomy"}, "anatomy does not run on an engine .*mondrian meets the same models"),
     (
