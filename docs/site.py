@@ -117,10 +117,16 @@ def _escaped(code: re.Match[str]) -> str:
 
 
 def _unfolded(entry: Any, folder: Path) -> Any:
+    """An entry of the navigation; a folder as its pages, by the headings under which its README lists them, if any."""
     if not isinstance(entry, dict):
         return entry
     [(title, value)] = entry.items()
-    if isinstance(value, str) and value.endswith("/"):
-        names = sorted(path.name for path in (folder / value).glob("*.md"))
-        return {title: [value + name for name in sorted(names, key=lambda name: name != "README.md")]}
-    return entry
+    if not (isinstance(value, str) and value.endswith("/")):
+        return entry
+    names = sorted(path.name for path in (folder / value).glob("*.md") if path.name != "README.md")
+    pages: list[Any] = [value + "README.md"]
+    for part in (folder / value / "README.md").read_text(encoding="utf8").split("\n## ")[1:]:
+        listed = [name for _, name, _ in LINK.findall(part) if name in names]
+        pages.append({part.partition("\n")[0]: [{name.removesuffix(".md"): value + name} for name in listed]})
+        names = [name for name in names if name not in listed]
+    return {title: [*pages, *(value + name for name in names)]}

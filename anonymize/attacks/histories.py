@@ -1,4 +1,4 @@
-"""Histories: is told which rows of a series of releases belong together.
+"""Histories: knows which rows of a series of releases belong together.
 
 Knows: the quasi-identifiers of one person, in which releases of a series the person is, and which row of each release
 is about the same individual as which row of another.
@@ -12,7 +12,7 @@ Figures: the fewest chains that could be one target's, the highest chance of any
 is above 0.2.
 Limits: somebody whose quasi-identifiers have changed is looked for by the present ones.
 Source: the attacker of docs/over-time.md; Fung, Wang, Fu and Pei, Anonymity for continuous data publishing, EDBT 2008,
-told what theirs has to conclude.
+whose attacker has to work that out.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ from urllib.parse import urldefrag
 
 import pytest
 
+from anonymize.cli.main import COMMANDS
+
 pytest.importorskip("mkdocs")
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +45,13 @@ def test_links_lead_to_files_and_nothing_is_fetched_from_elsewhere(site: Path) -
         fetched += re.findall(r'<(?:script|img|iframe)[^>]* src="(https?://[^"]+)"', text)
         fetched += re.findall(r'<link[^>]* rel="(?:stylesheet|preconnect)"[^>]* href="(https?://[^"]+)"', text)
     assert broken == [] and fetched == []
+
+
+def test_commands_are_in_the_groups_of_the_command_line(site: Path) -> None:
+    page = (site / "commands/index.html").read_text(encoding="utf8")
+    navigation = re.findall(r'md-ellipsis">\s*([^<]+?)\s*<', page)
+    places = [navigation.index(title) for title in COMMANDS]
+    assert places == sorted(places) and places[1] < navigation.index("audit") < places[2]
 
 
 def test_lists_and_code_in_tables_read_as_in_a_repository(site: Path) -> None:
