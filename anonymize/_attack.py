@@ -22,7 +22,7 @@ from anonymize.attacks import ATTACKERS
 from anonymize.auditing.nights import PastReleases, in_series
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
-from anonymize.errors import Problem, UnsafeError, UsageError
+from anonymize.errors import Caution, Problem, UnsafeError, UsageError
 from anonymize.evaluation.attacked import (
     CodedValues,
     Known,
@@ -47,7 +47,11 @@ from anonymize.request import Companions, Progress, Request
 from anonymize.spec import Spec
 from anonymize.table import Table
 
-UNITS = "rows are attacked, not individuals: the spec has the unit {}, which a release does not show"
+
+def _about_units(unit: str) -> Caution:
+    """That rows are attacked where individuals are protected."""
+    said = f"rows are attacked, not individuals: the spec has the unit {unit}, which a release does not show"
+    return Caution.of(said, "`--series STATE` of a series knows whom rows are about; else read the excess as of rows")
 
 
 @dataclass(frozen=True)
@@ -175,7 +179,7 @@ def _rows(
 # --- the report ------------------------------------------------------------------------------------------------------
 
 
-def _head(request: Attack, people: Known, release: ReadRelease, remarks: Sequence[str]) -> dict[str, Any]:
+def _head(request: Attack, people: Known, release: ReadRelease, remarks: Sequence[Caution]) -> dict[str, Any]:
     source, unit = release.file.source, request.spec.unit
     return {
         **head(),
@@ -183,14 +187,17 @@ def _head(request: Attack, people: Known, release: ReadRelease, remarks: Sequenc
         "input": table_block(source, source.rows),
         "original": {"path": people.path, "sha256": people.sha256, "rows": people.rows},
         "seed": request.seed,
-        "warnings": [*([] if unit is None or request.series is not None else [UNITS.format(unit)]), *remarks],
+        "warnings": [*([] if unit is None or request.series is not None else [_about_units(unit)]), *remarks],
     }
 
 
 # --- before a release takes its place -------------------------------------------------------------------------------
 
 
-UNREAD = "risk.attacks: a public report has no attacks, and no max_excess judges them: nobody attacked"
+UNREAD = Caution.of(
+    "risk.attacks: a public report has no attacks, and no max_excess judges them: nobody attacked",
+    "`risk: {max_excess: 0.05}`, or a private report",
+)
 
 
 @dataclass(frozen=True)
@@ -199,7 +206,7 @@ class ReleaseTrial:
 
     block: dict[str, Any] | None = None
     problems: tuple[Problem, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Caution, ...] = ()
 
     def added(self, report: dict[str, Any]) -> dict[str, Any]:
         """The report with it; one that is public has the warnings alone, which follow from the spec."""
@@ -230,14 +237,15 @@ def try_release(request: Request, files: Files, table: Table, draft: Draft) -> R
     if problems and not request.allow_unsafe:
         hint = "nothing was written; --allow-unsafe writes it all the same"
         raise UnsafeError([replace(problem, hint=hint) for problem in problems])
-    units = () if request.spec.unit is None else (UNITS.format(request.spec.unit),)
-    idle = [] if plan.max_excess is not None else [f"risk.attacks: {IDLE.format(name)}" for name in block["left_out"]]
+    units = () if request.spec.unit is None else (_about_units(request.spec.unit),)
+    left_out = [] if plan.max_excess is not None else block["left_out"]
+    idle = [Caution.of(f"risk.attacks: {IDLE.format(name)}", "take it out of `risk.attacks`") for name in left_out]
     return ReleaseTrial(block, problems, (*units, *idle, *remarks))
 
 
 def _tried_on(
     plan: AttackPlan, spec: Spec, files: Files, table: Table, draft: Draft
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+) -> tuple[dict[str, Any], tuple[Caution, ...]]:
     """The block `attacks` of a release that is still a temporary file, and what makes its rates doubtful."""
     with ExitStack() as stack:
         people = replace(of_table(spec, table.as_read), remarks=repeated(spec, files.source))

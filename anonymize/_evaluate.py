@@ -23,7 +23,7 @@ import polars as pl
 from anonymize.auditing.table import undivided
 from anonymize.channels.estimate import Method
 from anonymize.classes import Ints
-from anonymize.errors import DataError, Problem, UsageError
+from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.released import ReleasedTable, read_released
@@ -212,15 +212,13 @@ def _head(request: Evaluate, table: Table, clock: Clock) -> dict[str, Any]:
     }
 
 
-def _about_units(request: Evaluate) -> list[str]:
+def _about_units(request: Evaluate) -> list[Caution]:
     """That rows are counted where a report counts individuals."""
     unit = request.spec.unit
     if unit is None or request.released is None:
         return []
-    return [
-        f"rows are counted, not individuals: the spec has the unit {unit}, which a release does not show. The report "
-        "that was written with the release counts individuals in `classes` and `risk`, so its figures may differ"
-    ]
+    said = f"rows are counted, not individuals: the spec has the unit {unit}, which a release does not show"
+    return [Caution.of(said, "the report that was written with the release counts individuals: `-r report.html`")]
 
 
 def released_table(request: Evaluate, path: str, table: Table, stack: ExitStack) -> ReleasedTable:
@@ -331,15 +329,18 @@ def _unmeasured(released: ReleasedTable) -> dict[str, str]:
     return reasons
 
 
-def _warnings(released: ReleasedTable) -> list[str]:
+def _warnings(released: ReleasedTable) -> list[Caution]:
     pairs = zip(released.table.attributes, released.regions, strict=True)
     ambiguous = [
-        f"{regions.ambiguous} texts of {attribute.name} have two meanings of different loss: see docs/evaluate.md"
+        Caution.of(
+            f"{regions.ambiguous} texts of {attribute.name} have two meanings of different loss",
+            "give the nodes of its hierarchy other names than its values (docs/evaluate.md)",
+        )
         for attribute, regions in pairs
         if regions.ambiguous
     ]
     return [*ambiguous, *_exposed(released.spec, released.frame.columns)]
 
 
-def _exposed(spec: Spec, present: Collection[str]) -> list[str]:
+def _exposed(spec: Spec, present: Collection[str]) -> list[Caution]:
     return [withheld(spec, name, "the release") for name in spec.identifiers if name in present]

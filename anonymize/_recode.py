@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from anonymize.errors import DataError, Problem
+from anonymize.errors import Caution, DataError, Problem
 from anonymize.families.steps import check_interval
 from anonymize.names import OutputFormat
 from anonymize.publication import Files, Paths, ReleasePaths, opened
@@ -164,7 +164,9 @@ def _report(path: str, saved: Saved, files: Files, recoded: Recoded, clock: Cloc
     counts = asdict(recoded.counts)
     attributes, total = counts.pop("attributes"), counts.pop("rows")
     source, released = files.source, recoded.released
-    warnings = ["the table was not measured: `anonymize audit` says whether it is safe to publish"]
+    warnings = [
+        Caution.of("the table was not measured", "`anonymize audit SPEC -i RECODED` says whether it is safe to publish")
+    ]
     return {
         **head(clock),
         "recoding": {

@@ -26,6 +26,7 @@ from anonymize.families.steps import (
     search,
     stage,
     with_derived,
+    with_sample,
     write_manifest,
 )
 from anonymize.link import SAVE_LINK, link_of
@@ -101,7 +102,7 @@ def release(request: Request) -> dict[str, Any]:
         if request.public:
             report = public_report(published(request, files, draft.manifest(files)))
         else:
-            report = release_report(request, table, clock, draft.blocks(files, measured)) | series.block()
+            report = release_report(request, table, clock, with_sample(draft, files, measured)) | series.block()
         request.progress("publish", 0, 0)
         report = report if trial is None else trial.added(report)
         report["warnings"] += draft.manifest(files).remarks

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonymize import privacy
-from anonymize.errors import AnonymizeError, DataError, InfeasibleError, Problem, SpecError, UnsafeError, UsageError
+from anonymize.errors import (
+    AnonymizeError,
+    Caution,
+    DataError,
+    InfeasibleError,
+    Problem,
+    SpecError,
+    UnsafeError,
+    UsageError,
+)
 from anonymize.spec import Spec, load
 
 if TYPE_CHECKING:
@@ -26,7 +35,7 @@ class Validated:
     specs: tuple[str, ...]
     statements: tuple[str, ...]
     error: AnonymizeError | None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Caution, ...] = ()
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -50,14 +59,14 @@ def validated(specs: Mapping[str, Callable[[], Spec]], input_path: str | None) -
     """Every spec, by its name and how it is loaded, alone or against a table; the first kind of error that is met gives
     the exit code."""
     statements: list[str] = []
-    warnings: list[str] = []
+    warnings: list[Caution] = []
     problems: list[Problem] = []
     kinds: list[type[AnonymizeError]] = []
     for spec, loading in specs.items():
         try:
             statement, doubts = _against(loading(), input_path)
             statements.append(f"{spec} is valid{statement}")
-            warnings += [f"{spec}: {doubt}" for doubt in doubts]
+            warnings += [Caution(f"{spec}: {doubt}") for doubt in doubts]
         except (SpecError, UsageError, DataError, InfeasibleError, UnsafeError) as error:
             problems += error.problems
             kinds.append(type(error))
@@ -69,7 +78,7 @@ def validated_files(specs: tuple[str, ...], input_path: str | None) -> Validated
     return validated({spec: partial(load, spec, privacy.PARAMETERS) for spec in specs}, input_path)
 
 
-def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[str]]:
+def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
     """What to add to the statement that a spec is valid, and what to warn of."""
     from anonymize.domain import files
     from anonymize.domain.taxonomy import Taxonomy
@@ -100,7 +109,7 @@ def _own_table(spec: Spec) -> str | None:
     return str(path) if isinstance(path, Path) and path.is_file() else None
 
 
-def _without_brackets(spec: Spec, table: Table) -> Iterator[str]:
+def _without_brackets(spec: Spec, table: Table) -> Iterator[Caution]:
     """A warning for each column whose rounded intervals the template could not show."""
     from anonymize.domain.numeric import Numeric
     from anonymize.recoding.spans import check_brackets
@@ -110,14 +119,17 @@ def _without_brackets(spec: Spec, table: Table) -> Iterator[str]:
             try:
                 check_brackets(domain, spec.output)
             except SpecError as error:
-                yield from (f"{problem.message} ({problem.hint})" for problem in error.problems)
+                yield from (Caution.of(problem.message, problem.hint or "") for problem in error.problems)
 
 
-def twofold(hierarchies: Mapping[str, Taxonomy]) -> list[str]:
+def twofold(hierarchies: Mapping[str, Taxonomy]) -> list[Caution]:
     """A warning for each hierarchy, by name, in which values read as nodes do that cover several."""
     return [
-        f"{name}: {hierarchy.twofold} of its values read as a node over several does, and such a cell is read as the "
-        "node: rename the nodes"
+        Caution.of(
+            f"{name}: {hierarchy.twofold} of its values read as a node over several does, and such a cell is read as "
+            "the node",
+            f"rename the nodes in the `hierarchy` of {name}",
+        )
         for name, hierarchy in hierarchies.items()
         if hierarchy.twofold
     ]

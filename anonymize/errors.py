@@ -51,6 +51,34 @@ class Problem:
         return f"{text} ({self.hint})" if self.hint else text
 
 
+class Caution(str):
+    """A warning of a report: what there is to know, and what to do about it, a line of the spec or a command.
+
+    It is one text, so that JSON has it as such and whoever has read it back can part it again.
+    """
+
+    _BETWEEN: ClassVar[str] = ". Remedy: "
+
+    @classmethod
+    def of(cls, text: str, remedy: str) -> Caution:
+        """`remedy`: what is to be typed stands between backquotes.
+
+        >>> Caution.of("rows are in the input's order", "`output: {row_order: sorted}`").remedy
+        '`output: {row_order: sorted}`'
+        """
+        return cls(f"{text}{cls._BETWEEN}{remedy}")
+
+    @property
+    def text(self) -> str:
+        """What there is to know."""
+        return self.rpartition(self._BETWEEN)[0] or str(self)
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it; empty where nothing is said of that."""
+        return self.rpartition(self._BETWEEN)[2] if self._BETWEEN in self else ""
+
+
 class OwnNote(str):
     """A line that is added to an exception (`add_note`) for the terminal. Libraries add notes as well, which are not
     shown: who knows what is in them."""

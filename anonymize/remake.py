@@ -26,7 +26,7 @@ from anonymize import temporary
 from anonymize._attack import Attack, attack
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, files_of
-from anonymize.errors import DataError, Problem, UsageError
+from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.families import family_of
 from anonymize.formats import Concluded
 from anonymize.names import FRAME, split
@@ -41,6 +41,7 @@ from anonymize.table.units import units_of
 HELD_OUT = 0.2
 REMADE, GIVEN = "<made again>", "<report>"
 SAID = "attacked is not {}, but a release made in the same way without {} of {} people, who are the control"
+GIVEN = "without `--remake`, and with `--control TABLE` of other people, the release that is given is attacked"
 _THRESHOLDS = ("k", "l", "t", "suppression")
 
 
@@ -156,7 +157,8 @@ def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
     report["input"] = report["input"] | {"path": REMADE}
     report["original"] = report["original"] | {"path": parts.name}
     name = FRAME if temporary.is_own(attack_request.released) else attack_request.released
-    report["warnings"] = [SAID.format(name, parts.held_out, parts.people), *report["warnings"]]
+    attacked = Caution.of(SAID.format(name, parts.held_out, parts.people), GIVEN)
+    report["warnings"] = [attacked, *report["warnings"]]
     return replace(result, checked=replace(result.checked, report=report))
 
 

@@ -13,6 +13,7 @@ from anonymize.channels import kronecker
 from anonymize.channels.risk import epsilon
 from anonymize.classes import Codes, Ints
 from anonymize.domain.categories import Categories
+from anonymize.errors import Caution
 from anonymize.meaning import Channel
 from anonymize.meaning.manifest import RANDOMIZED, VERSION
 
@@ -103,7 +104,7 @@ class Randomized:
     columns: tuple[Distorted, ...]
     seeded: bool
     by_hand: bool
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Caution, ...] = ()
 
     def summary(self) -> dict[str, Any]:
         """The report's `recoding` block."""

@@ -187,7 +187,7 @@ def test_rows_that_are_all_there_several_times_are_said_to_be(folder: Path, tmp_
     pl.concat([table] * 5).write_csv(tmp_path / "table.csv")
     path = str(tmp_path / "table.csv")
     (warning,) = attack(Attack(spec, path, path)).report["warnings"]
-    assert "5 times" in warning and "`unit`" in warning
+    assert "5 times" in warning.text and "`unit: COLUMN`" in warning.remedy
 
 
 @pytest.mark.parametrize("joined", [False, True])

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
 from anonymize.algorithms.standing import Standing
+from anonymize.errors import Caution
 from anonymize.privacy import Requirement
 from anonymize.recoding import Recoding
 from anonymize.spec import Output
@@ -192,7 +193,7 @@ def _broken_rule(metadata: Mapping[str, Any], value: Any) -> str | None:
     return " or ".join(filter(None, (named, f"a number {numbers}" if named and numbers else str(numbers or ""))))
 
 
-def without_effect(options: Any) -> Iterator[str]:
+def without_effect(options: Any) -> Iterator[Caution]:
     """A warning for each option that is given (has another value than its default) and changes nothing."""
     by_name = {each.name: each for each in fields(options)}
     for each in by_name.values():
@@ -200,7 +201,8 @@ def without_effect(options: Any) -> Iterator[str]:
             continue
         for name, values in each.metadata["only_with"].items():
             if (value := getattr(options, name)) not in values:
-                yield f"{flag_given(each)} has no effect {_beside(flag(name), value, by_name[name].metadata)}"
+                beside = _beside(flag(name), value, by_name[name].metadata)
+                yield Caution.of(f"{flag_given(each)} has no effect {beside}", f"leave out `{flag_given(each)}`")
 
 
 def flag_given(field: Any) -> str:

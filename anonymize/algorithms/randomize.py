@@ -57,7 +57,7 @@ from anonymize.channels.problem import MOST_CELLS, ChannelProblem, Guarded, Join
 from anonymize.channels.risk import largest_p
 from anonymize.classes import Codes, Floats, Ints
 from anonymize.domain.categories import Categories
-from anonymize.errors import InfeasibleError, Problem, UsageError
+from anonymize.errors import Caution, InfeasibleError, Problem, UsageError
 from anonymize.names import parted
 from anonymize.privacy import Requirement, amplification, disclosure, local_dp
 from anonymize.table import Table
@@ -243,14 +243,14 @@ def _disclosure_parameters(column: Distorted, requirements: tuple[Requirement, .
             yield requirement.parameters
 
 
-def unknown_values(columns: Sequence[Distorted], requirements: tuple[Requirement, ...]) -> Iterator[str]:
+def unknown_values(columns: Sequence[Distorted], requirements: tuple[Requirement, ...]) -> Iterator[Caution]:
     """Warnings of values with an l of their own that do not occur."""
     for column in columns:
         named = {value for given in _disclosure_parameters(column, requirements) for value in given.values}
         absent = named.difference(column.categories.texts)
         if absent:
             share = f"{len(absent)} of {len(named)} values with an l of their own do not occur in {column.name}"
-            yield f"disclosure: {share}"
+            yield Caution.of(f"disclosure: {share}", "correct the `values` of the model, or remove them")
 
 
 def _cap(column: Distorted, requirements: Iterable[Requirement]) -> float:

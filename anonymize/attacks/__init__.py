@@ -7,6 +7,7 @@ attacker keeps or returns a value of a cell: what comes out are rates.
 
 from __future__ import annotations
 
+import re
 from typing import Protocol, cast
 
 from anonymize.attacks import (
@@ -48,6 +49,7 @@ __all__ = [
     "ShownRows",
     "Success",
     "TargetPeople",
+    "remedy",
     "suited",
 ]
 
@@ -92,6 +94,13 @@ ONLY_NAMED = frozenset({prosecutor_retained.ID, homogeneity_retained.ID})
 """Those whom a limit is about only where they are named: no privacy model promises anything against them."""
 _OF_CHANNELS = (reconstruction.ID, reconstruction_row.ID)
 """Those who read cells that may show anything; to all others a cell is true."""
+
+
+def remedy(name: str) -> str:
+    """What to do about an attacker who succeeds, as his manual says."""
+    manual = ATTACKERS[name].__doc__ or ""
+    part = re.search(r"(?ms)^Remedy: (.*?)(?=^[A-Z][a-z]+: |\Z)", manual)
+    return "" if part is None else " ".join(part[1].split())
 
 
 def suited(scene: Scene) -> list[str]:

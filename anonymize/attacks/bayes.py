@@ -8,6 +8,7 @@ Success: the value is the person's. Baseline: the most frequent value of the who
 people who are not in the release.
 Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
 Limits: quasi-identifiers are taken to be independent given the sensitive value, and nothing is iterated.
+Remedy: require closeness of the column (`model: t-closeness, t: 0.2`); `-l` alone does not bound it.
 Source: Kifer, Attacks on privacy and deFinetti's theorem, SIGMOD 2009.
 """
 

@@ -6,6 +6,7 @@ person is one value. So one class that leaks stands out of many that do not.
 Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack on
 people who are not in the release.
 Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md; WEAP is the share of targets for whom there is certainty.
+Remedy: require diversity of the column (`-l 3`), so that no class leaves one value.
 Source: Machanavajjhala and others, l-diversity, TKDD 2007; Taub and others, PSD 2018 (TCAP).
 """
 

@@ -6,6 +6,7 @@ that all make likeliest; a value that one of them rules out is none.
 Success: the value is the person's. Baseline: the same guess from this release alone, so that the excess is what the
 earlier ones add. Control: the same attack on people who are in none.
 Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md; their baselines are those of this release alone.
+Remedy: make releases of the same people in one series (`--start-series STATE`, then `--after STATE`).
 Source: Ganta, Kasiviswanathan and Smith, Composition attacks and auxiliary information in data privacy, KDD 2008
 (intersection).
 """

@@ -12,6 +12,8 @@ Figures: how many classes have a cell to narrow (`narrowed`), and the chance tha
 (`expected`). Where every class is attacked the excess has no interval.
 Limits: of the sensitive values nothing is used. Where cells are wider than they need be, as in a full-domain release,
 what he takes for known is wrong, and he fails more often than he expects.
+Remedy: ends that are not values (`output: {edges: rounded}`), or a release by level (`datafly`, `incognito`), whose
+cells are wider than their classes.
 Source: Cohen, Attacks on deidentification's defenses, USENIX Security 2022; Cohen and Nissim, PNAS 2020.
 """
 

@@ -11,6 +11,7 @@ Control: none, as people who are not in the releases have no chain.
 Figures: the fewest chains that could be one target's, the highest chance of any, and the share of targets whose chance
 is above 0.2.
 Limits: somebody whose quasi-identifiers have changed is looked for by the present ones.
+Remedy: leave out the pseudonym (`output.pseudonym`), or make the releases in one series with a larger k.
 Source: the attacker of docs/over-time.md; Fung, Wang, Fu and Pei, Anonymity for continuous data publishing, EDBT 2008,
 whose attacker has to work that out.
 """

@@ -9,6 +9,7 @@ people who are not in the release.
 Figures: the share of targets for whom classes name a value (`named`).
 Limits: no privacy model bounds what is kept, so that he is within `--max-excess` or `risk.max_excess` only where he is
 named. A column that is worth hiding is `sensitive`.
+Remedy: list the column as `sensitive`, so that `-l` is about it.
 Source: Machanavajjhala and others, l-diversity, TKDD 2007 (homogeneity).
 """
 

@@ -8,6 +8,7 @@ Success: the value is the person's. Baseline: the most frequent value of the who
 people who are not in the release; a model that has learned how things are succeeds there as well.
 Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
 Limits: at most 20,000 classes, drawn, and 50 sensitive values: of more, the most frequent ones.
+Remedy: require closeness of the column (`model: t-closeness, t: 0.2`); `-l` alone does not bound it.
 Source: Thees, Müller and Templ, RAPID: risk of attribute prediction-induced disclosure, 2026; the attacker of Taub and
 others, PSD 2018, with a model in place of equal keys.
 """

@@ -6,6 +6,7 @@ more the fewer combinations of values it stands for, and guesses the most freque
 Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack on
 people who are not in the release; what succeeds there follows from how things are, and not from the person's data.
 Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
+Remedy: require diversity of the column (`-l 3`), or closeness (`model: t-closeness, t: 0.2`).
 Source: Machanavajjhala and others, l-diversity, TKDD 2007 (homogeneity); Taub and others, PSD 2018.
 """
 

@@ -11,6 +11,7 @@ Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md; how many targets are i
 something (`refused`).
 Limits: distinct and frequency l-diversity; 400 deals; classes whose regions overlap are left out, and so are those for
 which hardly a deal is left: there the method did not try what he thinks.
+Remedy: make the release again with `--mask-minimality`.
 Source: Wong, Fu, Wang and Pei, Minimality attack in privacy preserving data publishing, VLDB 2007.
 """
 

@@ -11,6 +11,7 @@ Baseline: the most frequent value within what the cell shows.
 Control: none, as people who are not in the release have no place in it.
 Figures: how many cells are narrowed.
 Limits: columns that are sorted only within runs of others are not found; `anonymize audit` looks for these.
+Remedy: sort the rows by what they show (`output: {row_order: sorted}`).
 Source: the running bounds of `anonymize.verify.tighten`, written anew.
 """
 

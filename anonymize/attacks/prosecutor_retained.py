@@ -10,6 +10,7 @@ Baseline: a row picked at random. Control: none, as people who are not in the re
 Figures: the highest chance of any target, and the share of targets whose chance is above 0.2.
 Limits: k-anonymity promises nothing against him, so that he is within `--max-excess` or `risk.max_excess` only where he
 is named.
+Remedy: bound what is kept (`privacy: {passing: {uniques: 0}}`), or make quasi-identifiers of the kept columns.
 Source: Dankar and El Emam, PAIS 2010, as prosecutor; that what is kept singles people out as quasi-identifiers do,
 Narayanan and Shmatikov, Myths and fallacies of "personally identifiable information", CACM 2010.
 """

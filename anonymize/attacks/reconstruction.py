@@ -9,6 +9,7 @@ Success: the value is the person's. Baseline: the most frequent value of the who
 the same attack on people who are not in the release.
 Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
 Limits: at most 500 targets where a randomized release shows more than 250,000 combinations of quasi-identifiers.
+Remedy: a smaller p (`--p COLUMN=0.5`), or a larger l of `disclosure`.
 Source: Guo, Ying and Wu, On attribute disclosure in randomization based privacy preserving data publishing, ICDMW 2010;
 Kifer, Attacks on privacy and deFinetti's theorem, SIGMOD 2009.
 """

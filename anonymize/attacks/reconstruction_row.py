@@ -8,6 +8,7 @@ Success: the value is the person's. Baseline: the most frequent value of the who
 none, as people who are not in the release have no row.
 Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
 Limits: those of `reconstruction`. Where it is not known whose each row is, it could not be measured.
+Remedy: a smaller p (`--p COLUMN=0.5`), or a larger l of `disclosure`.
 Source: Guo, Ying and Wu, On attribute disclosure in randomization based privacy preserving data publishing, ICDMW 2010,
 formula 4.
 """

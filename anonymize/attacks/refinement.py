@@ -15,6 +15,7 @@ another inside (`nested`), and of how many of them k bounded how their rows are 
 Limits: quasi-identifiers are taken to be independent, and each class is looked at by itself, where the linear program
 of the source shares the rows of a combination among all later classes. Sizes are used where k is all that was asked,
 and hierarchies have the classes' spans as nodes. The metric by which rounds were chosen is not used.
+Remedy: make the release again with `--mask-minimality`, or by level (`incognito`).
 Source: Chhillar, Righi, Sutter and Kornaropoulos, Exposing privacy risks in anonymizing clinical data: combinatorial
 refinement attacks on k-anonymity without auxiliary information, 2025.
 """

@@ -8,6 +8,7 @@ random among those that occur in the column. Control: none, as the baseline is t
 tells.
 Figures: the rate of the lower ends and that of the upper ones; null where no class has one.
 Limits: a rounded end may be a number that nobody has; such a condition is tried as well, and isolates nobody.
+Remedy: leave ends open or round (`output: {edges: rounded}`).
 Source: Cohen, Attacks on deidentification's defenses, USENIX Security 2022; Cohen and Nissim, PNAS 2020.
 """
 

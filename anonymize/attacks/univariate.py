@@ -6,6 +6,7 @@ sensitive value.
 Success: exactly one person of the original meets the condition. Baseline: the chance that a condition as rare isolates
 somebody. Control: the same conditions on as many people who are not in the release.
 Figures: how many of the conditions isolate somebody. Every condition is tried, so that the excess has no interval.
+Remedy: round or band the column (`round: 10`), or list it as a quasi-identifier.
 Source: Giomi and others, PoPETs 2023, section 4.1; Article 29 Working Party, Opinion 05/2014; Cohen and Nissim, PNAS
 2020.
 """

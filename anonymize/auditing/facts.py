@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from anonymize.auditing.baseline import Change
 from anonymize.auditing.previous import Together
 from anonymize.claims import State, said
+from anonymize.errors import Caution
 from anonymize.formats.base import LEVELS, Finding, Level, privacy_block, state_of
 from anonymize.privacy import Requirement
 from anonymize.report.data import verdict_blocks
@@ -31,7 +32,7 @@ class AuditedTable(Protocol):
     @property
     def exposed(self) -> Sequence[str]: ...
     @property
-    def warnings(self) -> Sequence[str]: ...
+    def warnings(self) -> Sequence[Caution]: ...
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class AuditFacts:
     changes: tuple[Change, ...] = ()
     no_regress: bool = False
     private: bool = True
-    remarks: Sequence[str] = ()
+    remarks: Sequence[Caution] = ()
     """What there is to say of columns and files of the release that nothing reads."""
 
     @property
@@ -85,7 +86,7 @@ class AuditFacts:
         return tuple(findings)
 
     @property
-    def exposed(self) -> list[str]:
+    def exposed(self) -> list[Caution]:
         """What the report says about columns in the table that a release of the spec leaves out."""
         return [withheld(self.table.spec, name, "the table") for name in self.table.exposed]
 
@@ -97,7 +98,7 @@ class AuditFacts:
     def _file(self) -> str | None:
         return None if self.table.spec.path is None else str(self.table.spec.path)
 
-    def _cautions(self) -> list[str]:
+    def _cautions(self) -> list[Caution]:
         of_both = [] if self.together is None else self.together.warnings
         return [*self.table.warnings, *self.remarks, *self.verdict.remarks, *self.verdict.cautions, *of_both]
 
@@ -164,8 +165,9 @@ class AuditFacts:
         """The block of the table's own verdict, with what everything comes down to."""
         return {**block, **privacy_block(self.findings(), self.state)}
 
-    def _worse(self) -> list[str]:
-        return [f"worse than in the baseline: {change}" for change in self.changes if change.worse]
+    def _worse(self) -> list[Caution]:
+        remedy = "release with the settings of the baseline, or accept this report as the next `--baseline`"
+        return [Caution.of(f"worse than in the baseline: {each}", remedy) for each in self.changes if each.worse]
 
 
 def _title(result: Result) -> str:

@@ -24,7 +24,7 @@ import polars as pl
 
 from anonymize.auditing.table import Audited, opened
 from anonymize.classes import Ints
-from anonymize.errors import DataError, UsageError
+from anonymize.errors import Caution, DataError, UsageError
 from anonymize.link import load as load_link
 from anonymize.series.journal import Journal, locked
 from anonymize.series.key import Key
@@ -306,21 +306,22 @@ def _kinds(release: ReleasedAt) -> pl.DataFrame:
     return classes.group_by("values").len().sort("values")
 
 
-def lacking(releases: list[RetracedRelease]) -> Iterator[str]:
+def lacking(releases: list[RetracedRelease]) -> Iterator[Caution]:
     """What the reader has to know of files that are not there."""
     for kind in ("release", "link", "original"):
         count = sum(kind in each.lacking for each in releases)
         if count:
             whose = "" if kind == "release" else f"the {kind} of "
             what = f"{whose}{count} of {len(releases)} releases"
-            yield f"{what} could not be found, or is another file than the hash on record says: the state is believed"
+            gone = f"{what} could not be found, or is another file than the hash on record says: the state is believed"
+            yield Caution.of(gone, "put the files back where the releases were written")
 
 
 # --- the releases before ----------------------------------------------------------------------------------------------
 
 NOT_IN_IT = "--series: the release is not one of this series, whose files have other hashes"
 GONE = "{} of {} earlier releases of the series could not be found, and are left out"
-APART = "of {} of {} earlier releases it is not known which rows belong together: links, originals and --key say it"
+APART = "of {} of {} earlier releases it is not known which rows belong together"
 
 
 @dataclass(frozen=True)
@@ -332,7 +333,7 @@ class PastReleases:
     paths: Sequence[str]
     rows_of: Sequence[Ints | None]
     link: str | None = None
-    remarks: Sequence[str] = ()
+    remarks: Sequence[Caution] = ()
 
 
 def in_series(spec: Spec, path: str, key: str | None, sha256: str) -> PastReleases:
@@ -350,8 +351,9 @@ def in_series(spec: Spec, path: str, key: str | None, sha256: str) -> PastReleas
     people = None if series_key is None else files.people(last)[0]
     rows_of = [None if people is None else _matched(people, files.people(each)[0]) for _, each in located]
     apart = sum(each is None for each in rows_of)
-    remarks = [GONE.format(len(before) - len(located), len(before))] if len(located) < len(before) else []
-    remarks += [APART.format(apart, len(located))] if apart else []
+    gone = Caution.of(GONE.format(len(before) - len(located), len(before)), "put them back where they were written")
+    unknown = Caution.of(APART.format(apart, len(located)), "keep links (`--save-link`) and originals; name `--key`")
+    remarks = [*([gone] if len(located) < len(before) else []), *([unknown] if apart else [])]
     link = None if last.link is None else files.located(last.link, None)
     return PastReleases([str(place) for place, _ in located], rows_of, None if link is None else str(link), remarks)
 

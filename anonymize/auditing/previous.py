@@ -34,7 +34,7 @@ from anonymize.domain import files
 from anonymize.domain.cells import cells_of
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.errors import UsageError
+from anonymize.errors import Caution, UsageError
 from anonymize.reading.labels import CategoryReader, LabelledNodes
 from anonymize.spec import Flat, Spec
 from anonymize.table.named import column
@@ -86,15 +86,17 @@ class Together:
     results: tuple[Result, ...]
 
     @property
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[Caution]:
         """What the reader has to know of it."""
         if self.bounds is None or not self.bounds.rows_at_risk:
             return []
-        return [
+        said = (
             f"together with the previous release, up to {self.bounds.rows_at_risk} rows may be in fewer than k: of two "
             f"classes that may be about one individual at most {self.bounds.smallest} rows are in both, and at least "
             f"{self.bounds.certain}"
-        ]
+        )
+        remedy = "make both in one series (`--start-series STATE`, then `--after STATE`), or give their links"
+        return [Caution.of(said, f"{remedy} (`--link`, `--previous-link`)")]
 
     def block(self) -> dict[str, Any]:
         """The report's block `previous`."""

@@ -36,6 +36,7 @@ from anonymize.auditing.nights import RetracedRelease, SeriesFiles, key_of, lack
 from anonymize.auditing.previous import MOST_PAIRS, classes, compatible, histogram
 from anonymize.auditing.table import Audited, with_trees
 from anonymize.claims import State, said
+from anonymize.errors import Caution
 from anonymize.formats import Checked, Concluded, Finding, privacy_block, state_of
 from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.publication import named_by, reported
@@ -264,12 +265,14 @@ class _Facts:
             yield Finding(result.model, title, f"{title}, is met in {_count(pairs)} releases", "pass", file, line)
 
     @cached_property
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[Caution]:
         """What the reader has to know beside the verdict."""
         left = [each.left for each in self.verdict.releases if each.left is not None]
         few = sum(each.in_small_company or 0 for each in left)
-        departed = [COMPANY.format(few, sum(each.people for each in left))] if few else []
-        unbounded = [UNBOUNDED.format(model) for model in self.verdict.unbounded]
+        company = COMPANY.format(few, sum(each.people for each in left))
+        departed = [Caution.of(company, "`series: {departures: deferred}` shows them until k have left")] if few else []
+        alone = "k, l and their kind are bounded over time: require one of these beside it (docs/over-time.md)"
+        unbounded = [Caution.of(UNBOUNDED.format(model), alone) for model in self.verdict.unbounded]
         return [*lacking(list(self.releases)), *unbounded, *departed]
 
     def report(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import polars as pl
 
 from anonymize.auditing.buckets import Buckets, buckets_of
 from anonymize.declared import declared
-from anonymize.errors import DataError, Problem, RowsError, UsageError
+from anonymize.errors import Caution, DataError, Problem, RowsError, UsageError
 from anonymize.link import load as load_link
 from anonymize.meaning import Detached
 from anonymize.people import with_people
@@ -42,7 +42,7 @@ class Audited:
     source: Source
     columns_of: Mapping[str, Sequence[str]]
     units: pl.Series | None
-    warnings: Sequence[str]
+    warnings: Sequence[Caution]
     buckets: Buckets | None
     declared: bool
 

@@ -20,7 +20,7 @@ from anonymize.attacks import ChannelRows, ShownRows, TargetPeople
 from anonymize.auditing.buckets import buckets_of
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.domain.cells import numbers
-from anonymize.errors import DataError, Problem, UsageError
+from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.meaning import Channel, Detached, Manifest
 from anonymize.meaning.manifest import NOTHING_SENSITIVE
 from anonymize.metrics.joint import Axes, categories_of, categories_shown
@@ -37,10 +37,7 @@ from anonymize.table.units import units_of
 from anonymize.table.weights import as_released
 from anonymize.verify.bucketized import COUNT
 
-REPEATED = (
-    "every row of the original is there {0} times, or a multiple of that: if these are about one individual, name the "
-    "column that says so as `unit`; rates count rows"
-)
+REPEATED = "every row of the original is there {0} times, or a multiple of that, and rates count rows"
 SAME_PEOPLE = "{} of its individuals ({}) are in the original, too: nobody of a control may be in the release"
 ALIKE = (
     "{:.1%} of the control's rows equal a row of one half of the original, drawn at random, and {:.1%} of the other "
@@ -58,7 +55,7 @@ class Known:
     rows: int
     sha256: str
     path: str
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Caution, ...] = ()
 
     def codes(self) -> Ints:
         """(people, attributes) the codes of the quasi-identifiers, -1 where missing."""
@@ -117,13 +114,14 @@ def with_control(spec: Spec, source: Source, control: str) -> Iterator[Known]:
             yield Known(written, read(written, both), source.rows or 0, source.sha256, source.name, remarks)
 
 
-def repeated(spec: Spec, source: Source) -> tuple[str, ...]:
+def repeated(spec: Spec, source: Source) -> tuple[Caution, ...]:
     """That every row of a checked table is there several times, where no `unit` says whom rows are about: then several
     may be about one individual, and the chance of picking the right one of them says nothing."""
     if spec.unit is not None:
         return ()
     times = math.gcd(*row_keys(source).value_counts()["count"].to_list())
-    return (REPEATED.format(times),) if times > 1 else ()
+    column = "if these are about one individual, name the column that says so: `unit: COLUMN`"
+    return (Caution.of(REPEATED.format(times), column),) if times > 1 else ()
 
 
 def row_keys(source: Source) -> pl.Series:
@@ -133,7 +131,7 @@ def row_keys(source: Source) -> pl.Series:
     return pl.concat(hashed) if hashed else pl.Series(dtype=pl.UInt64)
 
 
-def _outside(spec: Spec, source: Source, control: Source) -> tuple[str, ...]:
+def _outside(spec: Spec, source: Source, control: Source) -> tuple[Caution, ...]:
     """What there is to say of a control whose rows equal those of a half of the original more often than the other half
     does. Raises UsageError where it is about the same people: nothing would be an excess."""
     if source.sha256 == control.sha256:
@@ -151,7 +149,8 @@ def _outside(spec: Spec, source: Source, control: Source) -> tuple[str, ...]:
         for each in (others, drawn[half:])
     )
     spread = math.sqrt(among * (1 - among) / max(len(others), 1) + among * (1 - among) / max(len(drawn) - half, 1))
-    return (ALIKE.format(share, among),) if share > among + 3 * spread else ()
+    others_only = "take a `--control` of people who are not in the original"
+    return (Caution.of(ALIKE.format(share, among), others_only),) if share > among + 3 * spread else ()
 
 
 @contextmanager

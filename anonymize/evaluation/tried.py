@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks import ATTACKERS, ONLY_NAMED, EarlierRows, KnownDiversity, Required, Scene, suited
+from anonymize.attacks import ATTACKERS, ONLY_NAMED, EarlierRows, KnownDiversity, Required, Scene, remedy, suited
 from anonymize.claims import State
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
@@ -125,7 +125,7 @@ def tried(plan: AttackPlan, scene: Scene) -> dict[str, Any]:
     for index, name in enumerate(names):
         plan.progress("attack", index, len(names))
         successes = ATTACKERS[name].attack(scene) if name in able else []
-        results += [{"attacker": name, **success.block()} for success in successes]
+        results += [{"attacker": name, **success.block(), "remedy": remedy(name)} for success in successes]
         idle += [] if successes else [name]
     return {
         "results": results,

@@ -12,7 +12,7 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms.base import Found
 from anonymize.classes import Runs, mixed_radix
-from anonymize.errors import UsageError
+from anonymize.errors import Caution, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import by_weights, refuse_seed, with_passing
 from anonymize.fidelity import BothSides, fidelity
@@ -21,8 +21,9 @@ from anonymize.metrics import View, utility
 from anonymize.names import pair_of
 from anonymize.privacy import Requirement, diversities
 from anonymize.publication import Files, ReleasePaths
+from anonymize.report.cautions import order_warnings, unused
 from anonymize.report.codebook import codebook, columns_of
-from anonymize.report.data import SMALLEST, Blocks, order_warnings, output_block, unused, verdict_blocks
+from anonymize.report.data import SMALLEST, Blocks, output_block, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing, merged
 from anonymize.spec import Spec
@@ -206,12 +207,12 @@ def _utility(table: Table, buckets: Bucketized) -> dict[str, Any]:
     return utility(View(table.attributes, nothing, nothing, sizes, left_out, buckets.l, None, table.weights))
 
 
-def _warnings(request: Request, table: Table, buckets: Bucketized) -> list[str]:
+def _warnings(request: Request, table: Table, buckets: Bucketized) -> list[Caution]:
     warnings = [*table.warnings, *unused(request), *order_warnings(request.spec)]
     if request.seed is not None:
-        warnings.append(
-            "groups were drawn with a given seed: whoever knows it and the table's order can draw them again"
-        )
+        said = "groups were drawn with a given seed: whoever knows it and the table's order can draw them again"
+        warnings.append(Caution.of(said, "release without `--seed`"))
     if buckets.left_out:
-        warnings.append(f"{buckets.left_out} rows were left out: their sensitive values are too frequent")
+        left_out = f"{buckets.left_out} rows were left out: their sensitive values are too frequent"
+        warnings.append(Caution.of(left_out, "a smaller l keeps more of them: `-l 2`"))
     return warnings

@@ -116,6 +116,7 @@ class ClassedDraft(Draft):
             files.private[SAVE_RECODING].write_text(saved.as_json())
         request = self.request
         traced = self.table.units is not None or request.save_link is not None or bool(request.spec.risk.attacks)
+        traced |= request.show_values
         written = self.written if traced or request.in_series else None
         target = files.table
         if not request.public:

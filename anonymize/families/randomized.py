@@ -11,7 +11,7 @@ import polars as pl
 
 from anonymize import verify
 from anonymize.algorithms.base import Found
-from anonymize.errors import UnsafeError, UsageError
+from anonymize.errors import Caution, UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import refuse_seed, with_passing
 from anonymize.fidelity import DISTRIBUTIONS
@@ -20,8 +20,9 @@ from anonymize.metrics import DRAWN, METRICS, undefined
 from anonymize.names import parameters_beside
 from anonymize.privacy import Requirement, disclosure, disclosures
 from anonymize.publication import Files, ReleasePaths
+from anonymize.report.cautions import order_warnings, unused
 from anonymize.report.codebook import codebook, columns_of
-from anonymize.report.data import Blocks, order_warnings, output_block, unused, verdict_blocks
+from anonymize.report.data import Blocks, output_block, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import guessing
 from anonymize.spec import Spec
@@ -166,24 +167,25 @@ def _frames(
     return unclassed_frames(request, table, names, drawn, form, written)
 
 
-def _warnings(request: Request, table: Table, distorted: Randomized, *, written: bool) -> list[str]:
+def _warnings(request: Request, table: Table, distorted: Randomized, *, written: bool) -> list[Caution]:
     """`written`: the parameters have a file."""
     warnings = [*table.warnings, *distorted.warnings, *unused(request), *order_warnings(request.spec)]
     if distorted.seeded:
-        warnings.append(
-            "unsafe to publish: the values were drawn with a given seed, and whoever knows it can undo them"
-        )
+        said = "unsafe to publish: the values were drawn with a given seed, and whoever knows it can undo them"
+        warnings.append(Caution.of(said, "release without `--seed`"))
     if not written:
-        warnings.append("the recipient's parameters were not written: name a file with --parameters")
+        warnings.append(Caution.of("the recipient's parameters were not written", "`--parameters FILE`"))
     return [*warnings, *warnings_of_spec(request.spec)]
 
 
-def warnings_of_spec(spec: Spec) -> Iterator[str]:
+def warnings_of_spec(spec: Spec) -> Iterator[Caution]:
     """Warnings that follow from the spec alone."""
     if spec.privacy.suppression:
-        yield "privacy.suppression has no effect on randomize: no row is left out"
+        yield Caution.of("privacy.suppression has no effect on randomize: no row is left out", "remove it")
     if spec.sampling_weight is not None:
-        yield "sampling_weight has no effect on randomize: distorted quasi-identifiers tell nobody apart"
+        idle = "sampling_weight has no effect on randomize: distorted quasi-identifiers tell nobody apart"
+        yield Caution.of(idle, "remove it")
     untouched = [name for name, role in spec.roles().items() if role in ("insensitive", "target")]
     if untouched:
-        yield f"released as they are, beside distorted columns: {', '.join(untouched)}"
+        as_they_are = f"released as they are, beside distorted columns: {', '.join(untouched)}"
+        yield Caution.of(as_they_are, f"`identifiers: [{', '.join(untouched)}]` leaves them out")

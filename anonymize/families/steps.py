@@ -19,15 +19,17 @@ from anonymize.algorithms.base import Found
 from anonymize.algorithms.deadline import INTERRUPTED, ended_by, ends_early
 from anonymize.domain.numeric import included
 from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError
-from anonymize.families.base import Measured
+from anonymize.families.base import Draft, Measured
 from anonymize.judging.judge import check_protected
 from anonymize.meaning import Manifest
 from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import Files
 from anonymize.recoding import Regions
 from anonymize.report import Clock
+from anonymize.report.data import Blocks
 from anonymize.report.passing import PassingText, derived
 from anonymize.report.published import Published, ReleasedFile
+from anonymize.report.sample import originals, sample
 from anonymize.request import Request
 from anonymize.risk import Text, sampled
 from anonymize.spec import Spec
@@ -295,6 +297,24 @@ def published(request: Request, files: Files, manifest: Manifest) -> Published:
     hidden = spec if spec.hides else None
     released = [ReleasedFile(each.part, each.format, each.separator, each.sha256, hidden) for each in files.release]
     return Published(released, spec, manifest, request.algorithm, request.options)
+
+
+def with_sample(draft: Draft, files: Files, measured: Measured) -> Blocks:
+    """The blocks of a release, with a few of its rows where the report has a file, and where values may be shown the
+    same rows of the original."""
+    blocks, request, table = draft.blocks(files, measured), draft.request, draft.table
+    if not request.reports:
+        return blocks
+    categorical = [each for each in table.as_read.attributes if each.domain.kind == "categorical"]
+    leaves = {each.name: each.domain.leaf_text() for each in categorical}
+    target, values, rows = files.table, request.show_values, draft.written.rows
+    text = verify.text_of(target.part, target.format, target.separator)
+    block, places = sample(text, request.spec, leaves, values=values)
+    if not block or not values or len(rows) <= max(places):
+        return replace(blocks, sample=block)
+    names = [*request.spec.quasi_identifiers, *block["columns"]]
+    original = originals(files.source.scan(), names, [int(rows[place]) for place in places])
+    return replace(blocks, sample=block | {"original": original})
 
 
 def write_manifest(files: Files, manifest: Manifest) -> None:

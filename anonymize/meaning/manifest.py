@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from anonymize.errors import DataError, Problem, UsageError
+from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.meaning.kinds import DEFINED, Channel, Detached, Exact, Meaning, Named, Spanning
 from anonymize.names import manifest_of, sensitive_table_of
 from anonymize.spec import Spec
@@ -91,12 +91,13 @@ class Manifest:
         return {self.meanings[name].kind for name in names if name in self.meanings}
 
     @property
-    def remarks(self) -> list[str]:
+    def remarks(self) -> list[Caution]:
         """What there is to say of the columns, and of further files, that nothing reads."""
         unread = list(self.unread.items())
         for file, meanings in self.files.items():
             unread += [(f"{file}: {name}", each.kind) for name, each in meanings.items() if not each.read]
-        return [f"{name}: is {kind}, {DEFINED[kind]}; nothing here reads it" for name, kind in unread]
+        ask = "take what is said of it from whoever made the release"
+        return [Caution.of(f"{name}: is {kind}, {DEFINED[kind]}; nothing here reads it", ask) for name, kind in unread]
 
     def check_read(self, names: Iterable[str], doing: str) -> None:
         """Raises UsageError for columns among `names` whose meaning nothing reads; `doing`: what it cannot be."""

@@ -23,7 +23,7 @@ from anonymize.algorithms import ALGORITHMS, Context, reads_workload, why_not_re
 from anonymize.classes import Ints
 from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
-from anonymize.errors import Problem, UsageError
+from anonymize.errors import Caution, Problem, UsageError
 from anonymize.evaluation.released import ReleasedTable
 from anonymize.families.steps import check_needs
 from anonymize.metrics.targets import conditional_entropy, squared_error
@@ -328,11 +328,14 @@ def _protocol_block(protocol: Protocol, splits: int) -> dict[str, Any]:
     return block
 
 
-def _warnings(released: ReleasedTable | None, protocol: Protocol) -> list[str]:
+_APART = "`--algorithm NAME` makes a release of the other rows for each test"
+
+
+def _warnings(released: ReleasedTable | None, protocol: Protocol) -> list[Caution]:
     if protocol.algorithm is not None:
         return list(without_effect(protocol.options))
     if released is None:
         return []
     if released.why_apart is not None:
-        return [f"models were tested on rows that they were trained on: {released.why_apart}"]
-    return ["the release was made with the rows that models are tested on: --algorithm makes it without them"]
+        return [Caution.of(f"models were tested on rows that they were trained on: {released.why_apart}", _APART)]
+    return [Caution.of("the release was made with the rows that models are tested on", _APART)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from anonymize.report.section import Section, figure
+from anonymize.report.section import Section, figure, percent, share
 
 TITLE = "What attackers learn because of the release"
+FURTHER = "Attacks: further figures"
 
 
 MEANINGS = {
@@ -33,18 +34,45 @@ HEADERS = {"rate": "success", "baseline": "baseline", "control": "control"}
 
 
 def sections(report: Mapping[str, Any]) -> list[Section]:
-    """A line for each thing attacked, and further figures of some."""
+    """A line for each thing attacked, who learns most first; who had nothing to attack; and further figures."""
     results = report["attacks"]["results"]
-    rates = [name for name in ("rate", "baseline", "control") if any(each[name] is not None for each in results)]
-    header = ("attacker", *(HEADERS[name] for name in rates), "excess", "from", "to")
-    rows = [(label(each), *(_share(each[name], "value") for name in rates), *_excess(each)) for each in results]
+    tried = sorted(filter(attacked, results), key=lambda each: -each["excess"]["value"])
+    rates = [name for name in HEADERS if any(each[name] is not None for each in tried)]
+    header = ("attacker", *(HEADERS[name] for name in rates), "excess", "95 % interval")
+    rows = [
+        (label(each), *(_of(each[name]) for name in rates), _of(each["excess"]), interval(each["excess"]))
+        for each in tried
+    ]
+    idle: dict[str, list[str]] = {}
+    for each in results:
+        if not attacked(each):
+            idle.setdefault(each["attacker"], []).append(each["about"] or "people")
+    nothing = [(name, ", ".join(columns)) for name, columns in idle.items()]
     further = [
         (label(each), name.replace("_", " "), figure(value), MEANINGS.get(name, ""))
-        for each in results
+        for each in tried
         for name, value in each["figures"].items()
     ]
     columns = ("attacker", "", "figure", "meaning")
-    return [Section(TITLE, header, rows), Section("Attacks: further figures", columns, further, names=2)]
+    return [
+        Section(TITLE, header, rows),
+        Section("Attackers who found nothing to attack", ("attacker", "in"), nothing),
+        Section(FURTHER, columns, further, names=2),
+    ]
+
+
+def attacked(each: Mapping[str, Any]) -> bool:
+    """Whether there was anything that an attacker could try."""
+    if each["rate"] is None or each["excess"] is None:
+        return False
+    ends = {each["excess"][name] for name in ("value", "low", "high")}
+    return ends != {0.0} or each["rate"]["value"] > 0
+
+
+def interval(excess: Mapping[str, float]) -> str:
+    """The ends of the interval of an excess, or that there is none."""
+    low, high = excess["low"], excess["high"]
+    return "exact: all was tried" if low == high else f"{percent(low)} to {percent(high)}"
 
 
 def label(each: Mapping[str, Any]) -> str:
@@ -52,9 +80,5 @@ def label(each: Mapping[str, Any]) -> str:
     return f"{each['attacker']} ({each['about']})" if each["about"] else str(each["attacker"])
 
 
-def _excess(each: Mapping[str, Any]) -> list[str]:
-    return [_share(each["excess"], name) for name in ("value", "low", "high")]
-
-
-def _share(block: Mapping[str, float] | None, name: str) -> str:
-    return "-" if block is None else f"{round(block[name], 4) + 0.0:.4f}"
+def _of(block: Mapping[str, float] | None) -> str:
+    return share(None if block is None else block["value"])

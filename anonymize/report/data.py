@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import resource
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from anonymize.algorithms import ALGORITHMS, draws, without_effect
+from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.bound import loss_bound
 from anonymize.algorithms.feasibility import minimum_size
 from anonymize.claims import State, overall
 from anonymize.classes import Floats, Ints
 from anonymize.domain.cells import CellKind, cells_of, members
-from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.errors import Caution
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
+from anonymize.report import cautions
 from anonymize.report.codebook import FileCells, codebook, columns_of, generalized
 from anonymize.report.head import Clock, head, table_block
 from anonymize.request import Request
@@ -61,17 +62,18 @@ class ReleaseFacts:
 class Blocks:
     """The blocks of a report that depend on the family of the release. `measured`: as `verdict_blocks` makes them.
     `distributions`: what is left of the distributions. `left_out`: the metrics that are not defined for what the
-    columns mean, by name, and why."""
+    columns mean, by name, and why. `sample`: a few rows, as `report.sample` makes them."""
 
     output: dict[str, Any]
     measured: dict[str, Any]
     utility: dict[str, Any]
     recoding: dict[str, Any]
-    warnings: list[str]
+    warnings: list[Caution]
     distributions: Mapping[str, Any] = field(default_factory=dict)
     codebook: Mapping[str, Any] = field(default_factory=dict)
     sizes: Sizes | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
+    sample: Mapping[str, Any] = field(default_factory=dict)
 
 
 def defined(blocks: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,18 +148,20 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
         **blocks.distributions,
         "recoding": recoding,
         "codebook": blocks.codebook,
+        **defined({"sample": blocks.sample}),
         "timing": clock.timing(),
         **_memory(request, blocks.warnings),
     }
 
 
-def _memory(request: Request, warnings: Sequence[str]) -> dict[str, Any]:
+def _memory(request: Request, warnings: Sequence[Caution]) -> dict[str, Any]:
     """The blocks `memory` and `warnings`: the peak beside the limit, and a warning where it is above."""
     peak, limit = peak_mb(), request.memory_limit
     if limit is None:
         return {"memory": {"peak_mb": peak}, "warnings": warnings}
     most = limit / 1e6
-    above = f"--memory-limit: the process took {peak:,.0f} MB at its peak, more than the {most:,.0f} MB of the limit"
+    took = f"--memory-limit: the process took {peak:,.0f} MB at its peak, more than the {most:,.0f} MB of the limit"
+    above = Caution.of(took, "a higher `--memory-limit`, or fewer `--threads`")
     return {
         "memory": {"peak_mb": peak, "limit_mb": round(most, 1)},
         "warnings": [*warnings, above] if peak > most else warnings,
@@ -321,128 +325,20 @@ def _suppressed_cells(facts: ReleaseFacts) -> int:
     return published
 
 
-def _warnings(facts: ReleaseFacts) -> list[str]:
-    request, released = facts.request, facts.released
+def _warnings(facts: ReleaseFacts) -> list[Caution]:
+    request, released, table = facts.request, facts.released, facts.table
     spec = request.spec
-    warnings = [*facts.table.warnings, *facts.verdict.cautions, *order_warnings(spec)]
+    warnings = [*table.warnings, *facts.verdict.cautions, *cautions.order_warnings(spec)]
     if request.seed is not None and spec.output.row_order == "shuffle":
-        warnings.append("the rows were shuffled with a given seed: whoever knows it can undo the shuffle")
+        shuffled = "the rows were shuffled with a given seed: whoever knows it can undo the shuffle"
+        warnings.append(Caution.of(shuffled, "release without `--seed`, or with `output: {row_order: sorted}`"))
     if released.dropped_rows and spec.output.suppressed_rows == "keep":
-        warnings.append(
+        left_out = (
             f"{released.dropped_rows} suppressed rows were left out: as a class of their own they would not be safe"
         )
+        warnings.append(Caution.of(left_out, "`--suppression 0` generalizes them as well"))
     if facts.recoding.labelled:
-        warnings += _without_effect(spec, request.algorithm, sets=facts.recoding.SETS)
-    warnings += [*_late(facts.recoding.summary()), *_ambiguous(facts), *_signed(facts), *_lone_values(facts)]
-    return [*warnings, *unused(request)]
-
-
-def _late(recoding: Mapping[str, Any]) -> Iterator[str]:
-    """A warning where the time or somebody ended the search, with the gap where one is known."""
-    why = {"time": "the time of the search was up", "interrupted": "the search was interrupted"}
-    if recoding.get("stopped") in why:
-        gap = recoding.get("gap")
-        away = "" if gap is None else f" (gap {gap:.6g}: another may be better by as much, at most)"
-        yield f"{why[recoding['stopped']]}: this is the best release that it found{away}"
-
-
-def order_warnings(spec: Spec) -> list[str]:
-    """A warning where the release keeps the order of the input."""
-    if spec.output.row_order != "keep":
-        return []
-    return [
-        "rows are in the input's order: two releases of the same rows can be joined by position, and what somebody who "
-        "knows the input's order learns from a row's position is not bounded"
-    ]
-
-
-def _ambiguous(facts: ReleaseFacts) -> list[str]:
-    """Quasi-identifiers of which a value reads as a suppressed cell does, or as a node over several values."""
-    suppressed = facts.request.spec.output.suppressed
-    categorical = [each for each in facts.table.attributes if each.domain.kind == "categorical"]
-    hidden = [each.name for each in categorical if suppressed in each.domain.leaf_text()]
-    twofold = [each.name for each in categorical if each.hierarchy.twofold and each.name not in hidden]
-    named = f"values of {', '.join(twofold)} read as nodes over several do, and are taken for these: rename the nodes"
-    return [
-        *([named] if twofold else []),
-        *(f"a value of {name} reads as a suppressed cell does: choose another output.suppressed" for name in hidden),
-    ]
-
-
-def _lone_values(facts: ReleaseFacts) -> Iterator[str]:
-    """How many sets name a value that one row of the class has, where numbers are not shown so exactly."""
-    output, table, class_of = facts.request.spec.output, facts.table, facts.released.class_of
-    if output.categorical != "set" or output.edges == "tight":
-        return
-    rows = np.flatnonzero((class_of >= 0) & (class_of < len(facts.released.sizes)))
-    for attribute in [each for each in table.attributes if each.domain.kind == "categorical"]:
-        keys = class_of[rows].astype(np.int64) * attribute.domain.size + attribute.codes[rows]
-        named, key_of = np.unique(keys, return_inverse=True)
-        counts = np.bincount(key_of, None if table.counts is None else table.counts[rows])
-        of_set = named // attribute.domain.size
-        sets = np.flatnonzero(np.bincount(of_set) > 1)
-        lone = np.isin(sets, of_set[counts == 1])
-        if lone.any():
-            yield (
-                f"{attribute.name}: {lone.mean():.0%} of the sets of several values name one that a single row of the "
-                "class has, as a tight end does: output.categorical: node shows less"
-            )
-
-
-def _signed(facts: ReleaseFacts) -> list[str]:
-    """A hint where the hyphen of the template stands before negative numbers."""
-    output = facts.request.spec.output
-    if output.numeric != "interval" or "-{high}" not in output.interval:
-        return []
-    domains = [attribute.domain for attribute in facts.table.attributes]
-    names = [each.name for each in domains if isinstance(each, Numeric) and (each.values[:1] < 0).any()]
-    if not names:
-        return []
-    return [
-        f"{', '.join(names)}: intervals of negative numbers read as [-5--1] does: "
-        'output.interval: "[{low}, {high}]" is easier to read'
-    ]
-
-
-def unused(request: Request) -> list[str]:
-    """Warnings of the parts of the spec that the algorithm does not use, and of options that change nothing."""
-    algorithm = ALGORITHMS[request.algorithm]
-    warnings = unused_parts(request.spec, request.algorithm, request.options)
-    shuffled = request.spec.output.row_order == "shuffle"
-    if request.seed is not None and not shuffled and not draws(algorithm, request.options):
-        warnings.append(
-            "--seed has no effect: nothing is drawn at random with these options, and rows are not shuffled"
-        )
-    return warnings
-
-
-def unused_parts(spec: Spec, name: str, options: Any) -> list[str]:
-    """Those that follow from the spec and the options, whatever the table and the seed are."""
-    unused = [part for part in _given(spec) if part not in ALGORITHMS[name].NEEDS.uses]
-    warnings = [f"in the spec, but without effect on {name}: {', '.join(unused)}"] if unused else []
-    return [*warnings, *without_effect(options)]
-
-
-def _without_effect(spec: Spec, algorithm: str, sets: bool) -> list[str]:
-    """The settings of the output that mean nothing where cells show nodes of their hierarchies; `sets`: categories may
-    be shown as sets of values."""
-    output = spec.output
-    numeric = any(attribute.type == "numeric" for attribute in spec.quasi_identifiers.values())
-    idle = {
-        f"output.numeric: {output.numeric}": numeric and output.numeric != "interval",
-        "output.edges: rounded": numeric and output.edges == "rounded" and "edges" in output.model_fields_set,
-        "output.categorical: set": output.categorical == "set" and not sets,
-    }
-    return [f"{name} has no effect on {algorithm}, which shows labels" for name, present in idle.items() if present]
-
-
-def _given(spec: Spec) -> list[str]:
-    """The parts of the spec that only some algorithms use."""
-    parts = {
-        "rules": any(attribute.rules for attribute in spec.quasi_identifiers.values()),
-        "identifying": any(attribute.identifying for attribute in spec.quasi_identifiers.values()),
-        "weights: correlation": spec.weights == "correlation",
-        "workload": bool(spec.workload.targets or spec.workload.selections),
-        "level or bins": any(a.level is not None or a.bins for a in spec.quasi_identifiers.values()),
-    }
-    return [name for name, present in parts.items() if present]
+        warnings += cautions.of_labels(spec, request.algorithm, sets=facts.recoding.SETS)
+    warnings += [*cautions.late(facts.recoding.summary()), *cautions.ambiguous(spec, table.attributes)]
+    warnings += [*cautions.signed(spec, table.attributes), *cautions.lone_values(spec, table, released)]
+    return [*warnings, *cautions.unused(request)]

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from anonymize.report.page import Curves, Picture, page
-from anonymize.report.section import FIGURES
+from anonymize.errors import visible
+from anonymize.report.cards import KEPT
+from anonymize.report.page import page
+from anonymize.report.section import FIGURES, Curves, Picture, percent
 from anonymize.report.templates import environment
+from anonymize.report.verdict import capital
+
+FORMS: Mapping[str, Callable[[float], str]] = {
+    "share": percent,
+    "rows": "{:,.0f}".format,
+    "coefficient": "{:.2f}".format,
+}
+"""How a value is written at the end of its bar."""
 
 
 def html(report: dict[str, Any]) -> str:
     """The page, from the JSON report alone. Raises UsageError where the extra `html` is not installed."""
     template = environment().get_template("report.html.j2")
-    filters = {"drawn": drawn, "slug": _slug, "described": described}
+    filters = {"drawn": drawn, "slug": _slug, "described": described, "typed": typed, "capital": capital, "kept": KEPT}
     return template.render(page=page(report), report=report, figures=FIGURES, **filters)
 
 
 def drawn(picture: Picture | Curves) -> str:
-    """The picture as SVG."""
+    """The picture: curves as SVG, bars as elements whose text is as large as the page's, however narrow that is."""
     from markupsafe import Markup
 
-    from anonymize.report.pictures import bars, curves
-
     if isinstance(picture, Curves):
+        from anonymize.report.pictures import curves
+
         return Markup(curves(picture.series, picture.x, picture.y))
-    return Markup(bars(picture.labels, picture.series, form=picture.form))
+    bars = environment().get_template("bars.html.j2")
+    values = [value for series in picture.series.values() for value in series if value is not None]
+    longest = max([*values, 0.0]) or 1.0
+    return Markup(bars.render(picture=picture, longest=longest, write=FORMS[picture.form]))
 
 
 def described(picture: Picture | Curves) -> str:
@@ -40,6 +54,14 @@ def described(picture: Picture | Curves) -> str:
         for index, label in enumerate(picture.labels)
     ]
     return f"Bar chart. {picture.caption}. " + "; ".join(lines) + "."
+
+
+def typed(text: str) -> str:
+    """What is said to type, between backquotes, as code; the rest as it is."""
+    from markupsafe import Markup, escape
+
+    parts = (escape(visible(part)) for part in text.split("`"))
+    return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 
 def _rounded(value: float | None) -> str:

@@ -6,12 +6,18 @@ from typing import Any
 
 from anonymize.report.page import page
 from anonymize.report.templates import environment
+from anonymize.report.verdict import capital
 
 
 def markdown(report: dict[str, Any]) -> str:
     """A title, what it is about, the warnings, then a table a chapter."""
     template = environment().get_template("report.md.j2")
-    return template.render(page=page(report), report=report, plain=plain)
+    return template.render(page=page(report), report=report, plain=plain, typed=typed, capital=capital)
+
+
+def typed(text: str) -> str:
+    """What is said to type, between backquotes, stays as it is; the rest is plain."""
+    return "".join(f"`{part}`" if place % 2 else plain(part) for place, part in enumerate(text.split("`")))
 
 
 def plain(text: str) -> str:

@@ -11,13 +11,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from anonymize.claims import State
+from anonymize.errors import Caution
+from anonymize.report.attacks import FURTHER, attacked, label
 from anonymize.report.attacks import TITLE as ATTACKS
-from anonymize.report.attacks import label
-from anonymize.report.compared import by_k, least
-from anonymize.report.intros import INTROS
-from anonymize.report.section import Section, called, percent
-from anonymize.report.tables import parameters, sections
-from anonymize.report.verdict import Tone, counted, known_by, main_figures, problems_title, smallest_group, verdict_of
+from anonymize.report.cards import CARDED, Card, cards, rows
+from anonymize.report.certificate import Certificate, certificate, officer
+from anonymize.report.section import Curves, Picture, Section, called, percent
+from anonymize.report.tables import INTROS, parameters, sections
+from anonymize.report.verdict import (
+    Tone,
+    counted,
+    known_by,
+    main_figures,
+    opening,
+    problems_title,
+    smallest_group,
+    verdict_of,
+)
 
 Report = Mapping[str, Any]
 
@@ -27,24 +37,9 @@ PRIVATE = (
 )
 
 
-@dataclass(frozen=True)
-class Picture:
-    """Horizontal bars. `series`: values by name; `form`: how they are written; see `pictures.bars`."""
-
-    caption: str
-    labels: list[str]
-    series: dict[str, list[float | None]]
-    form: str
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Points joined by lines, a line for each of `series`: its points (x, y) by name. `x`, `y`: what the axes say."""
-
-    caption: str
-    series: dict[str, list[tuple[float, float]]]
-    x: str
-    y: str
+SAMPLED = "At equal distances in the file. Cells that are values of the table are shown with --show-values alone."
+FOLDED = frozenset({"Settings", "Codebook", "Associations", FURTHER, "Information loss compared"})
+"""Chapters that are for the few who look for them."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +50,16 @@ class Chapter:
     intro: str = ""
     pictures: tuple[Picture | Curves, ...] = ()
     table: Section | None = None
+
+    @property
+    def on_cards(self) -> bool:
+        """Whether the cards of the columns have the same."""
+        return self.title in CARDED
+
+    @property
+    def folded(self) -> bool:
+        """Whether a page has it folded up."""
+        return self.title in FOLDED
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,7 @@ class Page:
     verdict: str
     known_by: str
     summary: str
+    opening: Caution | None
     smallest: list[str]
     figures: list[tuple[str, str, str]]
     problems: list[str]
@@ -90,8 +96,10 @@ class Page:
     started: str | None
     algorithm: tuple[str, str] | None
     files: list[FileFact]
-    warnings: list[str]
+    warnings: list[Caution]
     chapters: list[Chapter]
+    cards: list[Card]
+    certificate: Certificate | None
 
 
 def page(report: Report) -> Page:
@@ -105,6 +113,7 @@ def page(report: Report) -> Page:
         verdict=verdict.sentence,
         known_by="" if verdict.tone in ("neutral", "unknown") else known_by(models),
         summary=_summary(report),
+        opening=opening(report),
         smallest=smallest_group(report),
         figures=list(main_figures(report)),
         problems=[problem for _, problem in stated],
@@ -114,8 +123,10 @@ def page(report: Report) -> Page:
         started=report.get("started_at"),
         algorithm=_algorithm(report),
         files=list(_files(report)),
-        warnings=[str(each) for each in report["warnings"]],
+        warnings=[Caution(each) for each in report["warnings"]],
         chapters=[*_chapters(report)],
+        cards=cards(report),
+        certificate=certificate(report),
     )
 
 
@@ -123,31 +134,10 @@ def page(report: Report) -> Page:
 
 
 def _summary(report: Report) -> str:
-    """What the verdict means, for somebody who has never heard of a model."""
-    privacy = report.get("privacy", {})
-    parts = []
-    if models := [each for each in privacy.get("models", []) if each["satisfied"] is not None or "unknown" in each]:
-        met = sum(each["satisfied"] is True for each in models)
-        parts.append(f"{met} of {counted(len(models), 'privacy requirement')} met, {known_by(models)}.")
-    smallest = report.get("classes", {}).get("min_size")
-    if smallest and "risk" in report:
-        parts.append(
-            f"Who knows all quasi-identifiers of a person, and that the person is in the table, picks the right row "
-            f"with a chance of at most {percent(report['risk'].get('prosecutor_max'))}{_before(report['risk'])}."
-        )
+    """What the verdict means, for somebody who has never heard of a model, and what it cost."""
     gcp = report.get("utility", {}).get("gcp")
-    if gcp is not None:
-        parts.append(f"The quasi-identifiers lost {percent(gcp)} of their precision.")
-    parts += _least(report)
-    return " ".join(parts)
-
-
-def _least(report: Report) -> Iterator[str]:
-    """Which of the releases that were compared loses least at each k."""
-    for k, results in by_k(report).items():
-        chosen = least(results)
-        place = "" if k is None else f"At k = {k:,}, "
-        yield f"{place}{chosen['label']} loses least: {percent(chosen['gcp'])} of the quasi-identifiers' precision."
+    lost = "" if gcp is None else f"The quasi-identifiers lost {percent(gcp)} of their precision."
+    return " ".join(filter(None, [officer(report), lost]))
 
 
 def _problems(report: Report) -> Iterator[tuple[State, str]]:
@@ -169,11 +159,6 @@ def _unmet_passing(passing: Report) -> Iterator[str]:
         if passing["satisfied"] is False and reached > most:
             yield f"passing: {name} {percent(reached)} where at most {percent(most)} is required"
     yield from [each["says"] for each in passing.get("derived", {}).get("found", []) if not each["accepted"]]
-
-
-def _before(risk: Report) -> str:
-    before = risk.get("before")
-    return "" if before is None else f" ({percent(before['prosecutor_max'])} in the original)"
 
 
 def _about(report: Report) -> str:
@@ -221,6 +206,8 @@ def _chapters(report: Report) -> Iterator[Chapter]:
     for section in sections(dict(report)):
         pictures = tuple(illustrated.get(section.title, _none)(report))
         yield Chapter(section.title, INTROS.get(section.title, ""), pictures, section)
+    for each in rows(report):
+        yield Chapter(each.title, SAMPLED, (), each)
     chapters = (("Marginals", _marginals, _unbinned(report)), ("Associations", _associations, None))
     for title, draw, table in chapters:
         if (pictures := tuple(draw(report))) or table:
@@ -244,7 +231,7 @@ def _risks(report: Report) -> Iterator[Picture | Curves]:
     series = {"after": [risk[name] for name in present]}
     if risk.get("before") is not None:
         series = {"before": [risk["before"][name] for name in present], **series}
-    yield Picture("Risk of being re-identified", [names[name] for name in present], series, ".1~%")
+    yield Picture("Risk of being re-identified", [names[name] for name in present], series, "share")
 
 
 def _compared(report: Report) -> Iterator[Picture | Curves]:
@@ -258,13 +245,14 @@ def _compared(report: Report) -> Iterator[Picture | Curves]:
 
 
 def _attacks(report: Report) -> Iterator[Picture | Curves]:
-    results = [each for each in report["attacks"]["results"] if each["rate"] is not None]
+    results = [each for each in report["attacks"]["results"] if attacked(each) and each["excess"]["value"] > 0]
+    results = sorted(results, key=lambda each: -each["excess"]["value"])[:STRONGEST]
     if results:
         series = {
             "baseline": [each["baseline"]["value"] for each in results],
             "success": [each["rate"]["value"] for each in results],
         }
-        yield Picture("How often attackers are right", [label(each) for each in results], series, ".1~%")
+        yield Picture("How often attackers are right", [label(each) for each in results], series, "share")
 
 
 def _sizes(report: Report) -> Iterator[Picture | Curves]:
@@ -274,7 +262,7 @@ def _sizes(report: Report) -> Iterator[Picture | Curves]:
             "Rows by the size of their class",
             [_range(each) for each in ranges],
             {"rows": [each["rows"] for each in ranges]},
-            ",.0f",
+            "rows",
         )
 
 
@@ -288,14 +276,14 @@ def _losses(report: Report) -> Iterator[Picture | Curves]:
         name: block["ncp"] for name, block in report["utility"]["attributes"].items() if block["ncp"] is not None
     }
     if attributes:
-        yield Picture("Mean loss of a cell (NCP)", list(attributes), {"loss": list(attributes.values())}, ".1~%")
+        yield Picture("Mean loss of a cell (NCP)", list(attributes), {"loss": list(attributes.values())}, "share")
 
 
 def _marginals(report: Report) -> Iterator[Picture | Curves]:
     for name, block in report.get("marginals", {}).items():
         count = block["hidden"]
         hidden = f" ({counted(count, 'row')} {'shows' if count == 1 else 'show'} nothing)" if count else ""
-        yield Picture(f"{name}{hidden}", block["bins"], {"before": block["before"], "after": block["after"]}, ",.0f")
+        yield Picture(f"{name}{hidden}", block["bins"], {"before": block["before"], "after": block["after"]}, "rows")
 
 
 def _unbinned(report: Report) -> Section | None:
@@ -313,7 +301,7 @@ def _associations(report: Report) -> Iterator[Picture | Curves]:
     strongest = sorted(pairs, key=lambda each: -each["before"])[:STRONGEST]
     if strongest:
         series = {side: [each[side] for each in strongest] for side in ("before", "after")}
-        yield Picture("Cramér's V", [" and ".join(each["columns"]) for each in strongest], series, ".2f")
+        yield Picture("Cramér's V", [" and ".join(each["columns"]) for each in strongest], series, "coefficient")
 
 
 def _settings(report: Report) -> Iterator[Chapter]:

@@ -1,4 +1,4 @@
-"""Pictures as inline SVG, drawn by lets-plot, which is the extra `html`.
+"""Curves as inline SVG, drawn by lets-plot, which is the extra `html`; bars are elements of the page.
 
 lets-plot starts and draws faster than matplotlib and altair with vl-convert (0.1 s of processor time for the first
 picture against 0.9 and 0.8 s) and is the smallest (54 MB installed, against 100 and 105). All are above 30 MB, so it is
@@ -18,20 +18,15 @@ from typing import Any
 from anonymize.errors import Problem, UsageError
 
 WIDTH = 560
-BAR = 15
-"""Height of a bar, in pixels."""
-
 INK, GRID = "#030303", "#040404"
-SERIES = ("#010101", "#020202")
 LINES = ("#020202", "#010105", "#010106", "#010107", "#010108", "#010101")
-"""Stand-ins: text, the grid, the one or two series of bars, and those of curves, which begin again after six."""
+"""Stand-ins: text, the grid, and the series of curves, which begin again after six."""
 
 _STAND_INS = {
     INK: "ink",
     GRID: "rule",
-    SERIES[0]: "series-1",
-    SERIES[1]: "series-2",
-    **{colour: f"series-{number}" for number, colour in enumerate(LINES[1:5], 3)},
+    LINES[5]: "series-1",
+    **{colour: f"series-{number}" for number, colour in enumerate(LINES[:5], 2)},
 }
 _VARIABLES = {
     written: f"var(--{name})"
@@ -39,7 +34,6 @@ _VARIABLES = {
     for written in (colour, "rgb({},{},{})".format(*bytes.fromhex(colour[1:])))
 }
 """What each stand-in becomes, in both forms: the library writes lines as rgb(), points and text as #."""
-_SHORT = 34
 
 
 def _library() -> Any:
@@ -54,44 +48,6 @@ def _library() -> Any:
 def missing_library() -> UsageError:
     """What is said where the extra is not installed."""
     return UsageError(Problem("an HTML report needs lets-plot", hint="pip install 'anonymize-toolkit[html]'"))
-
-
-def bars(labels: Sequence[str], series: Mapping[str, Sequence[float | None]], *, form: str) -> str:
-    """Horizontal bars, the first label on top, one bar for each series; None draws nothing.
-
-    `series`: one or two, by name; their names are a legend where there are two. `form`: how a value is written at the
-    end of its bar, as lets-plot formats numbers (`.1~%`, `,.0f`).
-
-    Raises UsageError where the library is not installed.
-    """
-    lp = _library()
-    ticks = [-position for position in range(len(labels))]
-    rows = max(len(labels), 2)  # the library gives bars no less than 50 pixels, wherever the picture ends
-    columns = _rectangles(series)
-    plot = (
-        lp.ggplot(columns)
-        + lp.geom_rect(
-            lp.aes(xmin="start", xmax="value", ymin="low", ymax="high", fill="series"),
-            size=0,
-            color=GRID,  # around the keys of the legend, which have an edge of any size
-            tooltips="none",
-        )
-        + lp.geom_text(
-            lp.aes("value", "middle", label="value"),
-            label_format=f"\N{NO-BREAK SPACE}{{{form}}}",
-            hjust="left",
-            size=5.2,
-            color=INK,
-        )
-        + lp.scale_y_continuous(
-            breaks=ticks, labels=[_short(each) for each in labels], limits=[0.5 - rows, 0.5], expand=[0, 0]
-        )
-        + lp.scale_x_continuous(expand=[0, 0], limits=[0, 1.16 * max([0.0, *columns["value"]])])
-        + lp.scale_fill_manual(values=list(SERIES[-len(series) :]), breaks=list(series))
-        + _theme(lp, legend="top" if len(series) > 1 else "none")
-        + lp.ggsize(WIDTH, 12 + 36 * (len(series) > 1) + (BAR * len(series) + 7) * rows)
-    )
-    return _inline(plot.to_svg())
 
 
 def curves(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) -> str:
@@ -111,7 +67,7 @@ def curves(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) 
         + lp.geom_point(lp.aes(shape="series"), size=4, tooltips="none")
         + lp.scale_color_manual(values=colours, breaks=list(series))
         + lp.scale_shape_manual(values=shapes, breaks=list(series))
-        + lp.scale_x_continuous(name=x, format=".0%", limits=[0, None])
+        + lp.scale_x_continuous(name=x, format=".1~%", limits=[0, None])
         + lp.scale_y_continuous(name=y, format=".0%", limits=[0, None])
         + _theme(lp, legend="right")
         + lp.theme(
@@ -123,25 +79,6 @@ def curves(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) 
         + lp.ggsize(WIDTH, max(320, 32 + 23 * len(series)))  # a line of the legend has 23 pixels
     )
     return _inline(plot.to_svg())
-
-
-def _rectangles(series: Mapping[str, Sequence[float | None]]) -> dict[str, list[Any]]:
-    """The corners of each bar: labels stand at 0, -1, -2 ..., and the bars of one label share 0.8 of its height."""
-    height = 0.8 / len(series)
-    columns: dict[str, list[Any]] = {name: [] for name in ("start", "value", "low", "middle", "high", "series")}
-    for number, (name, values) in enumerate(series.items()):
-        for position, value in enumerate(values):
-            if value is not None:
-                high = 0.4 - position - number * height
-                corners = (0.0, float(value), high - height, high - height / 2, high, name)
-                for column, corner in zip(columns.values(), corners, strict=True):
-                    column.append(corner)
-    return columns
-
-
-def _short(label: str) -> str:
-    """A label that fits."""
-    return label if len(label) <= _SHORT else f"{label[: _SHORT - 1]}…"
 
 
 def _theme(lp: Any, *, legend: str) -> Any:

@@ -20,19 +20,19 @@ from anonymize.classes import Ints
 from anonymize.declared import declared
 from anonymize.metrics import METRICS, undefined
 from anonymize.privacy import Requirement, disclosures, diversities, requirements_if_any
+from anonymize.report.cautions import order_warnings, unused_parts
 from anonymize.report.data import (
     Blocks,
     defined,
-    order_warnings,
     required_size,
     settings,
     spec_block,
-    unused_parts,
     verdict_blocks,
 )
 from anonymize.report.head import head
 from anonymize.report.passing import PassingText, bounds_of
 from anonymize.report.published import KINDS, Published
+from anonymize.report.sample import sample
 from anonymize.report.shown import ShownClasses
 from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec
@@ -56,6 +56,7 @@ def public_report(published: Published) -> dict[str, Any]:
         **blocks.measured,
         **defined({"utility": blocks.utility, "left_out": blocks.left_out}),
         "recoding": blocks.recoding,
+        **defined({"sample": sample(published.table.text, spec, {})[0]}),
         "warnings": [*blocks.warnings, *order_warnings(spec), *unused_parts(spec, name, options)],
     }
 

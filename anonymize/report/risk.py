@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from anonymize.report.section import Section, explained, figure
+from anonymize.report.section import Section, explained, figure, share
 
 SHOWN = 25
 """Subsets that a table shows at most; the JSON report has them all."""
@@ -16,41 +16,43 @@ SHOWN = 25
 MEANINGS = {
     "Re-identification risk": {
         "prosecutor_max": "highest risk of a row, if the attacker knows that the person is in the table",
-        "prosecutor_mean": "the same, mean over the rows",
+        "prosecutor_mean": "mean risk over the rows, if he knows it",
         "journalist_max": "highest risk of a row, if the attacker does not know it",
-        "marketer": "share of rows expected to be linked correctly",
-        "records_at_risk": "share of rows whose risk is above {threshold}",
-        "uniques": "rows that are alone in their class",
+        "marketer": "rows expected to be linked correctly",
+        "records_at_risk": "rows whose risk is above {threshold}",
+        "uniques": "unique rows: alone in their class",
     },
     "Columns that pass through": {
-        "uniques": "share of rows alone in them",
-        "uniques_with_quasi_identifiers": "the same, together with the quasi-identifiers as released",
-        "uniques_with_sensitive": "the same, together with the sensitive attributes as well",
-        "below_k": "share of rows in groups of fewer than {k} by them",
-        "below_k_with_quasi_identifiers": "the same, together with the quasi-identifiers as released",
-        "below_k_with_sensitive": "the same, together with the sensitive attributes as well",
+        "uniques": "unique rows by these columns alone",
+        "uniques_with_quasi_identifiers": "unique rows, with the quasi-identifiers as released",
+        "uniques_with_sensitive": "unique rows, with the sensitive attributes as well",
+        "below_k": "rows in groups of fewer than {k} by these columns alone",
+        "below_k_with_quasi_identifiers": "rows in such groups, with the quasi-identifiers as released",
+        "below_k_with_sensitive": "rows in such groups, with the sensitive attributes as well",
     },
     "Risk by sampling weights": {
         "population": "the sum of the sampling weights",
         "journalist_max": "highest 1 / estimated size of a class in the population",
         "individual_max": "highest individual risk of a row (Benedetti and Franconi)",
-        "individual_mean": "the same, mean over the rows",
+        "individual_mean": "mean individual risk over the rows",
         "expected": "rows expected to be linked correctly, if all are linked",
-        "records_at_risk": "share of rows whose individual risk is above {threshold}",
+        "records_at_risk": "rows whose individual risk is above {threshold}",
     },
     "Risk against the population": {
         "population": "rows of the population",
         "journalist_max": "highest risk of a row, if the attacker does not know that the person is in the table",
-        "marketer": "share of rows expected to be linked correctly",
-        "records_at_risk": "share of rows whose journalist's risk is above {threshold}",
+        "marketer": "rows expected to be linked correctly",
+        "records_at_risk": "rows whose journalist's risk is above {threshold}",
     },
     "Population uniqueness": {
-        "sampling_fraction": "share of the population that is in the table",
-        "uniques": "estimated share of the population that is unique on the quasi-identifiers",
+        "sampling_fraction": "people of the population who are in the table",
+        "uniques": "unique people of the population by the quasi-identifiers, estimated",
         "estimator": "what it was estimated with",
     },
 }
 """By the title of a table, the figures that it has and what they mean."""
+WORDS = {"uniques": "unique rows", "below_k": "rows in such groups"}
+"""What is bounded of the columns that pass through."""
 RULES = {
     "copy": "a copy: each group of two or more has one value",
     "predicted": "predicted: share of people guessed right from the others of their group",
@@ -86,7 +88,13 @@ def _figures(
     """A table of `MEANINGS`. `given`: what they name, such as the `threshold` above which a row is at risk."""
     values = {name: figure(value) for name, value in given.items()}
     meanings = {name: meaning.format(**values) for name, meaning in MEANINGS[title].items()}
-    return explained(title, block, meanings, beside=beside)
+    return explained(title, block, meanings, shares=_shares(title), beside=beside)
+
+
+def _shares(title: str) -> frozenset[str]:
+    """The keys of a table's figures that are shares; numbers of rows and of people are not."""
+    counted = {"population", "expected", "estimator"} | ({"uniques"} if title == "Re-identification risk" else set())
+    return frozenset(MEANINGS[title]) - counted
 
 
 def _passing(block: Mapping[str, Any]) -> Iterator[Section]:
@@ -95,12 +103,12 @@ def _passing(block: Mapping[str, Any]) -> Iterator[Section]:
     section = _figures("Columns that pass through", block, k=block.get("k", 0))
     bounds = block.get("required", {})
     allowed = [
-        (f"required: {name}", figure(most), "share allowed with the quasi-identifiers") for name, most in bounds.items()
+        (f"allowed of {WORDS[name]}, with the quasi-identifiers", share(most), name) for name, most in bounds.items()
     ]
     yield replace(section, rows=[*section.rows, *allowed])
     if certain := block.get("certain"):
-        rows = [(name, figure(share)) for name, share in certain.items()]
-        yield Section("Told for certain of what passes through (share of people)", ("column", "figure"), rows)
+        rows = [(name, share(part)) for name, part in certain.items()]
+        yield Section("Told for certain of what passes through, of people", ("column", "share"), rows)
     yield from _derived(block.get("derived", {}))
     if block["smallest"] is not None:
         yield _smallest(block)
@@ -127,12 +135,12 @@ def _attacker(block: Mapping[str, Mapping[str, Any] | None]) -> Section:
         "original": "the same of the guess from the original table",
     }
     rows = [
-        (f"{name}: {guess}", figure(guesses[guess]), meaning)
+        (f"{name}: {meaning}", share(guesses[guess]), guess)
         for name, guesses in block.items()
         for guess, meaning in meanings.items()
         if guesses is not None
     ]
-    return Section("Named correctly by an ordinary attacker (share of people)", ("guess", "figure", "meaning"), rows)
+    return Section("Named correctly by an ordinary attacker", ("measure", "share", "key"), rows)
 
 
 def _smallest(block: Mapping[str, Any]) -> Section:
@@ -140,7 +148,7 @@ def _smallest(block: Mapping[str, Any]) -> Section:
     if block["left_out"]:
         title += f"; {len(block['left_out'])} columns were not looked at together with others"
     rows = [(", ".join(each["columns"]), figure(each["uniques"])) for each in block["smallest"]]
-    return Section(title, ("columns", "uniques"), rows)
+    return Section(title, ("columns", "unique rows"), rows)
 
 
 def _subsets(subsets: list[dict[str, Any]]) -> Section:
@@ -158,15 +166,15 @@ def _subsets(subsets: list[dict[str, Any]]) -> Section:
         )
         for subset in listed
     ]
-    return Section(title, ("subset", "distinct", "separation", "uniques", "minimal uniques"), rows)
+    return Section(title, ("subset", "distinct", "separation", "unique rows", "minimal unique rows"), rows)
 
 
 def _special(block: Mapping[str, Any]) -> Section:
     score = block["score"]
     rows = [
-        ("rows unique on a subset", figure(block["uniques"]), f"of at most {block['max_size']} quasi-identifiers"),
+        ("unique rows", figure(block["uniques"]), f"on a subset of at most {block['max_size']} quasi-identifiers"),
         ("highest score", figure(score["max"]), "of a row: smaller minimal subsets count more"),
         ("mean score", figure(score["mean"]), "over the rows"),
     ]
-    rows += [(name, figure(share), "share of all scores") for name, share in score["contributions"].items()]
+    rows += [(name, share(part), "of all scores") for name, part in score["contributions"].items()]
     return Section("Special uniques", ("measure", "figure", "meaning"), rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,9 @@ from anonymize.metrics import METRICS
 
 FIGURES = frozenset(
     {"level", "height", "k", "gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds"}
-    | {"success", "baseline", "control", "excess", "from", "to"}
-    | {"figure", "missing as anything", "weight", "distinct", "separation", "uniques", "minimal uniques"}
-    | METRICS.keys()
+    | {"success", "baseline", "control", "excess"}
+    | {"figure", "share", "missing as anything", "weight", "distinct", "separation", "unique rows"}
+    | {"minimal unique rows", *METRICS}
 )
 """Columns whose texts stand on the right."""
 
@@ -28,23 +28,47 @@ class Section:
     names: int = 1
 
 
+@dataclass(frozen=True)
+class Picture:
+    """Horizontal bars. `series`: values by name; `form`: what they are, shares, rows or coefficients."""
+
+    caption: str
+    labels: list[str]
+    series: dict[str, list[float | None]]
+    form: str
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Points joined by lines, a line for each of `series`: its points (x, y) by name. `x`, `y`: what the axes say."""
+
+    caption: str
+    series: dict[str, list[tuple[float, float]]]
+    x: str
+    y: str
+
+
 def explained(
     title: str,
     block: Mapping[str, Any],
     meanings: Mapping[str, str],
     *,
+    shares: Container[str] = (),
     beside: Mapping[str, Any] | None = None,
-    header: tuple[str, str] = ("measure", "figure"),
 ) -> Section:
-    """Figures of a block, each with its meaning, as far as the block has them. `beside`: the same figures where missing
-    is a wildcard."""
-    other = {} if beside is None else {"missing as anything": beside}
-    rows = [
-        (name, *(figure(each[name]) for each in (block, *other.values())), meaning)
-        for name, meaning in meanings.items()
-        if name in block
-    ]
-    return Section(title, (*header, *other, "meaning"), rows)
+    """Figures of a block, as far as it has them: what each says, and last its key. `shares`: the keys of those that are
+    shares, which have a column of their own. `beside`: the same figures where missing is a wildcard."""
+    names = [name for name in meanings if name in block]
+    columns: dict[str, list[str]] = {
+        "share": [share(block[name]) if name in shares else "" for name in names],
+        "figure": ["" if name in shares else figure(block[name]) for name in names],
+    }
+    columns = {title: cells for title, cells in columns.items() if any(cells)}
+    if beside is not None:
+        written = (share if name in shares else figure for name in names)
+        columns["missing as anything"] = [write(beside[name]) for write, name in zip(written, names, strict=True)]
+    rows = zip([meanings[name] for name in names], *columns.values(), names, strict=True)
+    return Section(title, ("measure", *columns, "key"), list(rows))
 
 
 def figure(value: Any) -> str:
@@ -69,3 +93,8 @@ def called(recommended: dict[str, Any]) -> str:
 def percent(share: float | None) -> str:
     """A share in percent, three significant digits."""
     return "an unknown share" if share is None else f"{100 * share:.3g} %"
+
+
+def share(value: float | None) -> str:
+    """A share as a table has it."""
+    return "-" if value is None else percent(value)

@@ -9,8 +9,29 @@ from typing import Any
 from anonymize.metrics import METRICS
 from anonymize.report import attacks, evaluation, series
 from anonymize.report.risk import risks
-from anonymize.report.section import Section, explained, figure
+from anonymize.report.section import Section, explained, figure, share
 from anonymize.report.verdict import known_by
+
+INTROS = {
+    "Re-identification risk": "Before is the original with its values as they are; after is the release. The "
+    "prosecutor knows that a person is in the table, the journalist does not; the marketer links everybody.",
+    "Equivalence classes": "Rows that read the same in every quasi-identifier are one class.",
+    "Loss by attribute (mean per cell)": "0: every value is shown as it was. 1: nothing is shown.",
+    "Hierarchy levels": "Level 0 shows the values as they are, and each level above it less. At the height nothing is "
+    "shown.",
+    "Marginals": "How many rows have each value before, and how many a reader of the release would count if every "
+    "value under a label were equally likely. Rows that show nothing in a column are not in its bars.",
+    "Associations": "Cramér's V of pairs of columns: 0 where they are independent, 1 where one tells the other. "
+    "After, from what the classes show. The pairs with the strongest associations before.",
+    "Settings": "What the command line can replace, and where each value came from.",
+    "Information loss compared": "The metrics beside gcp; the report in JSON has sums over rows as well.",
+    "Algorithms compared": "Risk is the highest of any row, loss is gcp. Efficient: no other release here has less of "
+    "one and no more of the other.",
+    attacks.TITLE: "Success: how often the attacker is right. Excess: the share of what was left to learn that he "
+    "learns because of the release, over the control where there is one, else over the baseline.",
+    "Codebook": "How the columns and special cells of the release read.",
+}
+"""How to read a section, by its title: on a page, and where a table has no meanings of its own."""
 
 
 def sections(report: dict[str, Any]) -> list[Section]:
@@ -69,23 +90,28 @@ def _met(model: Mapping[str, Any]) -> str:
 
 
 def _classes(report: dict[str, Any]) -> list[Section]:
-    rows = [
-        (name.replace("_", " "), figure(value))
-        for name, value in report["classes"].items()
-        if name != "sizes" and value is not None
-    ]
-    title = "Equivalence classes" if rows else "Rows"
-    output = report.get("output", {})
-    rows += [
-        (name.replace("_", " "), figure(output[name]))
-        for name in ("rows", "suppressed_rows", "suppressed_cells")
-        if name in output
-    ]
-    return [Section(title, ("", "figure"), rows)]
+    meanings = {
+        "count": "classes",
+        "min_size": "rows in the smallest class",
+        "mean_size": "rows in a class, mean",
+        "max_size": "rows in the largest class",
+        "rows": "rows in the release",
+        "suppressed_rows": "rows that are suppressed, or were left out",
+        "suppressed_cells": "cells of quasi-identifiers that are suppressed",
+    }
+    sizes = {name: value for name, value in report["classes"].items() if value is not None}
+    block = sizes | {name: value for name, value in report.get("output", {}).items() if name in meanings}
+    return [explained("Equivalence classes" if "count" in sizes else "Rows", block, meanings)]
 
 
 def _utilities(report: dict[str, Any]) -> list[Section]:
     return [_utility(report), _attributes(report)]
+
+
+SHARES = {"bound", "prosecutor_max", "prosecutor_mean"} | {
+    name for name, metric in METRICS.items() if metric.BOUNDS == (0.0, 1.0)
+}
+"""The keys of figures that are shares."""
 
 
 def _comparison(report: dict[str, Any]) -> list[Section]:
@@ -95,7 +121,7 @@ def _comparison(report: dict[str, Any]) -> list[Section]:
     beside = _measured_beside(report["comparison"])
     rows = []
     for each in report["comparison"]:
-        measured = [figure(each.get(name)) for name in names]
+        measured = [(share if name in SHARES else figure)(each.get(name)) for name in names]
         measured += [figure(read(each)) for read in beside.values()]
         failed = ": ".join([f"exit {each['code']}", *each.get("error", [])[:1]])
         state = failed if each["code"] else "yes" if each["efficient"] else ""
@@ -109,7 +135,10 @@ def _losses(results: Sequence[Mapping[str, Any]]) -> Section:
     there are means."""
     listed = [name for name, metric in METRICS.items() if name != "gcp" and not metric.SUM]
     listed = [name for name in listed if any(each.get(name) is not None for each in results)]
-    rows = [(each["label"], figure(each["k"]), *(figure(each.get(name)) for name in listed)) for each in results]
+    rows = [
+        (each["label"], figure(each["k"]), *((share if name in SHARES else figure)(each.get(name)) for name in listed))
+        for each in results
+    ]
     return Section("Information loss compared", ("algorithm", "k", *listed), rows if listed else [], names=2)
 
 
@@ -142,7 +171,7 @@ def _outside(report: dict[str, Any]) -> list[Section]:
         "new_combination": "values that no class of the release has together",
     }
     of = f"of {figure(report['input']['rows'])} rows"
-    return [explained("Outside the recoding", report["outside"], meanings, header=(of, "figure"))]
+    return [explained(f"Outside the recoding, {of}", report["outside"], meanings)]
 
 
 def _utility(report: dict[str, Any]) -> Section:
@@ -150,12 +179,12 @@ def _utility(report: dict[str, Any]) -> Section:
     meanings["bound"] = "no release with classes has a gcp below it"
     least = report["utility"].get("bound", {}).get("gcp")
     block = {name: value for name, value in (report["utility"] | {"bound": least}).items() if value is not None}
-    return explained("Information loss", block, meanings, header=("metric", "figure"))
+    return explained("Information loss", block, meanings, shares=SHARES)
 
 
 def _attributes(report: dict[str, Any]) -> Section:
     rows = [
-        (name, figure(block["weight"]), figure(block["ncp"]), figure(block["loss"]))
+        (name, figure(block["weight"]), share(block["ncp"]), share(block["loss"]))
         for name, block in report["utility"].get("attributes", {}).items()
     ]
     return Section("Loss by attribute (mean per cell)", ("attribute", "weight", "ncp", "loss"), rows)

@@ -11,13 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from anonymize.claims import State
-from anonymize.errors import visible
+from anonymize.errors import Caution, visible
 from anonymize.places import masked
 from anonymize.report.fitting import tables
-from anonymize.report.intros import INTROS
 from anonymize.report.section import FIGURES, Section, called
-from anonymize.report.tables import privacies, sections
-from anonymize.report.verdict import main_figures, smallest_group, verdict_of
+from anonymize.report.tables import INTROS, privacies, sections
+from anonymize.report.verdict import capital, main_figures, opening, smallest_group, verdict_of
 
 STYLES = {"met": "bold green", "but": "bold yellow", "unmet": "bold red", "unknown": "bold red", "neutral": "bold"}
 COLORS = {"auto": None, "always": True, "never": False}
@@ -43,8 +42,10 @@ def console(file: IO[str], color: str = "auto") -> Console:
 def show(report: dict[str, Any], to: Console) -> None:
     """Prints verdict, warnings and the sections."""
     _headline(report, to)
+    if (first := opening(report)) is not None:
+        _advice("", first, to)
     for place, line in enumerate(smallest_group(report)):
-        to.print(Text(visible(f"  {line}" if place else f"{line[0].upper()}{line[1:]}."), "dim" if place else ""))
+        to.print(Text(visible(f"  {line}" if place else f"{capital(line)}."), "dim" if place else ""))
     _released_by(report, to)
     _warnings(report, to)
     _sections(sections(report), to)
@@ -70,7 +71,7 @@ def summarize(report: dict[str, Any], to: Console, files: Mapping[str, Sequence[
 
 def _headline(report: dict[str, Any], to: Console) -> None:
     verdict = verdict_of(report)
-    to.print(Text(visible(f"{verdict.sentence[0].upper()}{verdict.sentence[1:]}."), STYLES[verdict.tone]))
+    to.print(Text(visible(f"{capital(verdict.sentence)}."), STYLES[verdict.tone]))
 
 
 def _released_by(report: dict[str, Any], to: Console) -> None:
@@ -79,15 +80,22 @@ def _released_by(report: dict[str, Any], to: Console) -> None:
 
 
 def _warnings(report: dict[str, Any], to: Console) -> None:
-    for warning in report["warnings"]:
-        to.print(Text(visible(f"warning: {warning}"), "yellow"))
+    for warning in map(Caution, report["warnings"]):
+        _advice("warning: ", warning, to, "yellow")
+
+
+def _advice(before: str, caution: Caution, to: Console, style: str = "") -> None:
+    """What there is to know, and in a line of its own what to do about it."""
+    to.print(Text(visible(f"{before}{caution.text}" if before else f"{capital(caution.text)}."), style))
+    if caution.remedy:
+        to.print(Text(visible(f"  remedy: {caution.remedy}")))
 
 
 def _sections(every: Iterable[Section], to: Console) -> None:
     for section in every:
         to.print()
         to.print(Text(section.title, "bold"))
-        if section.title in INTROS and "meaning" not in section.header:
+        if section.title in INTROS and "key" not in section.header:
             to.print(Text(INTROS[section.title]))
         for number, table in enumerate(tables(section, to.width, FIGURES)):
             if number:

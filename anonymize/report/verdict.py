@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from anonymize.claims import Basis, State
+from anonymize.errors import Caution
+from anonymize.report.attacks import attacked, interval, label
+from anonymize.report.compared import Result, by_k, least
 from anonymize.report.section import percent
 
 Tone = Literal["met", "but", "unmet", "unknown", "neutral"]
@@ -116,12 +119,98 @@ def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "rows", f"{rows:,}", "".join(f", {number:,} {kind}" for kind, number in kinds if number is not None)
 
 
-def counted(number: int, thing: str) -> str:
-    """A number of things."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+def counted(number: int, thing: str, several: str = "") -> str:
+    """A number of things. `several`: their plural, where that is not the word with an s."""
+    return f"{number:,} {thing if number == 1 else several or f'{thing}s'}"
+
+
+def capital(text: str) -> str:
+    """A sentence with its capital."""
+    return text[:1].upper() + text[1:]
 
 
 def shortened(names: Sequence[str]) -> str:
     """The first few names, and how many more there are."""
     further = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {further} more" if further > 0 else "")
+
+
+# --- what was found, and what to do ---------------------------------------------------------------------------------
+
+
+def opening(report: Mapping[str, Any]) -> Caution | None:
+    """What was found, in a sentence, and what to do; None of a release, whose figures say it."""
+    if "attacks" in report and "input" in report and "algorithm" not in report:
+        return _of_attacks(report["attacks"]["results"])
+    if "comparison" in report:
+        return _of_comparison(report)
+    if "privacy" in report and "algorithm" not in report:
+        return _of_audit(report)
+    return _of_evaluation(report) if "algorithm" not in report and "utility" in report else None
+
+
+def _of_attacks(results: Sequence[Result]) -> Caution:
+    """Who learns most because of the release."""
+    tried = [each for each in results if attacked(each)]
+    if not tried:
+        return Caution("there was nothing to attack")
+    worst = max(tried, key=lambda each: float(each["excess"]["value"]))
+    against = worst[worst["against"]]["value"]
+    other = "chance gives" if worst["against"] == "baseline" else "it is right of people outside the release for"
+    said = f"{label(worst)} is right for {percent(worst['rate']['value'])} where {other} {percent(against)}"
+    if worst["excess"]["low"] <= 0 < worst["excess"]["high"]:
+        return Caution(f"no attacker surely learns anything because of the release; at most, {said}")
+    if worst["excess"]["value"] <= 0:
+        return Caution("no attacker learns anything because of the release")
+    return Caution.of(
+        f"{said}: an excess of {percent(worst['excess']['value'])} ({interval(worst['excess'])})", worst["remedy"]
+    )
+
+
+def _of_comparison(report: Mapping[str, Any]) -> Caution | None:
+    """Which of the releases that were compared loses least at each k."""
+    made = {k: least(results) for k, results in by_k(report).items()}
+    if not made:
+        return None
+    said = [
+        f"{'' if k is None else f'at k = {k:,}, '}{each['label']} loses least, {percent(each['gcp'])} of the precision"
+        for k, each in made.items()
+    ]
+    k, first = next(iter(made.items()))
+    name, flag = first.get("algorithm", first["label"]), "" if k is None else f" -k {k}"
+    return Caution.of("; ".join(said), f"`anonymize {name} SPEC{flag} -o released.csv -r report.html`")
+
+
+def _of_audit(report: Mapping[str, Any]) -> Caution | None:
+    """What of the requirements is not met, or how small the smallest group is."""
+    models = report["privacy"].get("models", [])
+    failing = [each for each in models if each["satisfied"] is False]
+    smallest = report.get("classes", {}).get("min_size")
+    if failing:
+        worst = max(failing, key=lambda each: int(each.get("failing_rows", 0)))
+        said = f"{len(failing)} of {counted(len(models), 'requirement')} not met, {worst['model']} in most rows"
+        rows = f"{counted(worst.get('failing_rows', 0), 'row')} fail"
+        return Caution.of(
+            f"{said}: {rows}", "`anonymize release SPEC -o released.csv -r report.html` makes one that does"
+        )
+    if smallest is None:
+        return None
+    said = f"the smallest group by the quasi-identifiers has {counted(smallest, 'row')}"
+    if State(report["privacy"]["state"]) is State.NOTHING_REQUIRED:
+        return Caution.of(f"{said}; whether that is enough nobody has said", "`-k 5`, or a spec, requires something")
+    return Caution(said)
+
+
+def _of_evaluation(report: Mapping[str, Any]) -> Caution | None:
+    """What the release has lost, and of which column most."""
+    lost, columns = report["utility"].get("gcp"), report["utility"].get("attributes") or {}
+    losses = {name: each["ncp"] for name, each in columns.items() if each.get("ncp") is not None}
+    if lost is None or not losses:
+        return None
+    worst = max(losses, key=lambda name: float(losses[name]))
+    said = f"the release lost {percent(lost)} of the precision of the quasi-identifiers"
+    if not losses[worst]:
+        return Caution("the release lost nothing of the precision of the quasi-identifiers")
+    return Caution.of(
+        said, f"`quasi_identifiers: {{{worst}: {{weight: 3}}}}` keeps more of it, at the cost of the others"
+    )

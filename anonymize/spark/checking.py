@@ -13,7 +13,7 @@ from anonymize._audit import checks_asked
 from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.table import released_as, undivided, with_trees
 from anonymize.declared import declared
-from anonymize.errors import DataError, Problem, UnsafeError, UsageError
+from anonymize.errors import Caution, DataError, Problem, UnsafeError, UsageError
 from anonymize.formats.base import Checked
 from anonymize.judging.judge import refuse_absent
 from anonymize.recoding.typed import NumberColumns
@@ -155,7 +155,7 @@ class _CheckedFrame:
     rows: DataFrame
     places: Mapping[str, str]
     columns_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    warnings: Sequence[str] = ()
+    warnings: Sequence[Caution] = ()
 
     @classmethod
     def of(cls, df: DataFrame, spec: Spec, name: str) -> _CheckedFrame:

@@ -27,8 +27,9 @@ from anonymize.families.steps import check_needs
 from anonymize.metrics import DRAWN, METRICS, undefined
 from anonymize.privacy import Requirement, disclosures
 from anonymize.report import Clock
+from anonymize.report.cautions import unused_parts
 from anonymize.report.codebook import codebook
-from anonymize.report.data import settings, unused_parts, verdict_blocks
+from anonymize.report.data import settings, verdict_blocks
 from anonymize.request import Request
 from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe, with_derived
 from anonymize.spark.codes import CodeBook

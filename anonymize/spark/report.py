@@ -17,13 +17,13 @@ from anonymize.metrics import View, utility
 from anonymize.reading.regions import DistinctTexts
 from anonymize.recoding import Regions
 from anonymize.report import Clock
+from anonymize.report.cautions import unused_parts
 from anonymize.report.codebook import FileCells, codebook, generalized
 from anonymize.report.data import (
     peak_mb,
     required_size,
     settings,
     spec_block,
-    unused_parts,
     verdict_blocks,
     with_heights,
 )

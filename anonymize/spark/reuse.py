@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from anonymize._recode import recode_frame, spec_of
-from anonymize.errors import DataError, Problem, UsageError
+from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.recoding.saved import FORMAT_VERSION, Saved
 from anonymize.report.head import head
 from anonymize.spark.checking import DATAFRAME
@@ -92,7 +92,9 @@ def _report(rows: DataFrame, saved: Saved, names: tuple[str, ...]) -> dict[str, 
         },
         "outside": {"rows": counts.pop("outside"), **counts, "attributes": attributes},
         "engine": {"version": str(rows.sparkSession.version)},
-        "warnings": ["the table was not measured: `anonymize.spark.audit` says whether it is safe to publish"],
+        "warnings": [
+            Caution.of("the table was not measured", "`anonymize.spark.audit` says whether it is safe to publish")
+        ],
     }
 
 

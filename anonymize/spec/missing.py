@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from anonymize.errors import Caution
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -86,24 +88,23 @@ def _seen(character: str) -> str:
     return "" if ignored else character
 
 
-def remarks(column: str, alike: int, unknown: int, *, counted: bool = False) -> list[str]:
+def remarks(column: str, alike: int, unknown: int, *, counted: bool = False) -> list[Caution]:
     """What to say of a column with so many distinct values that differ from another one in case alone, and so many that
     read as unknown (`UNKNOWN`). `counted`: a sensitive one, of whose values so many look like another one."""
     if counted:
         look = "value looks like another one, and is" if alike == 1 else "values look like others, and are"
         read = "value reads as unknown, and is" if unknown == 1 else "values read as unknown, and are"
         said = [f"{number} {text}" for text, number in ((look, alike), (read, unknown)) if number]
-        exact = "not counted as different ones (`normalize: exact` of the column does)"
-        return [f"column {column!r}: {text} {exact}" for text in said]
+        exact = "`normalize: exact` of the column counts them, if they are different"
+        return [Caution.of(f"column {column!r}: {text} not counted as different ones", exact) for text in said]
     messages = []
     if alike:
-        messages.append(
-            f"column {column!r}: {alike} values differ from another one in case alone, and count as different"
-        )
+        differ = f"column {column!r}: {alike} values differ from another one in case alone, and count as different"
+        messages.append(Caution.of(differ, "if they mean the same, write them alike in the input"))
     if unknown:
         reads, counts = ("value reads", "counts") if unknown == 1 else ("values read", "count")
-        hint = "what means missing is listed under input.missing"
-        messages.append(f"column {column!r}: {unknown} {reads} as unknown, and {counts} as known; {hint}")
+        said_of = f"column {column!r}: {unknown} {reads} as unknown, and {counts} as known"
+        messages.append(Caution.of(said_of, "list what means missing under `input.missing`"))
     return messages
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from anonymize.errors import DataError, Problem
+from anonymize.errors import Caution, DataError, Problem
 from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.model import SECTIONS, LeftOver, Spec
 
@@ -102,17 +102,21 @@ def _leave_out(update: dict[str, Any], places: dict[KeyPath, Place]) -> None:
     update["undecided"] = ()
 
 
-def withheld(spec: Spec, name: str, where: str) -> str:
+def withheld(spec: Spec, name: str, where: str) -> Caution:
     """What there is to say of a column that releases leave out, and that is in one. `where`: the table or release."""
     reasons = {
         "undecided": "is undecided, and left out by `others: drop`",
         "unnamed": "is named nowhere in the spec, and left out by `others: drop`",
     }
     how = spec.left_over.get(name)
-    return f"column {name} {'is a direct identifier' if how is None else reasons[how]}, and it is in {where}"
+    what = "is a direct identifier" if how is None else reasons[how]
+    remedy = (
+        "publish what `anonymize release` writes, which leaves it out" if how is None else "give it a role in the spec"
+    )
+    return Caution.of(f"column {name} {what}, and it is in {where}", remedy)
 
 
-def left_over_warnings(spec: Spec) -> Iterator[str]:
+def left_over_warnings(spec: Spec) -> Iterator[Caution]:
     """What there is to say of columns that pass through, or are left out, as nobody has decided what they are."""
     passing = [name for name in spec.left_over if name in spec.insensitive]
     undecided = [name for name, how in spec.left_over.items() if how == "undecided"]
@@ -123,15 +127,16 @@ def left_over_warnings(spec: Spec) -> Iterator[str]:
             if alone
             else f"{len(passing)} columns are named nowhere in the spec, and pass"
         )
-        yield f"{columns} through untouched (others: insensitive): {_first(passing)}"
+        remedy = "name each under the role that it has, or `others: drop` to leave them out"
+        yield Caution.of(f"{columns} through untouched (others: insensitive): {_first(passing)}", remedy)
     if undecided:
         columns = (
             "1 column is undecided, and is"
             if len(undecided) == 1
             else f"{len(undecided)} columns are undecided, and are"
         )
-        remedy = "to keep one, give it a role in the spec"
-        yield f"{columns} left out of the release (others: drop); {remedy}: {', '.join(undecided)}"
+        said = f"{columns} left out of the release (others: drop): {', '.join(undecided)}"
+        yield Caution.of(said, f"to keep one, give it a role: `insensitive: [{undecided[0]}]`, or another")
 
 
 def _first(names: Sequence[str]) -> str:

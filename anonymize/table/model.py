@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymize.errors import Caution
 from anonymize.table.columns import Attribute, Codes, SensitiveColumn, TargetColumn
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Table:
     sensitive: tuple[SensitiveColumn, ...]
     columns: tuple[str, ...]
     source: Source
-    warnings: tuple[str, ...]
+    warnings: tuple[Caution, ...]
     weights: Literal["given", "correlation"] = "given"
     targets: tuple[TargetColumn, ...] = ()
     selections: tuple[Selection, ...] = ()

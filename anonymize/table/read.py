@@ -27,7 +27,7 @@ from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.rare import frequent
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.errors import DataError, Problem, RowsError, ValuesError
+from anonymize.errors import Caution, DataError, Problem, RowsError, ValuesError
 from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange, QuasiIdentifier
 from anonymize.spec.hierarchy import Rare
 from anonymize.spec.model import Spec
@@ -124,7 +124,7 @@ class _Encoders:
     units: list[UnitColumn]
     coded_weights: list[NumberColumn]
 
-    def warnings(self, spec: Spec) -> Iterator[str]:
+    def warnings(self, spec: Spec) -> Iterator[Caution]:
         """What there is to say of single columns, once they have been read."""
         yield from left_over_warnings(spec)
         yield from _combination_warnings(spec)
@@ -407,22 +407,24 @@ def _of_numbers(
     return codes, len(values), missing, values, names
 
 
-def _unique_warnings(passing: Iterable[UniquenessSample | KeptTexts]) -> Iterator[str]:
+def _unique_warnings(passing: Iterable[UniquenessSample | KeptTexts]) -> Iterator[Caution]:
     for column in passing:
         if column.exceeds(NEARLY_UNIQUE, FEWEST_ROWS):
-            yield (
+            yield Caution.of(
                 f"column {column.name!r} passes through untouched and may identify people: more than "
-                f"{NEARLY_UNIQUE:.0%} of its values differ"
+                f"{NEARLY_UNIQUE:.0%} of its values differ",
+                f"leave it out: `identifiers: [{column.name}]`",
             )
 
 
-def _combination_warnings(spec: Spec) -> Iterator[str]:
+def _combination_warnings(spec: Spec) -> Iterator[Caution]:
     if spec.privacy.combinations:
         k = max(each.k for each in spec.privacy.combinations)
-        yield f"privacy.combinations: classes by all quasi-identifiers are made of k = {k}, which meets each of them"
+        said = f"privacy.combinations: classes by all quasi-identifiers are made of k = {k}, which meets each of them"
+        yield Caution.of(said, f"`privacy: {{k: {k}}}` promises what the release has")
 
 
-def _text_warnings(spec: Spec, encoders: Mapping[str, Encoder]) -> Iterator[str]:
+def _text_warnings(spec: Spec, encoders: Mapping[str, Encoder]) -> Iterator[Caution]:
     for name, column in encoders.items():
         if isinstance(column, TextColumn) and not (name in spec.sensitive and not spec.normalizes(name)):
             yield from warnings_of(name, column.distinct()[0], counted=name in spec.sensitive)
@@ -431,7 +433,8 @@ def _text_warnings(spec: Spec, encoders: Mapping[str, Encoder]) -> Iterator[str]
             yield from zone_warnings(name, definition.hierarchy, column.distinct()[0])
 
 
-def _constant_warnings(attributes: tuple[Attribute, ...]) -> Iterator[str]:
+def _constant_warnings(attributes: tuple[Attribute, ...]) -> Iterator[Caution]:
     for attribute in attributes:
         if attribute.codes.min() == attribute.codes.max():
-            yield f"quasi-identifier {attribute.name!r} has the same value in every row"
+            said = f"quasi-identifier {attribute.name!r} has the same value in every row"
+            yield Caution.of(said, f"`identifiers: [{attribute.name}]` leaves it out, if nobody needs it")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from anonymize.domain.rules import UNKNOWN, resolve
-from anonymize.errors import Problem, SpecError
+from anonymize.errors import Caution, Problem, SpecError
 from anonymize.spec import Spec
 from anonymize.table.columns import Attribute
 
 
-def check(spec: Spec, attributes: Sequence[Attribute]) -> list[str]:
+def check(spec: Spec, attributes: Sequence[Attribute]) -> list[Caution]:
     """Warnings about rules that have no effect on this table, because no row has a value that they name.
 
     Raises SpecError for rules that have none on any table: one names what a hierarchy file does not have, or two nodes
@@ -26,7 +26,11 @@ def check(spec: Spec, attributes: Sequence[Attribute]) -> list[str]:
     if wrong:
         raise SpecError(wrong)
     return [
-        f"rule {index + 1} of quasi-identifier {name!r} has no effect: it {message}" for name, index, message in faults
+        Caution.of(
+            f"rule {index + 1} of quasi-identifier {name!r} has no effect: it {message}",
+            f"correct it under `quasi_identifiers.{name}.rules`, or remove it",
+        )
+        for name, index, message in faults
     ]
 
 

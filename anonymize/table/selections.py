@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from anonymize.domain.base import Domain
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.errors import Caution
 from anonymize.spec import Spec
 from anonymize.spec.workload import Condition
 from anonymize.table.columns import Attribute
@@ -34,10 +35,13 @@ def resolve(spec: Spec, attributes: Sequence[Attribute]) -> tuple[Selection, ...
     )
 
 
-def warnings(selections: Sequence[Selection]) -> list[str]:
+def warnings(selections: Sequence[Selection]) -> list[Caution]:
     """A warning for each selection that no row of this table can meet."""
     return [
-        f"selection {index + 1} of the workload selects nothing: no row has such a value in one of its columns"
+        Caution.of(
+            f"selection {index + 1} of the workload selects nothing: no row has such a value in one of its columns",
+            "correct it under `workload.selections`, or remove it",
+        )
         for index, selection in enumerate(selections)
         if not all(taken.any() for taken in selection.leaves.values())
     ]

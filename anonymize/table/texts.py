@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.moments import zone_of
+from anonymize.errors import Caution
 from anonymize.spec.hierarchy import Dates
 from anonymize.spec.missing import ODD, UNKNOWN, Missing, identified, normalized, remarks
 from anonymize.table.named import unnamed
@@ -49,7 +50,7 @@ def tidy(texts: pl.Series, made: Callable[[str], str] = normalized) -> pl.Series
     return plain.clone().scatter(odd.arg_true(), mended).alias(texts.name)
 
 
-def warnings_of(name: str, texts: list[str], *, counted: bool = False) -> list[str]:
+def warnings_of(name: str, texts: list[str], *, counted: bool = False) -> list[Caution]:
     """What draws attention among the distinct values of a column, as they are compared; no value is quoted. `counted`:
     it is sensitive."""
     if counted:
@@ -169,10 +170,10 @@ def _confusables() -> Mapping[int, str]:
     return stands
 
 
-def zone_warnings(name: str, source: object, values: Sequence[str]) -> Iterator[str]:
+def zone_warnings(name: str, source: object, values: Sequence[str]) -> Iterator[Caution]:
     """That the dates of a column are of several zones, which its levels do not see."""
     if isinstance(source, Dates) and not source.utc:
         zones = {zone_of(value, source.format) for value in values} - {None}
         if len(zones) > 1:
-            taken = "levels are of local time (`utc: true` beside them: of UTC)"
-            yield f"column {name!r} has {len(zones)} time zones: {taken}"
+            said = f"column {name!r} has {len(zones)} time zones: levels are of local time"
+            yield Caution.of(said, "`utc: true` beside the levels makes them of UTC")

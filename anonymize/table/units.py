@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from anonymize.errors import DataError, Problem
+from anonymize.errors import Caution, DataError, Problem
 from anonymize.spec.missing import Missing
 from anonymize.table.columns import Codes
 from anonymize.table.encode import Field, TextColumn
@@ -20,7 +20,7 @@ class UnitColumn(TextColumn):
     def __init__(self, field: Field, key: str) -> None:
         super().__init__(field, key)
         self.name = field.name
-        self.warnings: list[str] = []
+        self.warnings: list[Caution] = []
 
     def encode(self, source: Source) -> Codes:
         """(rows,) codes; the same for texts that look alike. Raises DataError where a row does not say whom it is
@@ -34,8 +34,8 @@ class UnitColumn(TextColumn):
             people, whom = np.unique(stands, return_inverse=True)
             alike = len(texts) - len(people)
             look = "unit looks like another one, and is" if alike == 1 else "units look like others, and are"
-            exact = "not counted apart (`input.normalize: exact` does)"
-            self.warnings.append(f"column {self.name!r}: {alike} {look} {exact}")
+            said = f"column {self.name!r}: {alike} {look} not counted apart"
+            self.warnings.append(Caution.of(said, "`input: {normalize: exact}` counts them, if they are different"))
             return self.codes(dict(zip(texts, whom.tolist(), strict=True)), None, len(people))
         return self.codes({text: code for code, text in enumerate(texts)}, None, len(texts))
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.errors import DataError, Problem
+from anonymize.errors import Caution, DataError, Problem
 from anonymize.spec.columns import SamplingWeight
 from anonymize.spec.model import Spec
 from anonymize.table.columns import Codes
@@ -61,13 +61,14 @@ class WeightColumn:
             raise DataError(problems)
 
     @property
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[Caution]:
         """A warning of weights below one, where there are any."""
         count = self._kinds[LOW].count
         if not count:
             return []
         verb = "weight is" if count == 1 else "weights are"
-        return [f"{count} sampling {verb} below one: a row stands at least for itself"]
+        said = f"{count} sampling {verb} below one: a row stands at least for itself"
+        return [Caution.of(said, "give weights that say for how many people a row stands, not shares")]
 
 
 def _code(field: Field) -> pl.Expr:
@@ -97,7 +98,7 @@ def _problem(name: str, what: str, kind: _Kind, source: Source) -> Problem:
     return Problem(f"sampling weight {name!r}: {count}{first}", source.name, line, hint=hint)
 
 
-def check(spec: Spec, source: Source) -> list[str]:
+def check(spec: Spec, source: Source) -> list[Caution]:
     """Reads a source once, as `Source.check` does, and looks at its sampling weights; returns the warnings.
 
     Raises DataError for a spec's column of weights that is not there, and for weights that cannot be.

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import polars as pl
 
 from anonymize.claims import Basis, Parameters, Result, State, said
+from anonymize.errors import Caution
 from anonymize.spec import Dates, QuasiIdentifier, Rare, Spec
 from anonymize.verify.cells import CellTemplates
 from anonymize.verify.label_texts import DateSpan, MomentText
@@ -109,14 +110,14 @@ def with_codes(
 ) -> Verdict:
     """The same of the different cells of each column, which have been counted already."""
     results: list[Result] = []
-    unjudged: list[str] = []
+    unjudged: list[Caution] = []
     for column in declared:
         own_cells = CodedCells.of(cells[column.name], column, spec)
         for model in _models(column.definition):
             if (why := _why_unjudged(model, column, spec)) is None:
                 results.append(own_cells.result(model))
             else:
-                unjudged.append(f"{model} of {column.name} is not judged: {why}")
+                unjudged.append(Caution.of(f"{model} of {column.name} is not judged: {why[0]}", why[1]))
     return replace(verdict, codes=tuple(results), unjudged=tuple(unjudged))
 
 
@@ -129,12 +130,15 @@ def values_of(frame: pl.LazyFrame, name: str, spec: Spec) -> dict[str, int]:
     }
 
 
-def _why_unjudged(model: Model, column: Declared, spec: Spec) -> str | None:
-    """Why something is not asked of a table; None where it is."""
+def _why_unjudged(model: Model, column: Declared, spec: Spec) -> tuple[str, str] | None:
+    """Why something is not asked of a table, and how it would be; None where it is."""
     if model == "rare" and column.counts is None:
-        return "which values are rare is measured in the original"
+        return "which values are rare is measured in the original", "`anonymize audit --original TABLE` measures it"
     if model == "round" and spec.output.numeric in ("mean", "median"):
-        return f"output.numeric: {spec.output.numeric} shows what lies between multiples"
+        return (
+            f"output.numeric: {spec.output.numeric} shows what lies between multiples",
+            "`output: {numeric: interval}`",
+        )
     return None
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from anonymize.claims import Basis, Result, State, said
+from anonymize.errors import Caution
 
 NAMED = 5
 """Columns that pass through that a message names at most."""
@@ -134,23 +135,28 @@ class PassingFigures:
         )
 
     @property
-    def cautions(self) -> list[str]:
+    def cautions(self) -> list[Caution]:
         """What the reader has to know of it."""
-        accepted = [f"{each}, which is accepted" for each in self.derived or () if each.accepted]
+        known = [each for each in self.derived or () if each.accepted]
+        accepted = [
+            Caution.of(f"{each}, which is accepted", f"if it is not: `identifiers: [{each.column}]`") for each in known
+        ]
         certain = {name: share for name, share in self.certain.items() if share >= CERTAIN}
         if certain:
             named = ", ".join(f"{name} of {_percent(share)}" for name, share in certain.items())
-            accepted.append(
-                f"the quasi-identifiers as released tell for certain what passes through: {named} of the people"
-            )
+            certainty = f"the quasi-identifiers as released tell for certain what passes through: {named} of the people"
+            remedy = f"where that may do harm: `sensitive: {{{next(iter(certain))}: {{}}}}` and `privacy: {{l: 2}}`"
+            accepted.append(Caution.of(certainty, remedy))
         if not self.uniques.with_quasi_identifiers:
             return accepted
-        return [
+        alone = (
             f"columns that pass through ({self._named}) single out {_percent(self.uniques.alone)} of the rows by "
             f"themselves, {_percent(self.uniques.with_quasi_identifiers)} together with the quasi-identifiers as "
-            f"released; {_percent(self.below.with_quasi_identifiers)} are then in groups of fewer than {self.k}",
-            *accepted,
-        ]
+            f"released; {_percent(self.below.with_quasi_identifiers)} are then in groups of fewer than {self.k}"
+        )
+        first = self.columns[0]
+        remedy = f"`quasi_identifiers: {{{first}: {{}}}}` generalizes one, `identifiers: [{first}]` leaves it out, and"
+        return [Caution.of(alone, f"{remedy} `privacy: {{passing: {{uniques: 0}}}}` requires it"), *accepted]
 
     @property
     def _named(self) -> str:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from anonymize.errors import DataError, RowsError
+from anonymize.errors import Caution, DataError, RowsError
 from anonymize.spec import UNKNOWN, Spec, remarks
 from anonymize.verify.cells import with_point
 from anonymize.verify.columns import NumberedColumn, ShownColumns, read_columns
@@ -126,7 +126,7 @@ class TextRows:
     units: Numbering | None
     columns: Sequence[NumberedColumn] = ()
     blank: bool = False
-    remarks: Sequence[str] = ()
+    remarks: Sequence[Caution] = ()
     """What looks like a mistake among the texts, where they are normalized."""
 
     @property
@@ -157,7 +157,7 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
     return TextRows(classes, None if blank else hidden, values, units, kept, blank, noted)
 
 
-def _remarks(name: str, column: NumberedColumn, table: TextTable, *, counted: bool) -> list[str]:
+def _remarks(name: str, column: NumberedColumn, table: TextTable, *, counted: bool) -> list[Caution]:
     """What to say about the texts of a column that look alike, or read as unknown without being missing. `counted`:
     they are sensitive, and those are one, or none, where different values are counted."""
     if not table.normalizes(name):

@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from anonymize.claims import Result, State, overall
+from anonymize.errors import Caution
 from anonymize.spec import POINT, Notation, Spec
 from anonymize.verify.kept import PassingFigures
 
 THRESHOLD = 0.2
 
-NOTHING_ASKED = "nothing is required of the table: its figures are measured, and no promise is made"
-BLANK = "every row is suppressed in every quasi-identifier: they tell nothing about anybody"
+NOTHING_ASKED = Caution.of(
+    "nothing is required of the table: its figures are measured, and no promise is made",
+    "require something, such as `privacy: {k: 5}` in the spec, or `-k 5`",
+)
+BLANK = Caution.of(
+    "every row is suppressed in every quasi-identifier: they tell nothing about anybody",
+    "a smaller k, fewer quasi-identifiers, or levels in `hierarchy` leave more of them",
+)
 
 DIVERSITY = frozenset(
     {
@@ -51,9 +58,10 @@ class Subject(NamedTuple):
 
 COMBINATION = "k-anonymity of a combination"
 """What a report calls that of some of the quasi-identifiers."""
-WEAKER = (
+WEAKER = Caution.of(
     "k-anonymity is promised of combinations of quasi-identifiers, and not of all of them together: "
-    "whoever knows more of them than a combination has may single people out"
+    "whoever knows more of them than a combination has may single people out",
+    "`privacy: {k: 5}` beside the combinations promises it of all",
 )
 
 
@@ -153,15 +161,16 @@ class OrderVerdict:
     singled_out_as_shown: int = 0
 
     @property
-    def cautions(self) -> list[str]:
+    def cautions(self) -> list[Caution]:
         """What the reader has to know of it."""
         if not self.attributes:
             return []
         names = ", ".join(f"{each.name} ({each.exact:.1%} of cells exact)" for each in self.attributes)
-        return [
+        said = (
             f"the order of the rows narrows {names}; by it {self.singled_out} of {self.rows} rows are singled out, and "
             f"{self.singled_out_as_shown} by what they show"
-        ]
+        )
+        return [Caution.of(said, "`output: {row_order: sorted}`")]
 
 
 @dataclass(frozen=True)
@@ -187,13 +196,13 @@ class Verdict:
     order: OrderVerdict | None = None
     absent: tuple[tuple[str, str], ...] = ()
     """Values that a check protects, and that the table does not have: the sensitive attribute, and the value."""
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Caution, ...] = ()
     """What looks like a mistake in the text, which is measured as it stands."""
     passing: PassingFigures | None = None
     """What the columns that pass through give away, where it was measured."""
     codes: tuple[Result, ...] = ()
     """What is declared of levels and codes, judged: see `codes`."""
-    unjudged: tuple[str, ...] = ()
+    unjudged: tuple[Caution, ...] = ()
     """What is declared, and could not be asked of this table: each in a sentence that says why."""
 
     @property
@@ -225,7 +234,7 @@ class Verdict:
         return [*failing, *ordered, *passing]
 
     @property
-    def cautions(self) -> list[str]:
+    def cautions(self) -> list[Caution]:
         """What the reader of a verdict has to know: that nothing is required, or that the rows say nothing; what the
         order of rows tells, and what passes through."""
         unasked = [NOTHING_ASKED] if self.state is State.NOTHING_REQUIRED else []

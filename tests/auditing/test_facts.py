@@ -11,7 +11,7 @@ import pytest
 from anonymize.auditing.baseline import Change
 from anonymize.auditing.facts import AuditFacts
 from anonymize.claims import Basis, State
-from anonymize.formats import Finding
+from anonymize.errors import Caution
 from anonymize.formats.base import Level
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.spec import Spec, load, make
@@ -42,7 +42,7 @@ class Table:
     spec: Spec
     source: Any = field(default_factory=Source)
     exposed: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Caution, ...] = ()
 
 
 def of_k(state: State) -> Result:
@@ -107,9 +107,9 @@ def test_a_direct_identifier_is_an_error_where_something_is_required(state: Stat
     [identifier] = [
         each for each in facts_of(*results, exposed=("name",)).findings() if each.rule == "direct-identifier"
     ]
-    assert identifier == Finding(
-        "direct-identifier", "direct identifier", "column name is a direct identifier, and it is in the table", level
-    )
+    assert (identifier.title, identifier.level) == ("direct identifier", level)
+    assert Caution(identifier.message).text == "column name is a direct identifier, and it is in the table"
+    assert "`anonymize release`" in Caution(identifier.message).remedy
 
 
 @pytest.mark.parametrize("no_regress", [False, True])
@@ -120,7 +120,8 @@ def test_what_is_worse_is_an_error_where_nothing_may_be(no_regress: bool) -> Non
     assert (finding.title, finding.message) == ("risk uniques", "risk uniques is 1, and was 0")
     assert finding.level == ("error" if no_regress else "warning")
     report = facts.report()
-    assert report["warnings"] == [NOTHING_ASKED, "worse than in the baseline: risk uniques is 1, and was 0"]
+    first, worse = report["warnings"]
+    assert (first, worse.text) == (NOTHING_ASKED, "worse than in the baseline: risk uniques is 1, and was 0")
     assert report["baseline"]["path"] == "old.json" and len(report["baseline"]["changes"]) == 2
     assert facts.state is (State.UNMET if no_regress else State.NOTHING_REQUIRED)
     assert "baseline" not in facts_of().report() and facts_of(no_regress=True).state is State.MET

@@ -12,7 +12,7 @@ import pytest
 
 from anonymize import privacy
 from anonymize.auditing.series import SeriesAudit, SeriesResult, audit_series
-from anonymize.errors import UsageError, WriteError
+from anonymize.errors import Caution, UsageError, WriteError
 from anonymize.link import load as load_link
 from anonymize.series.key import Key
 from anonymize.series.state import SeriesState
@@ -107,7 +107,8 @@ def test_thresholds_and_further_models_are_those_of_the_request(tmp_path: Path) 
     assert audited(tmp_path, thresholds={"k": 4}).satisfied is False
     more = audited(tmp_path, require=["entropy-l-diversity l=1.8 attribute=ill", "risk prosecutor_max=0.5"])
     assert more.satisfied
-    assert messages(more, "warning") == ["risk: of each release alone, and not bounded over time"]
+    [warning] = messages(more, "warning")
+    assert Caution(warning).text == "risk: of each release alone, and not bounded over time"
 
 
 def test_distances_over_a_hierarchy_are_those_of_its_file(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as XML
 import polars as pl
 import pytest
 
+from anonymize.errors import Caution
 from anonymize.formats import AUTO, FORMATS, Checked, Finding, chosen
 from tests.cli.conftest import CELLS, SPEC, Call, Desk, Ended
 
@@ -455,7 +456,7 @@ def test_without_positions_there_are_bounds_that_do_not_clear(desk: Desk, call: 
     assert found["certain"] == 0
     (unknown,) = report["privacy"]["unknown"]
     assert unknown.endswith(", together with the previous release")
-    assert report["warnings"] == [
+    assert [Caution(each).text for each in report["warnings"]] == [
         "together with the previous release, up to 3 rows may be in fewer than k: of two classes that may be about one "
         "individual at most 1 rows are in both, and at least 0"
     ]

@@ -26,7 +26,7 @@ from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.cli.init import WatchedTable
 from anonymize.cli.watching import watch
-from anonymize.errors import InfeasibleError, UsageError
+from anonymize.errors import Caution, InfeasibleError, UsageError
 from anonymize.privacy import PARAMETERS
 from anonymize.profiling.words import MISSING_WORDS
 from anonymize.request import Request
@@ -196,7 +196,7 @@ def test_what_nothing_is_known_of_is_undecided_and_left_out(tmp_path: Path) -> N
     assert re.search(r"^others: drop ", text, re.MULTILINE) and "\ninsensitive:\n  - batch " in text
     report = released(tmp_path, table, tmp_path / "spec.yaml")
     assert (tmp_path / "released.csv").read_text().startswith("age,batch\n")
-    assert any("undecided" in each and each.endswith(": q") for each in report["warnings"])  # type: ignore[attr-defined]
+    assert any("undecided" in each and Caution(each).text.endswith(": q") for each in report["warnings"])  # type: ignore[attr-defined]
 
 
 def test_what_is_left_out_or_secret_keeps_its_reason_where_something_follows_from_it(tmp_path: Path) -> None:

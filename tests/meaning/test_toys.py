@@ -162,8 +162,9 @@ def test_noise_beside_the_classes_leaves_them_as_they_are(noisy: Callable[..., R
     release(request)
     told = "pay: is channel, what a mechanism with known probabilities made of the value; nothing here reads it"
     report = evaluate(Evaluate(request.spec, request.output))
-    assert report["classes"]["count"] == 2 and report["utility"]["gcp"] == 0 and told in report["warnings"]
-    assert told in attack(Attack(request.spec, request.output)).report["warnings"]
+    assert report["classes"]["count"] == 2 and report["utility"]["gcp"] == 0
+    assert told in [each.text for each in report["warnings"]]
+    assert [told] == [each.text for each in attack(Attack(request.spec, request.output)).report["warnings"]]
     assert audit(Audit(request.spec, request.output)).satisfied
 
 

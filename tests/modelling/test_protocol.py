@@ -207,7 +207,7 @@ def test_options_are_read_by_their_kind() -> None:
 def test_options_without_effect_are_a_warning(spec: Spec) -> None:
     options = parse_options(ALGORITHMS["mondrian"], ["passes=2"])
     report = evaluate(Evaluate(spec, models=Protocol("mondrian", options, folds=2, models=("baseline",))))
-    assert report["warnings"] == ["--passes has no effect without --refine"]
+    assert [each.text for each in report["warnings"]] == ["--passes has no effect without --refine"]
 
 
 def test_a_name_that_stands_beside_numbers_is_refused_where_there_is_no_such() -> None:

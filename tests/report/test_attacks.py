@@ -18,23 +18,32 @@ def result(attacker: str, about: str | None, rate: float, **more: Any) -> dict[s
 
 def test_a_line_has_what_was_attacked_and_only_columns_that_somebody_has() -> None:
     learned = result("inference", "ill", 0.75, baseline=share(0.5), excess=share(0.25))
-    rates, _ = sections({"attacks": {"results": [learned, result("linkage", None, 0.123456)]}})
+    more = result("linkage", None, 0.123456, excess=share(0.5))
+    rates, _, _ = sections({"attacks": {"results": [learned, more]}})
     assert rates.title == TITLE
-    assert rates.header == ("attacker", "success", "baseline", "excess", "from", "to")
+    assert rates.header == ("attacker", "success", "baseline", "excess", "95 % interval")
     assert rates.rows == [
-        ("inference (ill)", "0.7500", "0.5000", "0.2500", "0.1250", "0.3750"),
-        ("linkage", "0.1235", "-", "-", "-", "-"),
+        ("linkage", "12.3 %", "-", "50 %", "37.5 % to 62.5 %"),
+        ("inference (ill)", "75 %", "50 %", "25 %", "12.5 % to 37.5 %"),
     ]
 
 
-def test_an_excess_that_is_rounded_to_nothing_has_no_sign() -> None:
-    nothing = result("linkage", None, 0.5, excess={"value": -0.00001, "low": -0.2, "high": 0.0})
-    assert sections({"attacks": {"results": [nothing]}})[0].rows[0][-3:] == ("0.0000", "-0.2000", "0.0000")
+def test_an_interval_of_no_width_is_said_in_words() -> None:
+    exact = result("downcoding", None, 0.5, excess={"value": 0.25, "low": 0.25, "high": 0.25})
+    assert sections({"attacks": {"results": [exact]}})[0].rows[0][-2:] == ("25 %", "exact: all was tried")
+
+
+def test_who_had_nothing_to_attack_has_a_line_with_the_columns() -> None:
+    nothing = {"value": 0.0, "low": 0.0, "high": 0.0}
+    idle = [result("order", name, 0.0, excess=nothing) for name in ("age", "sex")]
+    nobody = result("linkage", None, 0.0) | {"rate": None}
+    rates, unable, _ = sections({"attacks": {"results": [*idle, nobody]}})
+    assert rates.rows == [] and unable.rows == [("order", "age, sex"), ("linkage", "people")]
 
 
 def test_further_figures_have_a_row_each_with_the_attacker() -> None:
-    certain = result("prosecutor", "ill", 0.5, figures={"at_risk": 12, "dcap_baseline": 0.25})
-    _, further = sections({"attacks": {"results": [certain, result("linkage", None, 0.5)]}})
+    certain = result("prosecutor", "ill", 0.5, excess=share(0.5), figures={"at_risk": 12, "dcap_baseline": 0.25})
+    _, _, further = sections({"attacks": {"results": [certain, result("linkage", None, 0.5)]}})
     assert further.names == 2
     assert further.rows == [
         ("prosecutor (ill)", "at risk", "12", "targets whose chance is above 0.2"),

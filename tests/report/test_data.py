@@ -14,14 +14,14 @@ from anonymize import python as api
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.claims import Basis, State
+from anonymize.errors import Caution
 from anonymize.privacy import PARAMETERS, requirements
+from anonymize.report.cautions import order_warnings, unused
 from anonymize.report.data import (
     Blocks,
-    order_warnings,
     release_report,
     required_size,
     settings,
-    unused,
     verdict_blocks,
     with_heights,
 )
@@ -66,14 +66,15 @@ PARTS = {
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_of_the_spec_without_effect_is_a_warning(part: str) -> None:
     given, user = PARTS[part]
-    assert unused(request_for(spec(**given), "datafly")) == [f"in the spec, but without effect on datafly: {part}"]
+    (warning,) = unused(request_for(spec(**given), "datafly"))
+    assert warning.text == f"in the spec, but without effect on datafly: {part}"
     assert part not in "".join(unused(request_for(spec(**given), user)))
 
 
 @pytest.mark.parametrize("workload", [{"targets": ["age"]}, {"selections": [{"sex": {"in": ["M"]}}]}])
 def test_targets_or_selections_alone_are_a_workload(workload: dict[str, Any]) -> None:
     (warning,) = unused(request_for(spec(workload=workload), "datafly"))
-    assert warning.endswith(": workload")
+    assert warning.text.endswith(": workload")
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -95,7 +96,7 @@ def test_a_spec_that_says_no_more_than_it_must_has_no_part_without_effect(algori
 def test_all_parts_are_in_one_warning() -> None:
     given = of_sex(rules=[{"keep_apart": ["M", "F"], "importance": 1}], identifying="yes")
     (warning,) = unused(request_for(spec(**given), "datafly"))
-    assert warning.endswith("rules, identifying")
+    assert warning.text.endswith("rules, identifying")
 
 
 def test_the_order_of_the_input_is_a_warning() -> None:
@@ -126,7 +127,7 @@ def report_of(folder: Path, rest: str, *, numeric: bool = True, **more: Any) -> 
 )
 def test_output_without_effect_on_labels_is_a_warning(tmp_path: Path, output: str, warning: str) -> None:
     rest = f"privacy: {{k: 2}}\noutput: {{row_order: shuffle, {output}}}\n"
-    assert report_of(tmp_path, rest)["warnings"] == [warning]
+    assert report_of(tmp_path, rest)["warnings"] == [Caution.of(warning, "remove it")]
 
 
 def test_output_of_numbers_is_no_concern_of_a_table_without_any(tmp_path: Path) -> None:
@@ -156,7 +157,9 @@ def test_a_value_of_one_row_in_a_set_is_a_warning(tmp_path: Path, edges: str, wa
 
 def test_a_value_that_reads_as_a_suppressed_cell_is_a_warning(tmp_path: Path) -> None:
     report = report_of(tmp_path, "privacy: {k: 2}\noutput: {row_order: shuffle, suppressed: M}\n")
-    assert report["warnings"] == ["a value of sex reads as a suppressed cell does: choose another output.suppressed"]
+    (warning,) = report["warnings"]
+    assert warning.text == "a value of sex reads as a suppressed cell does"
+    assert "`output: {suppressed:" in warning.remedy
 
 
 def test_rows_in_the_order_of_the_input_are_a_warning_of_the_report(tmp_path: Path) -> None:

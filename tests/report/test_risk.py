@@ -22,10 +22,11 @@ def test_a_sample_is_shown_against_its_population() -> None:
     identification, section = risks({"risk": BLOCK | {"population": population}})
     assert identification.title == "Re-identification risk"
     assert section.title == "Population uniqueness"
-    assert [row[:2] for row in section.rows] == [
-        ("sampling_fraction", "0.25"),
-        ("uniques", "0.5"),
-        ("estimator", "pitman"),
+    assert section.header == ("measure", "share", "figure", "key")
+    assert [row[1:] for row in section.rows] == [
+        ("25 %", "", "sampling_fraction"),
+        ("50 %", "", "uniques"),
+        ("", "pitman", "estimator"),
     ]
 
 
@@ -37,7 +38,7 @@ def test_subsets_are_every_attribute_and_then_those_that_tell_most(pairs: int, s
     assert section.title == "What subsets of the quasi-identifiers tell apart" + told
     assert [row[0] for row in section.rows] == ["a", "b", *["a, b"] * (shown - 2)]
     assert [row[-1] for row in section.rows[2:]] == [str(number) for number in reversed(range(pairs))][: shown - 2]
-    assert special.rows[-1][:2] == ("age", "0.75")
+    assert special.rows[-1][:2] == ("age", "75 %")
 
 
 def test_of_many_attributes_each_is_shown_and_no_set_of_them() -> None:
@@ -57,16 +58,13 @@ def test_each_part_of_the_risk_is_a_section_of_its_own() -> None:
         "journalist": figures,
     }
     own, attacker, columns, sets, sample, journalist = risks({"risk": block})
-    assert [row[:2] for row in attacker.rows] == [
-        ("ill: success", "0.5"),
-        ("ill: baseline", "0.25"),
-        ("ill: original", "0.75"),
-    ]
-    assert columns.rows[0][:2] == ("uniques", "0.5") and sets.rows == [("ward, visit", "0.25")]
+    assert [row[1:] for row in attacker.rows] == [("50 %", "success"), ("25 %", "baseline"), ("75 %", "original")]
+    assert all(row[0].startswith("ill: ") for row in attacker.rows)
+    assert columns.rows[0][1:] == ("50 %", "uniques") and sets.rows == [("ward, visit", "0.25")]
     assert sets.title.endswith("single rows out (of at most 2 columns)")
-    assert [section.rows[-1][0] for section in (sample, journalist)] == ["records_at_risk"] * 2
-    assert all("is above 0.1" in section.rows[-1][-1] for section in (sample, journalist))
-    assert own.rows[0][:2] == ("prosecutor_max", "0.5")
+    assert [section.rows[-1][-1] for section in (sample, journalist)] == ["records_at_risk"] * 2
+    assert all("is above 0.1" in section.rows[-1][0] for section in (sample, journalist))
+    assert own.rows[0][1:] == ("50 %", "prosecutor_max")
 
 
 def test_columns_that_were_not_combined_are_counted_and_none_that_single_out_are_not_shown() -> None:
@@ -80,4 +78,4 @@ def test_columns_that_were_not_combined_are_counted_and_none_that_single_out_are
 @pytest.mark.parametrize("given", [{}, {"threshold": 0.2}])
 def test_the_threshold_is_a_fifth_unless_another_was_asked_for(given: dict[str, float]) -> None:
     block = {"records_at_risk": 0.5, "sample": {"records_at_risk": 0.5}, "journalist": {"records_at_risk": 0.5}}
-    assert all("is above 0.2" in section.rows[-1][-1] for section in risks({"risk": block | given}))
+    assert all("is above 0.2" in section.rows[-1][0] for section in risks({"risk": block | given}))

@@ -26,8 +26,22 @@ def test_the_first_column_names_a_row() -> None:
 def test_figures_stand_beside_those_where_missing_is_anything() -> None:
     meanings = {"a": "first", "b": "second", "c": "third"}
     assert explained("t", {"a": 1, "b": 2}, meanings) == Section(
-        "t", ("measure", "figure", "meaning"), [("a", "1", "first"), ("b", "2", "second")]
+        "t", ("measure", "figure", "key"), [("first", "1", "a"), ("second", "2", "b")]
     )
-    assert explained("t", {"a": 1}, meanings, beside={"a": 3, "b": 4}, header=("x", "y")) == Section(
-        "t", ("x", "y", "missing as anything", "meaning"), [("a", "1", "3", "first")]
+    assert explained("t", {"a": 1}, meanings, beside={"a": 3, "b": 4}) == Section(
+        "t", ("measure", "figure", "missing as anything", "key"), [("first", "1", "3", "a")]
     )
+
+
+def test_shares_have_a_column_of_their_own() -> None:
+    meanings = {"a": "first", "b": "second", "c": "third"}
+    both = explained(
+        "t", {"a": 0.25, "b": 2, "c": None}, meanings, shares={"a", "c"}, beside={"a": 0.5, "b": 3, "c": 1}
+    )
+    assert both.header == ("measure", "share", "figure", "missing as anything", "key")
+    assert both.rows == [
+        ("first", "25 %", "", "50 %", "a"),
+        ("second", "", "2", "3", "b"),
+        ("third", "-", "", "100 %", "c"),
+    ]
+    assert explained("t", {"a": 0.25}, meanings, shares={"a"}).header == ("measure", "share", "key")

@@ -33,7 +33,7 @@ def test_releases_compared_have_their_figures_or_why_there_is_none() -> None:
         {"label": "samarati", "k": 10, "code": 4, "error": ["no level is safe", "raise it"], "efficient": False},
     ]
     section = only({"comparison": compared})
-    figures = ("0.25", "0.2", "0.1", "7", "3")
+    figures = ("25 %", "20 %", "10 %", "7", "3")
     assert section.rows == [
         ("mondrian", "5", *figures, "1.5", "yes"),
         ("datafly", "5", *figures, "0.5", ""),
@@ -63,7 +63,7 @@ def test_what_else_was_lost_stands_in_a_table_of_its_own_without_sums_over_rows(
     ]
     section = sections({"comparison": made})[1]
     assert section.header == ("algorithm", "k", "c_avg", "loss")
-    assert section.rows == [("mondrian", "5", "2", "0.25"), ("samarati", "5", "-", "-")]
+    assert section.rows == [("mondrian", "5", "2", "25 %"), ("samarati", "5", "-", "-")]
 
 
 def test_what_was_measured_beside_the_reports_has_columns_of_its_own() -> None:
@@ -103,24 +103,25 @@ def test_what_is_unknown_and_what_was_not_required_are_told_apart(result: dict[s
 
 def test_rows_stand_below_the_classes_or_alone_where_there_are_none() -> None:
     output = {"rows": 90, "suppressed_rows": 0, "path": "out.csv"}
-    rows = [("rows", "90"), ("suppressed rows", "0")]
+    rows = [("rows", "90"), ("suppressed_rows", "0")]
     with_classes = only({"classes": {"count": 7, "min_size": None, "sizes": {"5": 7}}, "output": output})
-    assert (with_classes.title, with_classes.rows) == ("Equivalence classes", [("count", "7"), *rows])
+    keys = [row[:0:-1] for row in with_classes.rows]
+    assert (with_classes.title, keys) == ("Equivalence classes", [("count", "7"), *rows])
     without = only({"classes": {"count": None}, "output": output})
-    assert (without.title, without.rows) == ("Rows", rows)
+    assert (without.title, [row[:0:-1] for row in without.rows]) == ("Rows", rows)
 
 
 def test_what_is_outside_a_recoding_is_counted_of_the_rows() -> None:
     section = only({"outside": {"rows": 12, "unknown": 4}, "input": {"rows": 12345}})
-    assert section.header == ("of 12,345 rows", "figure", "meaning")
-    assert [row[:2] for row in section.rows] == [("rows", "12"), ("unknown", "4")]
+    assert section.title == "Outside the recoding, of 12,345 rows" and section.header == ("measure", "figure", "key")
+    assert [row[:0:-1] for row in section.rows] == [("rows", "12"), ("unknown", "4")]
 
 
 def test_a_figure_of_loss_that_is_not_known_is_left_out() -> None:
     utility = {"gcp": 0.5, "precision": None, "bound": {"gcp": 0.25}, "attributes": {}}
-    assert [row[:2] for row in only({"utility": utility}).rows] == [("gcp", "0.5"), ("bound", "0.25")]
-    assert only({"utility": utility}).rows[0][2] == METRICS["gcp"].MEANING
-    assert [row[0] for row in only({"utility": utility | {"bound": {}}}).rows] == ["gcp"]
+    assert [row[:0:-1] for row in only({"utility": utility}).rows] == [("gcp", "50 %"), ("bound", "25 %")]
+    assert only({"utility": utility}).rows[0][0] == METRICS["gcp"].MEANING
+    assert [row[-1] for row in only({"utility": utility | {"bound": {}}}).rows] == ["gcp"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.text import Text
 
-from anonymize.report.intros import INTROS
+from anonymize.report.tables import INTROS
 from anonymize.report.terminal import console, show, summarize
 
 

@@ -148,7 +148,7 @@ def test_a_column_that_follows_is_not_met_unless_it_is_accepted() -> None:
     accepted = replace(copy, accepted=True, follows=False)
     verdict = Verdict(200, 0, (), {}, {}, passing=replace(FIGURES, derived=(accepted,)))
     assert (verdict.satisfied, verdict.unmet) == (None, [])
-    assert "ward gives zip away, which is accepted" in verdict.cautions
+    assert "ward gives zip away, which is accepted" in [each.text for each in verdict.cautions]
     assert FIGURES.block()["derived"] == {"basis": "unknown", "not_judged": ["ward"]}
 
 
@@ -157,12 +157,12 @@ def test_where_nothing_is_required_nothing_is_judged() -> None:
     assert (verdict.satisfied, verdict.unmet) == (None, [])
     _, caution = verdict.cautions
     assert "(ward) single out 25 % of the rows by themselves, 50 % together with" in caution
-    assert caution.endswith("75 % are then in groups of fewer than 5")
+    assert caution.text.endswith("75 % are then in groups of fewer than 5")
 
 
 def test_what_is_certain_for_a_third_is_a_warning() -> None:
     (caution,) = PassingFigures(("w", "v"), 10, certain={"w": 1 / 3, "v": 0.33}).cautions
-    assert caution.endswith("tell for certain what passes through: w of 33.3 % of the people")
+    assert caution.text.endswith("tell for certain what passes through: w of 33.3 % of the people")
 
 
 def test_a_message_names_five_columns() -> None:

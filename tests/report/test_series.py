@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anonymize.report.histories import TITLE, sections
+from anonymize.report.series import TITLE, measured
 
 
 def of_k(satisfied: bool | None, values_of: str | None = None, **achieved: Any) -> dict[str, Any]:
@@ -33,13 +33,13 @@ BESIDE = {
 
 
 def test_releases_have_their_counts_and_those_who_left() -> None:
-    first, _ = sections({"series": {"verified": VERIFIED}})
+    first, _ = measured({"series": {"verified": VERIFIED}})
     counts = ("1,234", "5", "6", "3")
     assert (first.title, list(first.rows)) == (TITLE, [("one.csv", *counts, "-", "-"), ("two.csv", *counts, "7", "2")])
 
 
 def test_models_are_those_of_who_is_in_a_release_and_of_who_is_not_any_more() -> None:
-    _, models = sections({"series": {"verified": VERIFIED}})
+    _, models = measured({"series": {"verified": VERIFIED}})
     assert list(models.rows) == [
         ("one.csv", "k-anonymity", "", "k = 3", "", "yes"),
         ("two.csv", "k-anonymity", "", "-", "", "not shown"),
@@ -49,8 +49,8 @@ def test_models_are_those_of_who_is_in_a_release_and_of_who_is_not_any_more() ->
 
 
 def test_what_the_papers_promise_stands_beside() -> None:
-    correspondence, invariance = sections({"series": {"beside": BESIDE}})
+    correspondence, invariance = measured({"series": {"beside": BESIDE}})
     assert list(correspondence.rows) == [("two.csv", "one.csv", "3", "0")]
     assert list(invariance.rows) == [("ill", "2", "0.5", "1", "1")]
-    assert len(sections({"series": {"verified": VERIFIED, "beside": BESIDE}})) == 4
-    assert sections({"series": {}}) == []
+    assert len(measured({"series": {"verified": VERIFIED, "beside": BESIDE}})) == 4
+    assert measured({"series": {}}) == []
