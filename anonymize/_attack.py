@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.attacks import ATTACKERS
-from anonymize.auditing.nights import PastReleases, in_series
+from anonymize.auditing.retraced import PastReleases, in_series
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
 from anonymize.errors import Caution, Problem, UnsafeError, UsageError

@@ -25,7 +25,7 @@ UNASKED = (
     "anonymize.report.html",
     "anonymize.report.markdown",
     "anonymize.report.page",
-    "anonymize.series.night",
+    "anonymize.series.next_release",
     "anonymize.verify.series",
     "jinja2",
     "lets_plot",

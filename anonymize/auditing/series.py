@@ -15,7 +15,7 @@ they show can be true of one. For such a pair and each value s, let g1 and g2 ro
 Where people have left, or have another value, the assumption is wrong, and the figures are those of an attacker who
 does not know that: he excludes rows that he should not.
 
-state, files  ─▶ releases  their text, and whom each row is about (`nights`)
+state, files  ─▶ releases  their text, and whom each row is about (`retraced`)
 releases      ─▶ verdict   everybody's company over time (`anonymize.verify.series`)
 both          ─▶ beside    what weaker promises of the literature come to, which are not judged
 """
@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from anonymize.auditing.nights import RetracedRelease, SeriesFiles, key_of, lacking, opened_state
 from anonymize.auditing.previous import MOST_PAIRS, classes, compatible, histogram
+from anonymize.auditing.retraced import RetracedRelease, SeriesFiles, key_of, lacking, opened_state
 from anonymize.auditing.table import Audited, with_trees
 from anonymize.claims import State, said
 from anonymize.errors import Caution

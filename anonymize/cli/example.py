@@ -25,7 +25,7 @@ EXAMPLES = {
     "expert": "the same stays for HIPAA's expert determination",
     "public-use": "the same stays as a survey that anybody may download",
     "scientific-use": "the same survey for researchers under contract",
-    "nightly": "two nights of a ward, for a series of releases",
+    "nightly": "two days of a ward, for a series of releases",
     "open-data": "the same stays for a city's portal",
     "adult": "the Adult census extract of 8 quasi-identifiers; without the table, which you bring",
 }

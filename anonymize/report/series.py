@@ -10,7 +10,7 @@ from anonymize.report.section import Section, explained, figure
 
 MEANINGS = {
     "before": "people in the release before",
-    "departed": "of them, not in the input any more, since the last night",
+    "departed": "of them, not in the input any more, since the last release",
     "in_small_company": "of those who left, not shown any more with fewer than k people of their history: not bounded",
     "kept": "not in the input any more, and shown as they were last until k people of their history have left",
     "told_by_values": "of them, with fewer than k of their history whose values have stayed the same: not bounded",

@@ -17,25 +17,25 @@ import numpy as np
 
 from anonymize.classes import Bools, Ints
 from anonymize.series.guarantee import PublishedValues
-from anonymize.series.people import Tonight
+from anonymize.series.people import CurrentPeople
 
 DEFERRED = "deferred"
 
 
-def shown_again(published: PublishedValues, tonight: Tonight) -> Bools:
+def shown_again(published: PublishedValues, current: CurrentPeople) -> Bools:
     """(rows,) who of those that were released before is shown; people who left are rows of their own where departures
     are deferred."""
     members = published.members
-    present = np.bincount(tonight.history[~tonight.newcomers & ~tonight.gone], minlength=len(members))
+    present = np.bincount(current.history[~current.newcomers & ~current.gone], minlength=len(members))
     if published.state.departures != DEFERRED:
-        return _of_histories(published, present)[tonight.history] & ~tonight.newcomers
+        return _of_histories(published, present)[current.history] & ~current.newcomers
     absent = members - present
     parted = (absent == members) | (_of_histories(published, present) & _of_histories(published, absent))
     whole = _of_histories(published, members)
     here = published.state.histories[:, -1] >= 0
     stays = np.where(absent == 0, whole, parted | (whole & here))
     goes = parted | ~(whole & here)
-    return np.asarray(np.where(tonight.gone, ~goes[tonight.history], stays[tonight.history]) & ~tonight.newcomers)
+    return np.asarray(np.where(current.gone, ~goes[current.history], stays[current.history]) & ~current.newcomers)
 
 
 def _of_histories(published: PublishedValues, sizes: Ints) -> Bools:
@@ -43,8 +43,8 @@ def _of_histories(published: PublishedValues, sizes: Ints) -> Bools:
     return published.hold(np.arange(len(sizes)), sizes)
 
 
-def torn(tonight: Tonight, expected: Bools, released: Bools) -> Bools:
+def torn(current: CurrentPeople, expected: Bools, released: Bools) -> Bools:
     """(rows,) whose history is `released` (rows,) in part, of the rows that were to be shown."""
-    size = int(tonight.history.max(initial=0)) + 1
-    wanted, there = (np.bincount(tonight.history[some], minlength=size) for some in (expected, expected & released))
-    return np.asarray(expected & ((there > 0) & (there < wanted))[tonight.history])
+    size = int(current.history.max(initial=0)) + 1
+    wanted, there = (np.bincount(current.history[some], minlength=size) for some in (expected, expected & released))
+    return np.asarray(expected & ((there > 0) & (there < wanted))[current.history])

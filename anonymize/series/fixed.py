@@ -90,12 +90,14 @@ def check_possible(spec: Spec) -> None:
         message = "output.pseudonym: whoever follows people sees who leaves, in whatever company"
         raise UsageError(Problem(message, hint="series: {departures: deferred}"))
     if spec.weight_coding is not None and spec.weight_coding.bands:
-        hint = "sampling_weight: {column: NAME, round: STEP} shows the same every night"
-        raise UsageError(Problem("sampling_weight: bands: their means change from night to night", hint=hint))
+        hint = "sampling_weight: {column: NAME, round: STEP} shows the same at every release"
+        raise UsageError(Problem("sampling_weight: bands: their means change from release to release", hint=hint))
     rare = [name for name, each in spec.quasi_identifiers.items() if isinstance(each.hierarchy, Rare)]
     if rare:
         hint = "write the hierarchy as a file with `anonymize hierarchy make`, so that it stays as it is"
-        raise UsageError(Problem(f"{', '.join(rare)}: which values are rare changes from night to night", hint=hint))
+        raise UsageError(
+            Problem(f"{', '.join(rare)}: which values are rare changes from release to release", hint=hint)
+        )
 
 
 def fingerprint_of(request: Request, fixed: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What the road of a release goes by: a `Night` in a series, `Alone` else, with the same steps.
+"""What the road of a release goes by: a `NextRelease` in a series, `Alone` else, with the same steps.
 
 The room of series is imported by the first release that is in one: most are in none.
 """
@@ -87,7 +87,7 @@ class Alone:
 
 @contextmanager
 def following(request: Request) -> Iterator[Following]:
-    """The night of a request, as long as the block; or that it stands alone.
+    """The release of a request in its series, as long as the block; or that it stands alone.
 
     Raises UsageError for what cannot be in a series, a state that is not there (or is, for the first), and a key that
     is not the series' own.
@@ -98,7 +98,7 @@ def following(request: Request) -> Iterator[Following]:
             raise UsageError(Problem("output.pseudonym: people are followed in a series of releases", hint=hint))
         yield Alone(request)
         return
-    from anonymize.series.night import night_of
+    from anonymize.series.next_release import next_release
 
-    with night_of(request) as night:
-        yield night
+    with next_release(request) as step:
+        yield step

@@ -1,6 +1,6 @@
 """What classes of a series have to meet, whoever has left since, and the reserve that new ones are made with.
 
-**Reserve.** When n people come into a class, each of them is still there after `NIGHTS` releases with the same
+**Reserve.** When n people come into a class, each of them is still there after `LASTING` releases with the same
 probability, which the series shows; those who stay are withheld once they are fewer than k. Classes that are cut at k +
 r have from k + r to 2 (k + r) - 1 people, taken here as equally likely. The reserve is the smallest r with which the
 expected share of people withheld is at most `SHARE`. One more is taken to have left than have, so that a quiet start
@@ -40,12 +40,12 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
 from anonymize.privacy.k_anonymity import Parameters as SizeOfClasses
 from anonymize.privacy.protected import values_of
-from anonymize.series.people import Tonight
+from anonymize.series.people import CurrentPeople
 from anonymize.series.state import SeriesState, value_column
 from anonymize.table import SensitiveColumn, Table
 from anonymize.table.encode import code_type
 
-NIGHTS = 12
+LASTING = 12
 """Releases that a class should last for."""
 SHARE = 0.005
 FIRST = 2
@@ -78,7 +78,7 @@ def withheld(k: int, reserve: int, turnover: float) -> float:
     if k == 1:
         return 0.0
     sizes = np.arange(k + reserve, 2 * (k + reserve))
-    stays = (1 - turnover) ** NIGHTS
+    stays = (1 - turnover) ** LASTING
     # Whoever stays is withheld where at most k - 2 of the others stay.
     few = sizes * stays * bdtr(float(k - 2), sizes - 1, stays)
     return float(few.sum() / sizes.sum())
@@ -250,11 +250,11 @@ def latest_codes(state: SeriesState, name: str) -> Ints:
     return state.people.select(pl.coalesce(columns).cast(pl.Int64).fill_null(-1)).to_series().to_numpy()
 
 
-def check_values_stay(state: SeriesState, tonight: Tonight, columns: Iterable[SensitiveColumn]) -> None:
+def check_values_stay(state: SeriesState, current: CurrentPeople, columns: Iterable[SensitiveColumn]) -> None:
     """Raises DataError where known people have another value of one of the columns than was published of them."""
     problems = []
     for column in columns:
-        before = np.append(latest_codes(state, column.name), -1)[tonight.position]
+        before = np.append(latest_codes(state, column.name), -1)[current.position]
         now = released_codes(state.values[column.name], column)[1].to_numpy()
         if changed := np.count_nonzero((before >= 0) & (before != now)):
             message = f"{column.name}: {changed} people have another value than was published of them"
@@ -272,7 +272,7 @@ def _published(state: SeriesState, now: SensitiveColumn) -> SensitiveColumn:
 
 
 def _column(now: SensitiveColumn, texts: Sequence[str | None]) -> tuple[SensitiveColumn, Codes]:
-    """A column like tonight's whose values are those of the state, without rows, and its code (texts,) of each."""
+    """A column like that of the table with the values of the state and no rows, and the code (texts,) of each value."""
     present = [text for text in texts if text is not None]
     if now.hierarchy is not None and now.values is None:
         codes = {text: code for code, text in enumerate(now.texts)}

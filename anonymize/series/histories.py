@@ -1,7 +1,7 @@
 """Histories of people: carried on by a release, taken back by one, and without those who are forgotten.
 
 People who share a history were shown in the same class, or were not there together, in every release so far. A release
-parts histories and never unites them: the new history is the pair of the old one and of the class tonight, NOT_THERE
+parts histories and never unites them: the new history is the pair of the old one and of the class now, NOT_THERE
 for who is not in the release.
 """
 
@@ -25,7 +25,7 @@ def carried_on(
 ) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
     """The histories after one more release, and (P,) which of them each person has.
 
-    `histories` (H, T); `history_of` (P,) so far; `class_of` (P,) tonight, NOT_THERE for who is not released. In
+    `histories` (H, T); `history_of` (P,) so far; `class_of` (P,) now, NOT_THERE for who is not released. In
     ascending order of the old history, then of the class, those without people left out; NEVER stays the first.
 
     >>> before, class_of = np.array([[-1], [4]], np.int32), np.array([7, 8, -1, 7])
@@ -37,8 +37,8 @@ def carried_on(
     size = int(shift.max(initial=0)) + 1
     keys = np.append(history_of.astype(np.int64) * size + shift, NEVER)
     pairs, number = np.unique(keys, return_inverse=True)
-    old, tonight = np.divmod(pairs, size)
-    longer = np.column_stack((histories[old], (tonight + NOT_THERE).astype(np.int32)))
+    old, now = np.divmod(pairs, size)
+    longer = np.column_stack((histories[old], (now + NOT_THERE).astype(np.int32)))
     return longer.astype(np.int32), number[:-1].astype(np.uint32)
 
 

@@ -12,7 +12,7 @@ the 16 bytes so far are taken. So a state is put under a new key without anybody
 not the new one, recognizes nobody in it.
 
 Whoever has the key and a list of people can tell who is in the state. Whoever loses it can continue no series: the
-people of the next night could not be recognized.
+people of the next input could not be recognized.
 """
 
 from __future__ import annotations

@@ -13,19 +13,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Ints
-from anonymize.series.people import Tonight
+from anonymize.series.people import CurrentPeople
 from anonymize.series.state import SeriesState, value_column
 
 
 def deferred_counts(
-    base: SeriesState, tonight: Tonight, class_of: NDArray[np.int32], absent: Bools, k: int
+    base: SeriesState, current: CurrentPeople, class_of: NDArray[np.int32], absent: Bools, k: int
 ) -> dict[str, int]:
-    """The counts of one night but for those told by values. `class_of` (rows,): below 0 for who is not released;
+    """The counts of one release but for those told by values. `class_of` (rows,): below 0 for who is not released;
     `absent` (P,): who was in the last release, and is not in the input."""
     assert base.rows is not None
     last, size = len(base.releases) - 1, len(base.histories)
     released = np.zeros(base.people.height, np.bool_)
-    positions = tonight.position[class_of >= 0]
+    positions = current.position[class_of >= 0]
     released[positions[positions >= 0]] = True
     out = (base.histories[base.history_of, -1] >= 0) & ~released
     company = np.bincount(base.history_of[out], minlength=size)[base.history_of]
@@ -54,7 +54,7 @@ def told_by_values(state: SeriesState, k: int) -> int:
 
 
 def _last_seen(state: SeriesState) -> Ints:
-    """(P,) the release at whose night each was last in the input; -1 for who is not in the last release."""
+    """(P,) the release of whose input each was last; -1 for who is not in the last release."""
     assert state.rows is not None
     last_rows = state.people.select("person").join(state.rows, on="person", how="left", maintain_order="left")
     return last_rows["release"].cast(pl.Int64).fill_null(-1).to_numpy()

@@ -58,14 +58,14 @@ FAMILIAR = 3
 """Releases after which it is known how many people come again."""
 
 
-def check_known(tonight: Tonight, state: SeriesState | None, least: float | None, name: str) -> None:
+def check_known(current: CurrentPeople, state: SeriesState | None, least: float | None, name: str) -> None:
     """Raises DataError where fewer people of the last release are in the table than the share `least`; by default half
     of the smallest share that there was, once there were `FAMILIAR` releases, and nobody before. Who was only kept in
     the last release is not expected."""
     if state is None:
         return
     expected = state.seen_last
-    there = tonight.position[(tonight.position >= 0) & ~tonight.gone]
+    there = current.position[(current.position >= 0) & ~current.gone]
     before, known = int(expected.sum()), int(expected[there].sum())
     if least is None:
         least = min(_shares(state), default=0.0) / 2 if len(state.releases) >= FAMILIAR else 0.0
@@ -83,8 +83,8 @@ def _shares(state: SeriesState) -> Iterator[float]:
 
 
 @dataclass(frozen=True)
-class Tonight:
-    """The people of a night's input, row by row, and behind them the `departed`, one row each: people who are not in it
+class CurrentPeople:
+    """The people of the input, row by row, and behind them the `departed`, one row each: people who are not in it
     any more and were in the last release. `person` (rows,) Binary. `position` (rows,): where each is in the state's
     people, below 0 for who is not there. `history` (rows,): the history of each up to now."""
 
@@ -94,7 +94,7 @@ class Tonight:
     departed: int = field(default=0, kw_only=True)
 
     @classmethod
-    def of(cls, person: pl.Series, state: SeriesState | None, departed: int = 0) -> Tonight:
+    def of(cls, person: pl.Series, state: SeriesState | None, departed: int = 0) -> CurrentPeople:
         """Those of a table, looked up in the state; None: at the first release nobody is known."""
         if state is None:
             none = np.full(len(person), -1, np.int64)

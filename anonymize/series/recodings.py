@@ -1,4 +1,4 @@
-"""The classes of tonight, shown as the classes of an algorithm are: regions around people, or levels of hierarchies.
+"""Classes of a series, shown as those of an algorithm are: regions around people, or levels of hierarchies.
 
 Rows that are in no class are held back or withheld; nobody is shown as suppressed. Which ends of intervals may be shown
 is fixed by the first release, so that a departure does not move them.

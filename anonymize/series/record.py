@@ -1,6 +1,6 @@
-"""What is put on record of a night: who was shown in which class, with which values, and how many are not there.
+"""What is put on record of a release: who was shown in which class, with which values, and how many are not there.
 
-The counts of a night, in a report and in the state: `before`, people released at the last release; `departed`, those of
+The counts of a release, in a report and in the state: `before`, people in the release before; `departed`, those of
 them who are not in the input any more; `in_small_company`, those of them who left with fewer than k - 1 others of their
 history; `released`; `newcomers`, those of them who are there for the first time; `held_back`, people of the input who
 were in no release yet and are in none now; `withheld`, people of the input who were released before and are not now.
@@ -23,7 +23,7 @@ from anonymize.classes import Bools, Ints
 from anonymize.series.guarantee import released_codes
 from anonymize.series.histories import NEVER, carried_on
 from anonymize.series.leavers import deferred_counts
-from anonymize.series.people import Tonight
+from anonymize.series.people import CurrentPeople
 from anonymize.series.state import NOT_THERE, SeriesRelease, SeriesState, value_column
 from anonymize.table import Table
 
@@ -32,15 +32,15 @@ _NOBODY = {"departed": 0, "in_small_company": 0}
 
 @dataclass(frozen=True)
 class Attendance:
-    """Who of tonight is in which class: `class_of` (rows,), NOT_THERE for who is in none."""
+    """Who of the input is in which class: `class_of` (rows,), NOT_THERE for who is in none."""
 
-    tonight: Tonight
+    current: CurrentPeople
     class_of: NDArray[np.int32]
 
     def counts(self, base: SeriesState | None, k: int) -> dict[str, int]:
         """See the module."""
         present: Bools = self.class_of >= 0
-        newcomers, gone = self.tonight.newcomers, self.tonight.gone
+        newcomers, gone = self.current.newcomers, self.current.gone
         before = 0 if base is None else int((base.histories[base.history_of, -1] >= 0).sum())
         return {
             "before": before,
@@ -53,14 +53,14 @@ class Attendance:
 
     def _departures(self, base: SeriesState, k: int) -> dict[str, int]:
         """Who left."""
-        tonight = self.tonight
+        current = self.current
         absent = np.ones(base.people.height, np.bool_)
-        absent[tonight.position[(tonight.position >= 0) & ~tonight.gone]] = False
+        absent[current.position[(current.position >= 0) & ~current.gone]] = False
         absent &= base.histories[base.history_of, -1] >= 0
         if base.rows is None:
             left = np.bincount(base.history_of[absent], minlength=len(base.histories))
             return {"departed": int(left.sum()), "in_small_company": int(left[left < k].sum())}
-        return deferred_counts(base, tonight, self.class_of, absent, k)
+        return deferred_counts(base, current, self.class_of, absent, k)
 
     def next_state(self, base: SeriesState, table: Table, release: SeriesRelease) -> SeriesState:
         """The state with one release more; `base` may have no release and nobody yet."""
@@ -87,19 +87,19 @@ class Attendance:
         )
 
     def _everybody(self, base: SeriesState, number: int) -> pl.DataFrame:
-        """The people of the state and those who are new to it, with the `row` of tonight's input of each."""
-        people = self.tonight.person.alias("person").to_frame().with_row_index("row")
+        """The people of the state and those who are new to it, with the `row` of the input of each."""
+        people = self.current.person.alias("person").to_frame().with_row_index("row")
         everybody_before = base.people.join(people, on="person", how="left", maintain_order="left")
-        fresh = people.filter(pl.Series(self.tonight.position < 0)).with_columns(
+        fresh = people.filter(pl.Series(self.current.position < 0)).with_columns(
             pl.lit(0, pl.UInt32).alias("history"), pl.lit(number, pl.UInt32).alias("since")
         )
         return pl.concat([everybody_before, fresh], how="diagonal")
 
     def on_record(self, base: SeriesState, rows: Ints) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
         """What is known of the people of some rows at earlier releases, and the values of everybody then, as
-        `anonymize.verify.tonight` takes it."""
+        `anonymize.verify.next_release` takes it."""
         recorded = pl.Series("recorded", self.class_of[rows])
-        frame = _recorded(base, self.tonight.history[rows], self.tonight.position[rows]).with_columns(recorded)
+        frame = _recorded(base, self.current.history[rows], self.current.position[rows]).with_columns(recorded)
         everybody = {
             value_column(number, index): pl.Series(texts, dtype=pl.String).gather(codes.drop_nulls())
             for number in range(len(base.releases))
@@ -111,7 +111,7 @@ class Attendance:
     def absent(self, base: SeriesState) -> pl.DataFrame:
         """The same of everybody who was ever released and is not in this release."""
         absent = np.asarray(base.history_of != NEVER)
-        present = self.tonight.position[self.class_of >= 0]
+        present = self.current.position[self.class_of >= 0]
         absent[present[present >= 0]] = False
         position = np.flatnonzero(absent)
         return _recorded(base, base.history_of[position], position)

@@ -1,10 +1,10 @@
-"""The classes of tonight: those of the release before, refined where every history allows it, and new ones.
+"""The classes of the next release: those of the one before, refined where every history allows it, and new ones.
 
 People of one history stay together: a class never has people of two, unless two classes happen to read the same. That
 costs nothing: whoever joins people of two histories has to have enough of each, and two classes lose less than one.
 What the guarantee allows is then
 
-1. the people of a history who are there tonight, if it holds of any so many of them; else they are *withheld*;
+1. the people of a history who are in the input, if it holds of any so many of them; else they are *withheld*;
 2. parts of them, where it holds of any so many as each part has: Mondrian cuts the classes of the last release further;
 3. newcomers among themselves, in classes that the algorithm finds for them by their number alone; classes that fail a
    model, those that it gives up, and all of them where it finds none, are *held back*.
@@ -12,7 +12,7 @@ What the guarantee allows is then
 Where departures are deferred, those who left and are not let go yet are people like the others here. So who is shown,
 who is withheld and with whom follows from numbers and from what was published, not from who has which value.
 
-A class is shown by what its people are tonight. Whose quasi-identifiers have changed stays with the others: the region
+A class is shown by what its people are now. Whose quasi-identifiers have changed stays with the others: the region
 covers all of them, and the level is as high as it takes.
 """
 
@@ -35,7 +35,7 @@ from anonymize.recoding import Levels, Recoding, Regions, Released
 from anonymize.request import Request
 from anonymize.series.departures import DEFERRED, shown_again, torn
 from anonymize.series.guarantee import PublishedValues, about_table, check_values_stay, judged_columns, per_class
-from anonymize.series.people import Tonight
+from anonymize.series.people import CurrentPeople
 from anonymize.series.recodings import (
     NOBODY,
     Edges,
@@ -67,15 +67,15 @@ class SeriesClasses:
 
 
 @dataclass(frozen=True)
-class NightSearch:
-    """What the search of one night knows. `state` None: of the first one. `k`: what the spec asks for. `waiting`:
-    newcomers are held back tonight, whoever they are."""
+class SeriesSearch:
+    """What the search for one release knows. `state` None: of the first one. `k`: what the spec asks for. `waiting`:
+    newcomers are held back this time, whoever they are."""
 
     request: Request
     table: Table
     requirements: tuple[Requirement, ...]
     state: SeriesState | None
-    tonight: Tonight
+    current: CurrentPeople
     k: int
     reserve: int
     waiting: bool = False
@@ -94,15 +94,15 @@ class NightSearch:
         rows = np.flatnonzero(self.shown_again).astype(np.uint32)
         if self.published is None or not len(rows):
             return Partition(NOBODY, np.zeros(1, np.int64))
-        labels = np.unique(self.tonight.history[rows], return_inverse=True)[1]
+        labels = np.unique(self.current.history[rows], return_inverse=True)[1]
         partition, cut = Partition.of_labels(labels).renumbered(rows), further_cut(self.request)
         if cut is None:
             return partition
-        return finer(self.table, self.published, self.tonight.history, partition, cut, self.k + self.reserve)
+        return finer(self.table, self.published, self.current.history, partition, cut, self.k + self.reserve)
 
     def _new(self, run: Run) -> Recoding | None:
-        """The classes of people who come tonight; None where nobody does, or too few."""
-        rows = np.flatnonzero(self.tonight.newcomers).astype(np.uint32)
+        """The classes of people who come; None where nobody does, or too few."""
+        rows = np.flatnonzero(self.current.newcomers).astype(np.uint32)
         if self.state is not None and (self.waiting or len(rows) < self.k + self.reserve):
             return None
         try:
@@ -135,14 +135,14 @@ class NightSearch:
         """What was published so far; None at the first release. Raises DataError where values have changed since."""
         if self.state is None:
             return None
-        check_values_stay(self.state, self.tonight, judged_columns(self.table, self.of_groups))
+        check_values_stay(self.state, self.current, judged_columns(self.table, self.of_groups))
         return PublishedValues.of(self.state, self.table, self.of_groups)
 
     @cached_property
     def shown_again(self) -> Bools:
         """(rows,) who of those that were released before is to be shown."""
-        none = np.zeros(len(self.tonight.history), np.bool_)
-        return none if self.published is None else shown_again(self.published, self.tonight)
+        none = np.zeros(len(self.current.history), np.bool_)
+        return none if self.published is None else shown_again(self.published, self.current)
 
     # --- all together ---
 
@@ -157,7 +157,7 @@ class NightSearch:
         """The classes without groups that are not safe, or read as suppressed, once everything is seen together."""
         while True:
             if not partition.count:
-                raise InfeasibleError(Problem("nobody can be released tonight", hint=self._way_out))
+                raise InfeasibleError(Problem("nobody can be released this time", hint=self._way_out))
             edges = (
                 edges_of(self.table, partition.order, self.request.spec.output)
                 if self.state is None
@@ -189,7 +189,7 @@ class NightSearch:
         of_release = np.array([*earlier_levels, tops if levels is None else levels], np.int16)
         released = np.append(self.state.histories >= 0, np.ones((len(self.state.histories), 1), np.bool_), axis=1)
         first: Ints = released.argmax(axis=1)
-        levels_of: NDArray[np.int16] = of_release[first[self.tonight.history]]
+        levels_of: NDArray[np.int16] = of_release[first[self.current.history]]
         return levels_of
 
     def _unsafe(self, released: Released) -> Bools:
@@ -197,19 +197,19 @@ class NightSearch:
         suppressed = len(released.sizes)
         hidden: Bools = released.class_of == suppressed
         rows = np.flatnonzero((released.class_of >= 0) & ~hidden)
-        keys = [released.class_of[rows].astype(np.int64), self.tonight.history[rows]]
+        keys = [released.class_of[rows].astype(np.int64), self.current.history[rows]]
         joined_keys, _ = mixed_radix(keys, [int(key.max(initial=0)) + 1 for key in keys])
         groups, labels = np.unique(joined_keys, return_inverse=True)
         judge = Judge(self.table, self.of_groups, rows.astype(np.uint32))
         passed = judge.meets(labels, len(groups))
         hidden[rows[~passed[labels]]] = True
         if self.state is not None and self.state.departures == DEFERRED:
-            hidden |= torn(self.tonight, self.shown_again, (released.class_of >= 0) & ~hidden)
+            hidden |= torn(self.current, self.shown_again, (released.class_of >= 0) & ~hidden)
         return hidden
 
     def _counted(
         self, classes: Recoding, levels: tuple[int, ...] | None, edges: Edges, released: Released
     ) -> SeriesClasses:
         absent = released.class_of < 0
-        held_back = int((absent & self.tonight.newcomers).sum())
+        held_back = int((absent & self.current.newcomers).sum())
         return SeriesClasses(classes, levels, edges, held_back, int(absent.sum()) - held_back)

@@ -14,12 +14,12 @@ The file is a ZIP archive without compression, of mode 0600. Its members:
     `input` {`path`, `sha256`, `rows`}; `link` (path of the file of --save-link, or null); `date` (ISO 8601, UTC);
     `algorithm`; `options`; `spec`: hash of what was asked for; `k`; `reserve`; `levels`: of each quasi-identifier, the
     level at which those were shown who came with this release, null where classes are regions; `people`: counts of this
-    night, see `anonymize.series.night`; `counter`: that of the state when it was made; `chain`: a hash of what was
+    release, see `anonymize.series.record`; `counter`: that of the state when it was made; `chain`: a hash of what was
     released, of what, when, and of the chain of the release before. The first one names the series.
 
 `people.parquet`: one row a person who was in any input so far, in the order of `person`.
     `person`: Binary, 16 bytes, the pseudonym. `history`: UInt32, a row of `histories.parquet`. `since`: UInt32, the
-    number (from 0) of the release at whose night the person was first in the input. For release number s and the i-th
+    number (from 0) of the release of which the person was first in the input. For release number s and the i-th
     of the attributes of `values`, in their order, `value_{s}_{i}`: UInt32, the code of the value released about the
     person; null for one who was not in the release.
 
@@ -70,7 +70,7 @@ ABOUT = ("counter", "undone", "key", "person", "departures", "fixed", "edges", "
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table of a night, its input or its release."""
+    """The input of a release, or the release."""
 
     path: str
     sha256: str

@@ -1,9 +1,9 @@
 """People as they were last in an input: kept in the state where departures are deferred, and put behind the rows of the
 next input.
 
-A frame of them has a row a person: `person` (Binary), `release` (UInt32, the number from 0 of the release at whose
-night the row was in the input), `row` (UInt32, which one it was there, from 0), and for each column that a release is
-made of `cell NAME`, as it came. Columns that name people are not among them.
+A frame of them has a row a person: `person` (Binary), `release` (UInt32, the number from 0 of the release of whose
+input the row was one), `row` (UInt32, which one it was there, from 0), and for each column that a release is made of
+`cell NAME`, as it came. Columns that name people are not among them.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def next_rows(
     """Those who are `released` (rows,) at release `number`. `cells`: of all rows, of which the last are of people
     who have `departed`."""
     row_numbers = pl.int_range(cells.height, dtype=pl.UInt32, eager=True).alias("row")
-    night = pl.repeat(number, cells.height, dtype=pl.UInt32, eager=True).alias("release")
-    frame = pl.DataFrame([person.alias("person"), night, row_numbers]).hstack(cells)
+    number_of = pl.repeat(number, cells.height, dtype=pl.UInt32, eager=True).alias("release")
+    frame = pl.DataFrame([person.alias("person"), number_of, row_numbers]).hstack(cells)
     if departed is not None:
         others = departed.select(list(KEYS)).hstack(cells.tail(departed.height))
         frame = pl.concat([frame.head(frame.height - departed.height), others])

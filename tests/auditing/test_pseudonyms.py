@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from anonymize.auditing.nights import FollowedRows, followed, followed_on_record
+from anonymize.auditing.retraced import FollowedRows, followed, followed_on_record
 from anonymize.verify.pseudonyms import published
 
 OLD, NEW = b"o" * 32, b"n" * 32

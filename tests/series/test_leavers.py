@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from anonymize.series.leavers import deferred_counts, told_by_values
-from anonymize.series.people import Tonight
+from anonymize.series.people import CurrentPeople
 from anonymize.series.state import SeriesState, value_column
 
 LETTERS = "abcdefgh"
@@ -27,8 +27,8 @@ def state(histories: list[list[int]], of_person: list[int], last_seen: list[int 
     return SeriesState("", (), "deferred", {}, {}, known, releases, people, np.array(histories, np.int32), rows)
 
 
-def tonight(state: SeriesState, people: str) -> Tonight:
-    return Tonight.of(pl.Series(list(people)), state)
+def current(state: SeriesState, people: str) -> CurrentPeople:
+    return CurrentPeople.of(pl.Series(list(people)), state)
 
 
 def absent(people: str, count: int) -> np.ndarray:
@@ -39,39 +39,39 @@ def absent(people: str, count: int) -> np.ndarray:
 def test_company_of_exactly_k_is_enough(k: int, small: int) -> None:
     """Of a history of four two are gone together: fewer than three, and not fewer than two."""
     base = state([[0]], [0, 0, 0, 0], [0, 0, 0, 0])
-    counts = deferred_counts(base, tonight(base, "ab"), np.array([0, 0]), absent("cd", 4), k)
+    counts = deferred_counts(base, current(base, "ab"), np.array([0, 0]), absent("cd", 4), k)
     assert counts == {"departed": 2, "in_small_company": small, "kept": 0}
 
 
 def test_who_is_kept_is_in_no_company_of_those_who_are_gone() -> None:
     """c has left, and is shown all the same; d is gone alone."""
     base = state([[0]], [0, 0, 0, 0], [0, 0, 0, 0])
-    counts = deferred_counts(base, tonight(base, "abc"), np.array([0, 0, 0]), absent("cd", 4), 2)
+    counts = deferred_counts(base, current(base, "abc"), np.array([0, 0, 0]), absent("cd", 4), 2)
     assert counts == {"departed": 2, "in_small_company": 1, "kept": 1}
 
 
 def test_who_is_in_the_input_and_not_released_is_company() -> None:
-    """b is held back tonight: to whoever looks at the release he is gone like a."""
+    """b is held back current: to whoever looks at the release he is gone like a."""
     base = state([[0]], [0, 0, 0, 0], [0, 0, 0, 0])
-    counts = deferred_counts(base, tonight(base, "bcd"), np.array([-1, 0, 0]), absent("a", 4), 2)
+    counts = deferred_counts(base, current(base, "bcd"), np.array([-1, 0, 0]), absent("a", 4), 2)
     assert counts == {"departed": 1, "in_small_company": 0, "kept": 0}
 
 
 def test_who_left_before_the_last_night_has_not_departed_since() -> None:
     base = state([[0, 0]], [0, 0, 0], [1, 0, 1])
-    counts = deferred_counts(base, tonight(base, "a"), np.array([0]), absent("bc", 3), 1)
+    counts = deferred_counts(base, current(base, "a"), np.array([0]), absent("bc", 3), 1)
     assert counts["departed"] == 1
 
 
 def test_company_is_that_of_the_own_history() -> None:
     base = state([[0], [1]], [0, 0, 1, 1], [0, 0, 0, 0])
-    counts = deferred_counts(base, tonight(base, "ac"), np.array([0, 0]), absent("bd", 4), 2)
+    counts = deferred_counts(base, current(base, "ac"), np.array([0, 0]), absent("bd", 4), 2)
     assert counts["in_small_company"] == 2
 
 
 def test_people_of_a_history_that_ended_before_are_no_company() -> None:
     base = state([[0, 0], [0, -1]], [0, 0, 1, 1], [1, 1, None, None])
-    counts = deferred_counts(base, tonight(base, "a"), np.array([0]), absent("b", 4), 2)
+    counts = deferred_counts(base, current(base, "a"), np.array([0]), absent("b", 4), 2)
     assert counts["in_small_company"] == 1
 
 

@@ -23,4 +23,4 @@ def test_what_helps_is_not_a_lower_k(
     nights.come(newcomers)
     nights.release(refused=4)
     message = capsys.readouterr().err
-    assert f"nobody can be released tonight ({hint})" in message and "lower k" not in message
+    assert f"nobody can be released this time ({hint})" in message and "lower k" not in message

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
+from anonymize.verify.next_release import measure_next
 from anonymize.verify.series import SeriesVerdict, measure_series
-from anonymize.verify.tonight import measure_next
+from tests.verify.test_next_release import on_record, texts
 from tests.verify.test_series import K3, L2, Rows, nights, released
-from tests.verify.test_tonight import on_record, texts
 
 
 def departed(verdict: SeriesVerdict) -> list[tuple[bool | None, int]]:

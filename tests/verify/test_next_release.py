@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from anonymize.verify import Check
+from anonymize.verify.next_release import THIS, measure_next
 from anonymize.verify.series import ReleasedAt, SeriesVerdict, measure_series
-from anonymize.verify.tonight import TONIGHT, measure_next
 
 Night = dict[str, tuple[str, str | None]]
 """Of each person the class shown and the sensitive value."""
@@ -28,7 +28,7 @@ def from_files(nights: Sequence[Night], checks: Sequence[Check]) -> SeriesVerdic
     """From texts alone."""
     releases = []
     for number, night in enumerate(nights):
-        name = TONIGHT if number == len(nights) - 1 else f"release {number + 1}"
+        name = THIS if number == len(nights) - 1 else f"release {number + 1}"
         releases.append(ReleasedAt.of_text(name, texts(night), pl.Series(list(night)), ["zip"], ["ill"]))
     verdict = measure_series(releases, checks, since=len(nights) - 1)
     return replace(verdict, releases=tuple(replace(each, left=None) for each in verdict.releases))

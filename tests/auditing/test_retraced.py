@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from anonymize import privacy
-from anonymize.auditing.nights import FollowedRows, RetracedRelease, SeriesFiles, lacking
+from anonymize.auditing.retraced import FollowedRows, RetracedRelease, SeriesFiles, lacking
 from anonymize.auditing.series import SeriesAudit, audit_series
 from anonymize.link import LinkedFile
 from anonymize.link import load as load_link

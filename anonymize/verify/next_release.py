@@ -1,8 +1,8 @@
 """The next release of a series, measured from its text before it is published, with what is on record of earlier ones.
 
-What `series` does from the files of all releases, this does for the last one alone: classes and values of tonight are
-read from the file's text, and those of earlier releases, which were measured so on their own nights, are what the
-caller has on record of the people of tonight.
+What `series` does from the files of all releases, this does for the last one alone: classes and values now are
+read from the file's text, and those of earlier releases, which were measured so in their turn, are what the
+caller has on record of its people.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from anonymize.verify.table import TextRows, TextTable, entries_of, numbered
 from anonymize.verify.twins import compares
 from anonymize.verify.verdict import Check, Subject, Tree
 
-TONIGHT = "this release"
+THIS = "this release"
 NOT_THERE = -1
 
 
@@ -54,7 +54,7 @@ def measure_next(
     `released`: its text, one row a person. `people`: the same rows; of each earlier release s, from 0, `release_{s}`,
     whole numbers that are equal for one class, -1 for who was not in it, and for the i-th of the `sensitive` attributes
     `value_{s}_{i}`, the text released then, null where it was missing or there was none; beside them `recorded`, if the
-    classes that will be on record of tonight are to be those of the text. `all_values`: by the same names the values of
+    classes that will be on record of it are to be those of the text. `all_values`: by the same names the values of
     everybody in the earlier release. `absent`: the same as `people`, of everybody who was ever released and is not in
     this one; those of them whose history others have who are in it are measured by themselves; None: nothing is said of
     them. `names`: of the earlier releases. The rest is as `measure` has it.
@@ -63,8 +63,8 @@ def measure_next(
     """
     reading = {"missing": missing, "null_missing": null_missing, "suppressed": suppressed, "normalize": normalize}
     everybody = pl.int_range(released.height, dtype=pl.UInt32, eager=True)
-    tonight = ReleasedAt.of_text(TONIGHT, released, everybody, quasi_identifiers, sensitive, **reading)  # type: ignore[arg-type]
-    classes = tonight.rows.classes
+    current = ReleasedAt.of_text(THIS, released, everybody, quasi_identifiers, sensitive, **reading)  # type: ignore[arg-type]
+    classes = current.rows.classes
     if "recorded" in people.columns:
         _check_recorded(classes, people["recorded"])
     earlier = sum(name.startswith("release_") for name in people.columns)
@@ -73,13 +73,13 @@ def measure_next(
         history = pair(history, _of_record(people[f"release_{s}"]))[0]
     texts = compared(missing, normalize=normalize)
     called = list(names) or [f"release {s + 1}" for s in range(earlier)]
-    pasts = [Past(TONIGHT, pl.repeat(True, released.height, eager=True), tonight.rows.values, texts, tonight.overall)]
+    pasts = [Past(THIS, pl.repeat(True, released.height, eager=True), current.rows.values, texts, current.overall)]
     bounded = [check for check in checks if over_time(check)]
     past = partial(_past, sensitive=sensitive, all_values=all_values, missing=texts, normalize=normalize)
     for s in reversed(range(earlier)):
-        same = all(_unchanged(tonight, name, people[f"value_{s}_{i}"], there[s]) for i, name in enumerate(sensitive))
+        same = all(_unchanged(current, name, people[f"value_{s}_{i}"], there[s]) for i, name in enumerate(sensitive))
         if same and not any(compares(check.model, check.parameters) for check in bounded):
-            continue  # of the same people the same values: what they show is what they show tonight
+            continue  # of the same people the same values: what they show is what they show now
         own = people.filter(there[s])
         pasts.append(past(called[s], own, there[s], s=s))
     departed = None
@@ -113,16 +113,16 @@ def _departed(
     return results_of(history, pasts, checks, gone=True)
 
 
-def _unchanged(tonight: ReleasedAt, attribute: str, values: pl.Series, there: pl.Series) -> bool:
+def _unchanged(current: ReleasedAt, attribute: str, values: pl.Series, there: pl.Series) -> bool:
     """Whether those who were in an earlier release have the values now that they had then, as text."""
-    column = tonight.rows.values[attribute]
+    column = current.rows.values[attribute]
     now = pl.Series([None], dtype=pl.String).append(column.texts).gather(column.numbers.of_row)
     return now.filter(there).equals(values.alias("").filter(there), null_equal=True)
 
 
 def _verdict(history: Numbering, results: tuple[ValuesResult, ...], first_time: int) -> ReleaseVerdict:
     sizes = history.runs()["len"]
-    return ReleaseVerdict(TONIGHT, whole(sizes.sum()), len(sizes), whole(sizes.min()), first_time, None, results)
+    return ReleaseVerdict(THIS, whole(sizes.sum()), len(sizes), whole(sizes.min()), first_time, None, results)
 
 
 def _of_record(numbers: pl.Series) -> Numbering:
@@ -150,7 +150,7 @@ def _past(
     missing: Sequence[str],
     normalize: bool,
 ) -> Past:
-    """What an earlier release said of the people of tonight who were in it."""
+    """What an earlier release said of the people of this one who were in it."""
     own = {attribute: people[f"value_{s}_{i}"].alias("") for i, attribute in enumerate(sensitive)}
     others = {attribute: all_values[f"value_{s}_{i}"].alias("") for i, attribute in enumerate(sensitive)}
     mine, everybody = {}, {}

@@ -33,9 +33,9 @@ from anonymize.series.guarantee import about_table, check_kept, reserve_of
 from anonymize.series.histories import without_last
 from anonymize.series.journal import Journal, locked
 from anonymize.series.leavers import told_by_values
-from anonymize.series.people import Tonight, check_known, naming, pseudonyms
+from anonymize.series.people import CurrentPeople, check_known, naming, pseudonyms
 from anonymize.series.record import Attendance, nothing_yet
-from anonymize.series.search import NightSearch, Run, SeriesClasses
+from anonymize.series.search import Run, SeriesClasses, SeriesSearch
 from anonymize.series.state import SeriesRelease, SeriesState, TableFile, chain_of
 from anonymize.series.stored import cells_of, continued, next_rows
 from anonymize.spec import resolve
@@ -44,14 +44,14 @@ from anonymize.table.files import sha256_of
 from anonymize.table.roles import check_columns
 from anonymize.table.write import STATE_EXISTS
 from anonymize.verify import text_of
-from anonymize.verify.tonight import measure_next
+from anonymize.verify.next_release import measure_next
 
 LEVELS = "full-domain"
 
 
 @contextmanager
-def night_of(request: Request) -> Iterator[Night]:
-    """The night of a request, as long as the block; see `anonymize.series.following`."""
+def next_release(request: Request) -> Iterator[NextRelease]:
+    """The release of a request, as long as the block; see `anonymize.series.following`."""
     path = Path(request.start_series or request.after or "")
     _check(request)
     with locked(path) as journal, ExitStack() as stack:
@@ -60,7 +60,7 @@ def night_of(request: Request) -> Iterator[Night]:
             raise UsageError(STATE_EXISTS.format(path))
         output = stack.enter_context(OutputFile(path, force=before is not None or request.force, private=True))
         stack.callback(journal.end)
-        yield Night(_continued(request, before), journal, series_key, before, output, stack)
+        yield NextRelease(_continued(request, before), journal, series_key, before, output, stack)
 
 
 def _continuing(request: Request, path: Path) -> tuple[SeriesState | None, key.Key]:
@@ -108,14 +108,14 @@ def _check(request: Request) -> None:
 
 
 @dataclass
-class Night:
-    """The release of one night. `before`: the state as it is, None at the first. The rest comes about on the way.
+class NextRelease:
+    """One release of a series. `before`: the state as it is, None at the first. The rest comes about on the way.
 
     `base`: the state that is continued, which is without its last release where the same is made `again`; `made`: the
     one that is published. `k`, `reserve`: what classes of newcomers are made for, together. `intent`: hash of what was
     asked for. `unbounded`: models that the promise over time leaves out. `kept`: the rows of people who are not in the
     input any more, where departures are deferred; they are behind its own. `date`: when it began. `link`: the one that
-    is kept beside the state, where none is written elsewhere. `stack`: what ends with the night.
+    is kept beside the state, where none is written elsewhere. `stack`: what ends with it.
     """
 
     request: Request
@@ -128,7 +128,7 @@ class Night:
     person: pl.Series = field(init=False)
     departed: pl.DataFrame | None = field(init=False, default=None)
     again: SeriesRelease | None = field(init=False, default=None)
-    tonight: Tonight = field(init=False)
+    current: CurrentPeople = field(init=False)
     classes: SeriesClasses = field(init=False)
     k: int = field(init=False)
     reserve: int = field(init=False)
@@ -171,13 +171,13 @@ class Night:
             self._settle_what_is_asked(request, table.source)
             self.person = pseudonyms(request.spec, table.source, self.base.person, self.key)
         earlier = self.base if self.base.releases else None
-        self.tonight = Tonight.of(self.person, earlier, 0 if self.departed is None else self.departed.height)
-        check_known(self.tonight, earlier, request.spec.series.known, table.source.name)
+        self.current = CurrentPeople.of(self.person, earlier, 0 if self.departed is None else self.departed.height)
+        check_known(self.current, earlier, request.spec.series.known, table.source.name)
         self.reserve = reserve_of(
             request.spec.series.reserve, earlier, self.k, deferred=request.spec.series.departures == DEFERRED
         )
         waiting = self._waiting(earlier, request.spec.series.wait)
-        search = NightSearch(request, table, requirements, earlier, self.tonight, self.k, self.reserve, waiting)
+        search = SeriesSearch(request, table, requirements, earlier, self.current, self.k, self.reserve, waiting)
         self.classes = search.classes(run)
         return self.classes.recoding
 
@@ -215,7 +215,7 @@ class Night:
             raise UsageError(Problem(message, hint="the people of the release before are not on record any more"))
 
     def _waiting(self, earlier: SeriesState | None, wait: int) -> bool:
-        """Whether newcomers wait tonight: after a release that took some in, for so many releases."""
+        """Whether newcomers wait: after a release that took some in, for so many releases."""
         recent = [] if earlier is None else earlier.releases[-wait:] if wait else []
         return any(release.people["newcomers"] for release in recent)
 
@@ -255,11 +255,11 @@ class Night:
     def check(self, draft: Draft, files: Files) -> None:
         """What is on record of the people of every released row, against the text of the release.
 
-        Raises UnsafeError where the promise is not kept, and UsageError where the same night makes another release.
+        Raises UnsafeError where the promise is not kept, and UsageError where the same input makes another release.
         """
         assert isinstance(draft, ClassedDraft)
         self._check_name(files)
-        presence = Attendance(self.tonight, draft.released.class_of)
+        presence = Attendance(self.current, draft.released.class_of)
         self.counts = presence.counts(self.base if self.base.releases else None, self.k)
         base = self.base if self.base.releases else replace(self.base, edges=self.classes.edges)
         self.made = self._with_rows(presence.next_state(base, draft.table, self._release(draft, files)), draft)
@@ -298,7 +298,7 @@ class Night:
         request, table = self.request, draft.table
         link = request.save_link if self.link is None else self.link.name
         name = FRAME if temporary.is_own(table.source.name) else table.source.name
-        source = TableFile(name, table.source.sha256, table.rows - self.tonight.departed)
+        source = TableFile(name, table.source.sha256, table.rows - self.current.departed)
         return SeriesRelease(
             path=os.path.abspath(request.output),
             sha256=files.table.sha256,
