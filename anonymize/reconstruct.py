@@ -1,4 +1,4 @@
-"""The recipient's road: from a randomized table and its parameters to what the original was like.
+"""The recipient's road: from a table of channels and its parameters to what the original was like.
 
 parameters, released ─▶ observed   joint counts of the attributes that are asked for; nothing else of the rows is kept
 observed             ─▶ estimates  of every combination of values, or of conditions
@@ -79,7 +79,7 @@ class CountCondition:
 
 @dataclass(frozen=True)
 class Observed:
-    """The joint distribution of some attributes in the randomized table: an axis for each, with its values."""
+    """The joint distribution of some attributes in the released table: an axis for each, with its values."""
 
     attributes: tuple[Channel, ...]
     values: tuple[tuple[str, ...], ...]
@@ -110,7 +110,7 @@ def reconstruct(request: Reconstruct) -> None:
     large, and outputs that cannot be; DataError for parameters or a table that cannot be read, a table with other
     values than the parameters say, or another number of rows. Then nothing has been written.
     """
-    manifest = _randomized(request.manifest)
+    manifest = Manifest.read_channels(request.manifest)
     if request.form is None:
         check_table(request.output, None, (".json",))
     conditions = [CountCondition(text, where.parse(text)) for text in request.conditions]
@@ -127,14 +127,6 @@ def reconstruct(request: Reconstruct) -> None:
         else:
             _write_table(request, observe(files.source, attributes), files)
         files.publish({})
-
-
-def _randomized(path: str) -> Manifest:
-    """The manifest of a randomized release. Raises DataError for one that cannot be read, or is of another release."""
-    manifest = Manifest.read(path)
-    if not manifest.channels:
-        raise DataError(Problem("says of no column how it was distorted: there is nothing to reconstruct", file=path))
-    return manifest
 
 
 def _write_answers(
@@ -191,9 +183,7 @@ def _check(source: Source, manifest: Manifest, attributes: Sequence[Channel]) ->
     """Raises DataError for a table that is not sound, or is not the one that the parameters are of."""
     _check_columns(source, attributes)
     source.check()
-    if source.rows != manifest.rows or not source.rows:
-        message = f"has {source.rows} rows, and its parameters are of {manifest.rows}"
-        raise DataError(Problem(message, file=source.name))
+    manifest.check_rows(source.rows, source.name)
 
 
 def _check_columns(source: Source, attributes: Sequence[Channel]) -> None:

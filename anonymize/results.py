@@ -142,8 +142,8 @@ class Release(Tabled):
         report: the report, as the JSON has it.
         recoding: the saved recoding, for `recode`; None where an algorithm's recoding is not a function of the values.
             It is private.
-        further: the other files of the release by their names: the sensitive table of `anatomy` as a frame, the
-            parameters of `randomize` as a mapping.
+        further: the other files of the release by their names: the sensitive table of `anatomy` as a frame, what
+            channels are undone with as a mapping.
         separator: that of the input, with which a CSV is written.
     """
 

@@ -1,6 +1,6 @@
 """Whether two checkouts write the same releases: every command, on the sample configs and on a reference table.
 
-    python benchmarks/same_outputs.py BEFORE [AFTER] [--only TEXT] [--jobs N] [--data FOLDER] [--tables FOLDER]
+    python benchmarks/same_outputs.py BEFORE [AFTER] [--only TEXT]... [--jobs N] [--data FOLDER] [--tables FOLDER]
 
 BEFORE and AFTER are commits, or folders with a checkout each (AFTER: this one). Each case runs as a process of its own,
 with the interpreter that runs this script, once in each checkout. Compared are the exit code, the bytes of every file
@@ -271,35 +271,38 @@ def checkout(place: str) -> Iterator[tuple[Path, str | None]]:
             subprocess.run([*git, "worktree", "remove", "--force", str(at)], check=True)
 
 
-def outcomes(place: str, chosen: list[Case], folders: Folders, jobs: int) -> dict[str, Left]:
-    """What each case leaves behind in a checkout; of a commit, what is remembered is not run again."""
-    with checkout(place) as (root, commit):
+def outcomes(place: str, chosen: list[Case], folders: Folders, jobs: int) -> Iterator[Left]:
+    """What each case leaves behind in a checkout, as it comes; of a commit, what is remembered is not run again."""
+    with checkout(place) as (root, commit), ThreadPoolExecutor(jobs) as pool:
         file = None if commit is None else CACHE / f"{commit}.json"
         known: dict[str, Left] = json.loads(file.read_text()) if file is not None and file.exists() else {}
-        key = {case.name: f"{case.name}\n{case.line}" for case in chosen}
-        lacking = [case for case in chosen if key[case.name] not in known]
-        with ThreadPoolExecutor(jobs) as pool:
-            for case, left in zip(lacking, pool.map(lambda each: outcome(each, root, folders), lacking), strict=True):
-                known[key[case.name]] = left
+        keys = [f"{case.name}\n{case.line}" for case in chosen]
+        pairs = zip(chosen, keys, strict=True)
+        running = {key: pool.submit(outcome, case, root, folders) for case, key in pairs if key not in known}
+        for key in keys:
+            if key in running:
+                known[key] = running[key].result()
                 if file is not None:
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_text(json.dumps(known))
-        return {case.name: known[key[case.name]] for case in chosen}
+            yield known[key]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before")
     parser.add_argument("after", nargs="?", default=str(ROOT))
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", action="append", help="cases with this text in their names, in the order given")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="commands that run at a time")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--tables", type=Path, default=ROOT.parent / "tables")
     given = parser.parse_args()
     folders = Folders(given.data.resolve(), given.tables.resolve())
-    chosen = [case for case in cases(folders) if given.only in case.name]
-    before, after = (outcomes(place, chosen, folders, given.jobs) for place in (given.before, given.after))
-    different = sum(_differs(case, before[case.name], after[case.name]) for case in chosen)
+    every = list(cases(folders))
+    chosen = list(dict.fromkeys(case for text in given.only or [""] for case in every if text in case.name))
+    before = list(outcomes(given.before, chosen, folders, given.jobs))
+    after = outcomes(given.after, chosen, folders, given.jobs)
+    different = sum(_differs(*each) for each in zip(chosen, before, after, strict=True))
     print(f"{len(chosen)} cases, {different} differ")
     return int(different > 0)
 

@@ -15,11 +15,16 @@ from anonymize.verify import Check, Verdict
 from anonymize.verify.bucketized import COUNT, Reading, measure_bucketized
 
 
+def check_group(detached: Detached, spec: Spec) -> None:
+    """Raises UsageError where the column of groups has another meaning."""
+    if detached.by in (*spec.quasi_identifiers, *spec.sensitive, COUNT if detached.table else None):
+        raise UsageError(f"--group: {detached.by} is not the column of groups: it is another column")
+
+
 def check_groups(detached: Detached, spec: Spec) -> None:
     """Raises UsageError for what cannot be measured of groups."""
+    check_group(detached, spec)
     problems = []
-    if detached.by in (*spec.quasi_identifiers, *spec.sensitive, COUNT if detached.table else None):
-        problems.append(f"--group: {detached.by} is not the column of groups: it is another column")
     if spec.unit is not None:
         problems.append(f"the unit {spec.unit}: the groups of a bucketized table are of rows")
     if spec.privacy.missing == "wildcard":

@@ -360,9 +360,7 @@ def channel_table(people: Known, path: str, manifest: Manifest, stack: ExitStack
     quasi-identifiers that are not among the parameters."""
     spec = people.spec.of_release(manifest.separator)
     file = read_file(spec, path, stack)
-    if file.rows != manifest.rows:
-        message = f"has {file.rows} rows, and its parameters are of {manifest.rows}"
-        raise DataError(Problem(message, file=file.source.name))
+    manifest.check_rows(file.rows, file.source.name)
     table = people.table
     axes = Axes(table.attributes, table.sensitive[0], frozenset(spec.missing("arrow").texts))
     quasi = tuple(manifest.named([attribute.name for attribute in table.attributes]))

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
+from anonymize.auditing.buckets import check_group
 from anonymize.channels.estimate import Method
 from anonymize.classes import Floats, Ints, same_rows
 from anonymize.errors import DataError, Problem, UsageError
@@ -82,9 +83,7 @@ def _through_channels(manifest: Manifest, method: Method, spec: Spec, table: Tab
     with Source.open(spec.of_release(manifest.separator), path) as source:
         rows = raw_texts(source, list(manifest.channels), spec, keep_empty=True)
         output = {"path": source.name, "sha256": source.sha256, "parameters_path": manifest.path}
-    if rows.height != manifest.rows:
-        message = f"has {rows.height} rows, and its parameters are of {manifest.rows}"
-        raise DataError(Problem(message, file=source.name))
+    manifest.check_rows(rows.height, source.name)
     return ChannelRelease(spec, table, output, rows, manifest, method)
 
 
@@ -94,8 +93,7 @@ def _bucketized(detached: Detached, spec: Spec, table: Table, path: str, stack: 
     group, (sensitive,) = detached.by, [column.name for column in table.sensitive]
     source = stack.enter_context(Source.open(spec.of_release(), path))
     quasi = [attribute.name for attribute in table.attributes]
-    if group in (*quasi, sensitive, COUNT if detached.table else None):
-        raise UsageError(f"--group: {group} is not the column of groups: it is another column")
+    check_group(detached, spec)
     rows = raw_texts(source, [*quasi, group, *([] if detached.table else [sensitive])], spec)
     output: dict[str, Any] = {"path": source.name, "sha256": source.sha256}
     if detached.table is None:

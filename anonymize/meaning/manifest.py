@@ -75,6 +75,11 @@ class Manifest:
         odds = {name: each.odds for name, each in self.channels.items() if each.values is not None}
         return {"kind": "randomized"} | ({"distortion": odds} if odds and self.path is not None else {})
 
+    def check_rows(self, rows: int | None, file: str) -> None:
+        """Raises DataError for a release of another number of rows than its file says, or of none."""
+        if rows != self.rows or not rows:
+            raise DataError(Problem(f"has {rows} rows, and its parameters are of {self.rows}", file=file))
+
     def check_judged(self, path: str | None) -> None:
         """Raises UsageError for a release through channels: its risk depends on the original."""
         if self.channels:
@@ -182,6 +187,15 @@ class Manifest:
         except (ValueError, RecursionError):
             raise DataError(Problem("is no JSON", file=path)) from None
         return cls.of_content(content, path)
+
+    @classmethod
+    def read_channels(cls, path: str) -> Manifest:
+        """That of a release through channels. Raises DataError as `read` does, and for one of another release."""
+        manifest = cls.read(path)
+        if not manifest.channels:
+            message = "says of no column how it was distorted: there is nothing to reconstruct"
+            raise DataError(Problem(message, file=path))
+        return manifest
 
     @classmethod
     def of_content(cls, content: Any, path: str) -> Manifest:
