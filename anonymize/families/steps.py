@@ -154,11 +154,7 @@ def check_needs(request: Request) -> None:
                 message = f"{entry.model}: {{}} does not look anybody up in a population"
                 raise UsageError(_unable(request, ("privacy", "models", index), message, "populations"))
     if algorithm.NEEDS.family != "full-domain":
-        for index, entry in enumerate(spec.privacy.models):
-            if entry.model in MODELS and not MODELS[entry.model].merges(entry.parameters):
-                hint = "incognito, samarati, mingen, datafly and research-value can"
-                message = f"{entry.model}: {request.algorithm} cannot do with what merged classes may not keep"
-                raise UsageError(spec.problem(("privacy", "models", index), message, hint))
+        _check_merges(request)
     coded = [name for name, each in spec.quasi_identifiers.items() if each.has_levels]
     if request.in_series and coded and not algorithm.NEEDS.levels:
         able = ", ".join(
@@ -174,6 +170,15 @@ def check_needs(request: Request) -> None:
         raise UsageError(Problem(message, hint="list what is to be predicted under workload: {targets: [...]}"))
     if request.save_recoding is not None:
         _check_reusable(request)
+
+
+def _check_merges(request: Request) -> None:
+    """Raises UsageError for a model that merged classes may not keep."""
+    for index, entry in enumerate(request.spec.privacy.models):
+        if entry.model in MODELS and not MODELS[entry.model].merges(entry.parameters):
+            hint = "incognito, samarati, mingen, datafly and research-value can"
+            message = f"{entry.model}: {request.algorithm} cannot do with what merged classes may not keep"
+            raise UsageError(request.spec.problem(("privacy", "models", index), message, hint))
 
 
 def _check_reusable(request: Request) -> None:
