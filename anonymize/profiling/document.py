@@ -23,6 +23,7 @@ WIDTH = 118
 WIDE = 4
 """So many columns that are called alike are one line, if the spec is long enough to need it."""
 LONG = 40
+ZIP_DIGITS = 3
 BANDS = 10
 """Parts that sampling weights are put into: exact ones follow from what is known of a person."""
 _PLAIN = re.compile(r"[A-Za-z_À-ÿ][A-Za-z0-9_.À-ÿ-]*(?: [A-Za-z0-9_.À-ÿ]+)*")
@@ -85,6 +86,7 @@ def text_of(proposal: Proposal) -> str:
         _undecided(proposal, groups),
         _others(proposal),
         _privacy(proposal),
+        _output(proposal),
     ]
     return "\n".join("\n".join(block) + "\n" for block in blocks if block)
 
@@ -246,7 +248,26 @@ def _quasi(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
         lines.append(f"  {scalar(entry)}:" + ("" if settings else " {}"))
         lines[-1] = _line(lines[-1], _note(proposal, guess, group))
         lines += [f"    {key}: {flow(value)}" for key, value in settings.items()]
+        lines += [
+            _line(f"    # levels: {{min: {level}}}", why) for level, why in [safe_harbor(guess, settings)] if level
+        ]
     return lines
+
+
+def safe_harbor(guess: Guess, settings: Mapping[str, Any]) -> tuple[int, str]:
+    """The lowest level of dates and ZIP codes that the Safe Harbor of HIPAA shows, and what it is; 0 where it has none
+    for a column."""
+    hierarchy = settings.get("hierarchy")
+    if not isinstance(hierarchy, Mapping):
+        return 0, ""
+    dates, lengths = hierarchy.get("dates", ()), hierarchy.get("prefix", ())
+    levels = list(dates["levels"] if isinstance(dates, Mapping) else dates)
+    if "year" in levels:
+        return levels.index("year") + 1, "shows nothing finer than a year, as HIPAA's Safe Harbor asks"
+    if ZIP_DIGITS in lengths and guess.words & {"zip", "zipcode", "zcta"}:
+        reads = "shows three digits, as HIPAA's Safe Harbor asks; {zip3: TABLE} has 000 for small areas as well"
+        return lengths.index(ZIP_DIGITS) + 1, reads
+    return 0, ""
 
 
 def _sensitive(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
@@ -295,8 +316,25 @@ def _privacy(proposal: Proposal) -> list[str]:
     mark = "decided:" if proposal.decided else DECIDE
     lines.append(_line(f"  k: {proposal.k}", f"{mark} {alike} read alike, at least{few}"))
     if proposal.names("sensitive"):
-        entry = "# l: 2" if proposal.diversity is None else f"l: {proposal.diversity}"
+        least = 2 if proposal.diversity is None and not proposal.decided and _varied(proposal) else proposal.diversity
+        entry = "# l: 2" if least is None else f"l: {least}"
         lines.append(_line(f"  {entry}", "values of each sensitive column in each class"))
     entry = "# suppression: 0.01" if proposal.suppression is None else f"suppression: {proposal.suppression:g}"
     lines.append(_line(f"  {entry}", "the share of rows that may be suppressed"))
+    if proposal.names("insensitive") or proposal.names("sampling-weight"):
+        bound = "the share of rows that may be in groups under k by what passes through beside the quasi-identifiers"
+        lines.append(_line("  # passing: {below_k: 0.05}", bound))
     return lines
+
+
+def _varied(proposal: Proposal) -> bool:
+    """Whether every sensitive column has values that look different, so that each class can have two."""
+    texts = [{text.strip().casefold() for text in each.facts.texts} for each in proposal.members("sensitive")]
+    return all(len(each) > 1 for each in texts)
+
+
+def _output(proposal: Proposal) -> list[str]:
+    if not any(settings.get("type") == "numeric" for settings in proposal.settings.values()):
+        return []
+    meaning = "ends of intervals on a grid, open where fewer than k rows are beyond (77+); or open, tight"
+    return ["output:", _line("  edges: rounded", meaning)]

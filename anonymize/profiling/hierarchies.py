@@ -95,12 +95,21 @@ def _moments(shape: TextShape | None, guess: Guess) -> dict[str, Any]:
     return {"hierarchy": {kind: {"format": shape.format, "levels": levels} if shape.format else levels}}
 
 
+def _multiples(grid: Grid, spread: float) -> tuple[int, ...]:
+    """By how much a width grows: to round ones from 1 and 2 on, where the numbers spread so far."""
+    return (1, 2, 4) if grid.mantissa == HALF or 5 * grid.step > spread else (1, 5, 10)
+
+
+HALF = 5
+"""A width that is half of a power of ten."""
+
+
 def _intervals(numbers: Numbers, words: frozenset[str]) -> dict[str, Any]:
     """Intervals of round widths: some ten over the bulk of the values, then coarser ones, of which a few cover it."""
     spread = numbers.high - numbers.low
     if words & AGES and spread >= WIDE_AGES:
         widths = [5.0, 10.0, 20.0]
-    elif "bmi" in words:
+    elif words & {"bmi", "imc"} or words >= {"mass", "index"}:
         widths = [2.5, 5.0, 10.0]
     elif words & YEARS or (numbers.whole and 1850 <= numbers.low <= numbers.high <= 2100):
         widths = [5.0, 10.0]
@@ -110,7 +119,7 @@ def _intervals(numbers: Numbers, words: frozenset[str]) -> dict[str, Any]:
         if not math.isfinite(spread) or spread <= 0 or not 1e-200 < spread < 1e200:
             return {}
         grid = Grid.near(spread / PARTS, at_least=2.0 if numbers.whole else 0.0)
-        widths = [grid.step, grid.step * 2, grid.step * 4] if grid.step * 4 < spread * 4 else [grid.step]
+        widths = [Grid(grid.mantissa * times, grid.exponent).step for times in _multiples(grid, spread)]
     widths = [width for width in widths if width <= spread] or widths[:1]
     if numbers.largest / widths[0] >= MOST_WIDTH / 4 or widths[-1] >= MOST_WIDTH:
         return {}

@@ -583,3 +583,26 @@ def test_the_command_watches_the_table(call: Call, desk: Desk, looks: Looks) -> 
     ended = call("init", "table.csv", "-o", "s.yaml", "--watch")
     assert ended.code == 130 and [line.split()[0] for line in ended.err.splitlines()][:2] == ["wrote", "changed"]
     assert "town" in (desk.folder / "s.yaml").read_text()
+
+
+def test_a_spec_proposes_levels_bounds_and_edges(tmp_path: Path) -> None:
+    rows = 120
+    table = pl.DataFrame(
+        {
+            "zip": [f"0{2000 + n % 12 * 11}" for n in range(rows)],
+            "born": [f"{1950 + n % 9}-0{n % 9 + 1}-11" for n in range(rows)],
+            "age": [20 + n % 50 for n in range(rows)],
+            "diagnosis": ["flu", "gout"] * (rows // 2),
+            "batch": [n % 7 for n in range(rows)],
+        }
+    )
+    table.write_csv(tmp_path / "t.csv")
+    spec = conversed_of(tmp_path / "t.csv")
+    assert re.search(r"^    # levels: \{min: 2\} +# shows three digits", spec, re.MULTILINE)
+    assert re.search(r"^    # levels: \{min: 3\} +# shows nothing finer than a year", spec, re.MULTILINE)
+    assert re.search(r"^  l: 2 ", spec, re.MULTILINE) and re.search(
+        r"^  # passing: \{below_k: 0.05\}", spec, re.MULTILINE
+    )
+    assert re.search(r"^output:\n  edges: rounded", spec, re.MULTILINE)
+    table.with_columns(diagnosis=pl.lit("flu")).write_csv(tmp_path / "t.csv")
+    assert re.search(r"^  # l: 2 ", conversed_of(tmp_path / "t.csv"), re.MULTILINE)

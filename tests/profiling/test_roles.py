@@ -278,3 +278,18 @@ def test_what_stands_beside_secrets_is_one_and_so_is_what_says_the_same() -> Non
 def test_numbers_with_fractions_are_amounts_and_not_known_of_anybody() -> None:
     assert guessed("zzq", [row / 7 for row in range(300)]).role == "sensitive"
     assert guessed("zzq", [row * 3 for row in range(300)] + [0] * 900).role == "quasi-identifier"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step", "widths"),
+    [
+        (0, 100, 1, [10, 50]),
+        (0, 19, 1, [2, 10]),
+        (18, 35, 0.1, [2, 10]),
+        (0, 9, 0.1, [1, 5]),
+        (0, 48, 1, [5, 10, 20]),
+    ],
+)
+def test_widths_are_round(low: float, high: float, step: float, widths: list[float]) -> None:
+    values = [low + step * n for n in range(int((high - low) / step) + 1)]
+    assert settings(guessed("height", values))["hierarchy"] == {"intervals": widths}
