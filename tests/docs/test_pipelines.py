@@ -85,7 +85,7 @@ def test_cron_calls_the_script() -> None:
 
 
 @pytest.fixture
-def night(tmp_path: Path) -> Iterator[Path]:
+def night(tmp_path: Path) -> Path:
     """The script in a folder of its own, with programs that note how they were called."""
     if shutil.which("flock") is None:
         pytest.skip("flock is not installed")

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ AUDIT = ("audit", "--qi", "age", "--sensitive", "s", "--json")
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the package and both toys, and a table whose five values are equally frequent."""
     folder = tmp_path_factory.mktemp("toys")
     add_to(PACKAGE, folder)
