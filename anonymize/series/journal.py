@@ -187,9 +187,15 @@ def locked(state: Path) -> Iterator[Journal]:
         journal.recover()
         yield journal
     finally:
-        if not os.path.lexists(state):
-            path.unlink(missing_ok=True)
+        _clear(state, path)
         os.close(handle)
+
+
+def _clear(state: Path, path: Path) -> None:
+    """Removes the lock of a run that ended without a state, unless a state is on record in it."""
+    with suppress(OSError):
+        if not os.path.lexists(state) and not path.stat().st_size:
+            path.unlink()
 
 
 def _lock(state: Path, path: Path) -> int:

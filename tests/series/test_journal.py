@@ -108,6 +108,13 @@ def test_a_run_without_a_state_leaves_no_lock(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_on_record_of_a_state_outlives_it(tmp_path: Path) -> None:
+    (tmp_path / ".state.lock").write_text("a record")
+    with pytest.raises(ValueError, match="refused"), locked(tmp_path / "state"):
+        raise ValueError("refused")
+    assert (tmp_path / ".state.lock").read_text() == "a record"
+
+
 def test_a_lock_that_was_removed_meanwhile_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.open
     opened: list[int] = []
