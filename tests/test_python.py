@@ -481,7 +481,7 @@ def test_a_missing_value_counts_as_one_more_where_that_is_declared(text: str) ->
 @pytest.mark.parametrize(
     ("illness", "says"),
     [
-        ({"missing": "apart"}, "apart is not there yet"),
+        ({"missing": "apart"}, "apart is not done: each missing value would count"),
         ({"missing": "value", "type": "numeric"}, "numbers have no place"),
         ({"missing": "value", "hierarchy": {"mask": "right"}}, "hierarchy has no place"),
     ],

@@ -243,7 +243,8 @@ def _code(texts: Sequence[str]) -> TextShape | None:
 
 
 _UNIT = re.compile(
-    r"[$€£¥%]|kr\.?|CHF|EUR|USD|SEK|NOK|DKK|GBP|[ckm]?m|[kmµ]?g|lbs?|oz|in|ft|°[CF]|years?|yrs?|Jahre?|ans|años|år"
+    r"[$€£¥₹₽₩₺₪%]|[A-Z]{1,2}\$|kr\.?|zł|Kč|Ft|Fr\.?|CHF|EUR|USD|SEK|NOK|DKK|GBP|PLN|CZK|HUF|RON|CAD|AUD|INR|JPY|CNY|"
+    r"[ckm]?m|[kmµ]?g|lbs?|oz|in|ft|°[CF]|years?|yrs?|Jahre?|ans|años|år"
     r"|h|hrs?|min|days?|Tage?|ml|dl|l|mmHg|bpm|kcal|m²|qm",
     re.IGNORECASE,
 )
@@ -266,7 +267,7 @@ def _written_number(texts: Sequence[str]) -> TextShape | None:
     return None
 
 
-_SIGNS = re.compile(r"[$€£¥%,'a-zA-Z°]|\d \d")
+_SIGNS = re.compile(r"[$€£¥₹₽₩₺₪%,'a-zA-Zł°]|\d \d")
 
 
 def are_sentences(texts: Sequence[str]) -> bool:

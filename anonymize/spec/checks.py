@@ -137,7 +137,10 @@ def _missing_values(spec: Spec) -> Iterator[Fault]:
     for name, attribute in spec.sensitive.items():
         path: KeyPath = ("sensitive", name, "missing")
         if attribute.missing == "apart":
-            yield Fault(path, f"`{dotted(path)}`: apart is not there yet", "uncounted, or value")
+            message = f"`{dotted(path)}`: apart is not done: each missing value would count as one of its own, so that"
+            yield Fault(
+                path, f"{message} a class of missing values alone would be as diverse as can be", "uncounted, or value"
+            )
         elif attribute.missing == "value" and (attribute.type == "numeric" or attribute.hierarchy is not None):
             what = (
                 "numbers have no place for it" if attribute.type == "numeric" else "its hierarchy has no place for it"

@@ -190,4 +190,5 @@ class Sensitive(Definition):
 
     missing: Literal["uncounted", "value", "apart"] = "uncounted"
     """What a missing value counts as in models of this attribute. uncounted: as none, so that it makes no class more
-    diverse. value: as one more value, where it tells something that a value is missing. apart is not there yet."""
+    diverse. value: as one more value, where it tells something that a value is missing. apart: each as a value of its
+    own; refused, as a class of missing values alone would be diverse."""

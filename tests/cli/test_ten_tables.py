@@ -200,7 +200,7 @@ class Steward(io.StringIO):
         super().__init__()
         self._screen, self._answers = screen, answers
 
-    def readline(self, size: int | None = -1) -> str:
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
         return reply(self._screen.getvalue(), self._answers) + "\n"
 
 

@@ -263,14 +263,16 @@ def test_codes_of_a_system_have_its_levels(name: str, texts: list[str], builder:
 
 def test_what_stands_beside_secrets_is_one_and_so_is_what_says_the_same() -> None:
     rows = 400
-    secrets = {"income": [row * 7 % 90 for row in range(rows)], "arrested": [row % 2 for row in range(rows)]}
-    other = {"sex": ["F", "M"] * (rows // 2), "zzq": [row % 3 for row in range(rows)]}
-    twin = {"lxq": [f"{each**0.5:.4f}" for each in secrets["income"]]}
+    secrets: dict[str, Sequence[object]] = {
+        "income": [row * 7 % 90 for row in range(rows)],
+        "arrested": [row % 2 for row in range(rows)],
+    }
+    other: dict[str, Sequence[object]] = {"sex": ["F", "M"] * (rows // 2), "zzq": [row % 3 for row in range(rows)]}
     few = {each.name: each.role for each in guesses(list(facts_of(**secrets, **other).values()))}
     assert few["zzq"] == "undecided"
     measured = facts_of(**secrets, **other, hiv=[row % 5 // 4 for row in range(rows)])
     assert {each.name: each.role for each in guesses(list(measured.values()))}["zzq"] == "sensitive"
-    alike = table_of(**secrets, **other, **twin)
+    alike = table_of(**secrets, **other, lxq=[f"{(row * 7 % 90) ** 0.5:.4f}" for row in range(rows)])
     made = {each.name: each for each in guesses(list(alike.columns.values()), alike.hashes)}
     assert (made["lxq"].role, made["lxq"].reason) == ("sensitive", "says the same as income")
 

@@ -41,6 +41,8 @@ def test_dates_of_every_format(form: str) -> None:
         (["10.5", "11.25", "12.0"], "text"),
         (["10,5", "1.011,25", "12"], "numbers with a comma, a sign or a unit"),
         (["$1,200", "$15.50", "-$3"], "numbers with a comma, a sign or a unit"),
+        (["₹1,200", "₹15", "₹3"], "numbers with a comma, a sign or a unit"),
+        (["R$ 1.200,50", "R$ 15,00"], "numbers with a comma, a sign or a unit"),
         (["12%", "7 %", "100%"], "numbers with a comma, a sign or a unit"),
         (["a,b", "1,2", "c"], "text"),
         (["31", "99", "7"], "text"),
