@@ -60,6 +60,7 @@ MOST_OF_HOUSEHOLD = 50
 """Rows with the same number, on average, up to which it may be a household's, or a person's over time."""
 TOPIC = 3
 """Columns about health, money and the like that make them the topic of a table."""
+SEX = frozenset(("sex", "gender", "geschlecht", "sexe", "genre", "sexo", "género", "kön"))
 FEWEST_TWINS = 5
 """Values of a column from which on it is no chance that another one has as many and says the same."""
 MANY_NUMBERS = 100
@@ -124,6 +125,7 @@ def guesses(columns: Sequence[ColumnFacts], hashes: Mapping[str, Pieces] = Mappi
     made = [_twin(each, made, hashes) or each for each in _with_topic(made)]
     if not any(each.mark == "shared" for each in made):
         made = [_household(each, made, hashes) or each for each in made]
+    made = _of_units(made, hashes)
     if not any(each.role == "quasi-identifier" for each in made):
         order = ("undecided", "insensitive", "sensitive", "sampling-weight", "identifier")
         best = min(made, key=lambda each: (order.index(each.role), -each.facts.distinct))
@@ -143,6 +145,27 @@ def _with_topic(made: Sequence[Guess]) -> list[Guess]:
         each.as_role("sensitive", reason) if each.role == "undecided" and each.facts.distinct > 1 else each
         for each in made
     ]
+
+
+def _of_units(made: Sequence[Guess], hashes: Mapping[str, Pieces]) -> list[Guess]:
+    """The guesses, in which a weight that is the same in all rows of a household is a survey's and not a body's. The
+    rows of a household, unlike those of a patient, are of more than one sex."""
+    unit = unit_of(made)
+    if unit is None or unit.name not in hashes or any(each.role == "sampling-weight" for each in made):
+        return list(made)
+    weights = [each for each in made if each.role == "quasi-identifier" and each.words & WEIGHTS]
+    usable = [
+        each.name
+        for each in weights
+        if each.name in hashes and each.facts.numbers and each.facts.numbers.least > 0 and not each.facts.missing
+    ]
+    sexes = [each.name for each in made if each.words & SEX and each.name in hashes]
+    constant, _ = constant_within(hashes, unit.name, [*usable, *sexes])
+    steady = [name for name in constant if name in usable]
+    if not set(sexes) - set(constant):
+        return list(made)
+    reason = f"a sampling weight, as it is the same in all rows of one {unit.name}"
+    return [each.as_role("sampling-weight", reason) if [each.name] == steady[:1] else each for each in made]
 
 
 def _twin(candidate: Guess, made: Sequence[Guess], hashes: Mapping[str, Pieces]) -> Guess | None:

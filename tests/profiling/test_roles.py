@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -295,3 +295,24 @@ def test_numbers_with_fractions_are_amounts_and_not_known_of_anybody() -> None:
 def test_widths_are_round(low: float, high: float, step: float, widths: list[float]) -> None:
     values = [low + step * n for n in range(int((high - low) / step) + 1)]
     assert settings(guessed("height", values))["hierarchy"] == {"intervals": widths}
+
+
+@pytest.mark.parametrize(
+    ("sexes", "weights", "role"),
+    [
+        (lambda row: row % 2, lambda row: row // 3 * 13, "sampling-weight"),
+        (lambda row: row % 2, lambda row: row * 13, "quasi-identifier"),
+        (lambda row: row // 3 % 2, lambda row: row // 3 * 13, "quasi-identifier"),
+    ],
+)
+def test_a_weight_of_whole_households_is_a_surveys_and_that_of_a_patient_a_bodys(
+    sexes: Callable[[int], int], weights: Callable[[int], int], role: str
+) -> None:
+    table = table_of(
+        hid=[row // 3 for row in range(300)],
+        age=[row * 7 % 80 for row in range(300)],
+        sex=[sexes(row) for row in range(300)],
+        weight=[50 + weights(row) % 90 for row in range(300)],
+    )
+    made = {each.name: each.role for each in guesses(list(table.columns.values()), table.hashes)}
+    assert made["weight"] == role
