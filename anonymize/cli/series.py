@@ -12,12 +12,9 @@ import click
 from anonymize.cli.exits import put, say
 from anonymize.cli.kinds import PATH, file_option, flag_option
 from anonymize.cli.options import COLOR, QUIET, with_options
-from anonymize.errors import visible
 
 STATE = click.argument("state", type=PATH)
 KEY = file_option("--key", "key_path", required=True, help="The key of the series.")
-WIDE = 1000
-"""Columns of a log, in which names of files are whole."""
 
 
 @click.group(name="series")
@@ -46,22 +43,24 @@ def show(state: str, as_json: bool, color: str) -> None:
 
 
 def _print(content: dict[str, Any], color: str) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from anonymize.report.terminal import console
+    from anonymize.report.section import Section, figure
+    from anonymize.report.terminal import console, put_sections
 
     names = ("released", "newcomers", "departed", "held_back", "withheld")
-    table = Table("", "file", "k", "reserve", *(name.replace("_", " ") for name in names))
-    for each in content["releases"]:
-        counts = (str(each["people"][name]) for name in names)
-        file = Text(visible(Path(each["path"]).name))
-        table.add_row(str(each["number"]), file, str(each["k"]), str(each["reserve"]), *counts)
+    header = ("release", "file", "k", "reserve", *(name.replace("_", " ") for name in names))
+    rows = [
+        (
+            str(each["number"]),
+            Path(each["path"]).name,
+            *(figure(each[name]) for name in ("k", "reserve")),
+            *(figure(each["people"][name]) for name in names),
+        )
+        for each in content["releases"]
+    ]
     out = console(sys.stdout, color)
-    if not out.is_terminal:  # whoever reads a log needs the whole names
-        out.width = WIDE
-    out.print(table)
-    out.print(f"{content['histories']} histories; the smallest has {content['smallest_history']} people")
+    histories, smallest = content["histories"], content["smallest_history"]
+    out.print(f"{len(rows)} releases; {histories} histories; the smallest has {smallest} people")
+    put_sections([Section("Releases", header, rows, names=2)], out)
 
 
 @series.command()

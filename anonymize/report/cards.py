@@ -74,6 +74,9 @@ def _facts(report: Report, name: str) -> Iterator[tuple[str, str]]:
     certain = report.get("risk", {}).get("passing", {}).get("certain", {})
     if name in certain:
         yield "told for certain", f"of {percent(certain[name])} of the people"
+    alone = report.get("risk", {}).get("unique_values", {}).get(name)
+    if alone:
+        yield "unique values", f"in {percent(alone)} of the rows"
     for model in report.get("privacy", {}).get("models", []):
         if model["attribute"] == name:
             required, reached = parameters(model["required"]), parameters(model["achieved"])

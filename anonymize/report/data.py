@@ -173,7 +173,14 @@ def _with_before(blocks: Blocks, table: Table) -> dict[str, Any]:
     risk = blocks.measured.get("risk", {})
     sizes = sizes_before(table) if blocks.sizes is None else blocks.sizes
     before = risk_before(sizes, risk.get("threshold") or THRESHOLD)
-    return {**blocks.measured, "risk": {**risk, "before": before}}
+    alone = {} if blocks.left_out else {"unique_values": _unique_values(table)}
+    return {**blocks.measured, "risk": {**risk, **defined(alone), "before": before}}
+
+
+def _unique_values(table: Table) -> dict[str, float]:
+    """The share of rows whose value no other row has, of each sensitive attribute, which is released as it is."""
+    counts = {each.name: np.bincount(each.codes, table.counts, minlength=each.size) for each in table.sensitive}
+    return {name: float((each == 1).sum() / max(table.rows, 1)) for name, each in counts.items()}
 
 
 def output_block(output: OutputFile, verdict: Verdict) -> dict[str, Any]:

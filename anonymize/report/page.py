@@ -136,7 +136,11 @@ def page(report: Report) -> Page:
 def _summary(report: Report) -> str:
     """What the verdict means, for somebody who has never heard of a model, and what it cost."""
     gcp = report.get("utility", {}).get("gcp")
-    lost = "" if gcp is None else f"The quasi-identifiers lost {percent(gcp)} of their precision."
+    lost = (
+        ""
+        if gcp is None or opening(report) is not None
+        else f"The quasi-identifiers lost {percent(gcp)} of their precision."
+    )
     return " ".join(filter(None, [officer(report), lost]))
 
 

@@ -16,7 +16,7 @@ INTROS = {
     "Re-identification risk": "Before is the original with its values as they are; after is the release. The "
     "prosecutor knows that a person is in the table, the journalist does not; the marketer links everybody.",
     "Equivalence classes": "Rows that read the same in every quasi-identifier are one class.",
-    "Loss by attribute (mean per cell)": "0: every value is shown as it was. 1: nothing is shown.",
+    "Loss by attribute (mean per cell)": "0 %: every value is shown as it was. 100 %: nothing is shown.",
     "Hierarchy levels": "Level 0 shows the values as they are, and each level above it less. At the height nothing is "
     "shown.",
     "Marginals": "How many rows have each value before, and how many a reader of the release would count if every "
@@ -175,7 +175,7 @@ def _outside(report: dict[str, Any]) -> list[Section]:
 
 
 def _utility(report: dict[str, Any]) -> Section:
-    meanings = {name: metric.MEANING for name, metric in METRICS.items()}
+    meanings = {name: metric.MEANING.removesuffix(", 0 to 1") for name, metric in METRICS.items()}
     meanings["bound"] = "no release with classes has a gcp below it"
     least = report["utility"].get("bound", {}).get("gcp")
     block = {name: value for name, value in (report["utility"] | {"bound": least}).items() if value is not None}

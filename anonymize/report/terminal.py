@@ -48,7 +48,7 @@ def show(report: dict[str, Any], to: Console) -> None:
         to.print(Text(visible(f"  {line}" if place else f"{capital(line)}."), "dim" if place else ""))
     _released_by(report, to)
     _warnings(report, to)
-    _sections(sections(report), to)
+    put_sections(sections(report), to)
 
 
 def summarize(report: dict[str, Any], to: Console, files: Mapping[str, Sequence[str]]) -> None:
@@ -66,7 +66,7 @@ def summarize(report: dict[str, Any], to: Console, files: Mapping[str, Sequence[
     _released_by(report, to)
     _warnings(report, to)
     if State(report["privacy"]["state"]) not in (State.MET, State.NOTHING_REQUIRED):
-        _sections(privacies(report), to)
+        put_sections(privacies(report), to)
 
 
 def _headline(report: dict[str, Any], to: Console) -> None:
@@ -91,7 +91,8 @@ def _advice(before: str, caution: Caution, to: Console, style: str = "") -> None
         to.print(Text(visible(f"  remedy: {caution.remedy}")))
 
 
-def _sections(every: Iterable[Section], to: Console) -> None:
+def put_sections(every: Iterable[Section], to: Console) -> None:
+    """Prints tables, each parted where the console has no room for all of its columns."""
     for section in every:
         to.print()
         to.print(Text(section.title, "bold"))

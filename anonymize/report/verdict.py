@@ -20,6 +20,8 @@ KNOWN_BY = {
     Basis.UNKNOWN: "could not be shown",
 }
 
+OF_THE_INPUT = frozenset({"rare"})
+"""What is measured in the input, and no promise of the release."""
 GONE = 0.9
 """The mean loss of a column's cells from which hardly anything is left of it."""
 NAMED = 5
@@ -96,11 +98,14 @@ def smallest_group(report: Mapping[str, Any]) -> list[str]:
 def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """What a release comes to: requirements, the smallest group, the highest risk of a row, what was lost, and rows;
     of each its name, the figure, and how the sentence goes on. What is not defined for the release is left out."""
-    if models := [each for each in report.get("privacy", {}).get("models", []) if each["satisfied"]]:
+    required = [each for each in report.get("privacy", {}).get("models", []) if each["model"] not in OF_THE_INPUT]
+    if models := [each for each in required if each["satisfied"]]:
         yield "requirements", f"{len(models)} met", f", {known_by(models)}"
     classes, risk, output = (report.get(name, {}) for name in ("classes", "risk", "output"))
     if (smallest := classes.get("min_size")) is not None:
-        meaning = "; ".join([" by the quasi-identifiers", *smallest_group(report)[1:]])
+        alone = {name: share for name, share in risk.get("unique_values", {}).items() if share}
+        known = [f"whoever knows {name} singles out {percent(share)}" for name, share in alone.items()]
+        meaning = "; ".join([" by the quasi-identifiers", *smallest_group(report)[1:], *known])
         yield "smallest group", counted(smallest, "row"), meaning
     if (highest := risk.get("prosecutor_max")) is not None:
         before = (risk.get("before") or {}).get("prosecutor_max")
@@ -198,7 +203,7 @@ def _of_audit(report: Mapping[str, Any]) -> Caution | None:
     said = f"the smallest group by the quasi-identifiers has {counted(smallest, 'row')}"
     if State(report["privacy"]["state"]) is State.NOTHING_REQUIRED:
         return Caution.of(f"{said}; whether that is enough nobody has said", "`-k 5`, or a spec, requires something")
-    return Caution(said)
+    return None
 
 
 def _of_evaluation(report: Mapping[str, Any]) -> Caution | None:
@@ -208,9 +213,8 @@ def _of_evaluation(report: Mapping[str, Any]) -> Caution | None:
     if lost is None or not losses:
         return None
     worst = max(losses, key=lambda name: float(losses[name]))
-    said = f"the release lost {percent(lost)} of the precision of the quasi-identifiers"
     if not losses[worst]:
         return Caution("the release lost nothing of the precision of the quasi-identifiers")
-    return Caution.of(
-        said, f"`quasi_identifiers: {{{worst}: {{weight: 3}}}}` keeps more of it, at the cost of the others"
-    )
+    said = f"the release lost {percent(lost)} of the precision of the quasi-identifiers, most of {worst}"
+    keeps = f"`quasi_identifiers: {{{worst}: {{weight: 3}}}}` keeps more of it, at the cost of the others"
+    return Caution.of(f"{said}: {percent(losses[worst])}", keeps)

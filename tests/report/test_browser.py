@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,9 +81,9 @@ def test_a_page_is_quiet_whole_and_accessible(
     assert noises == []
     assert requests == [pages[name].as_uri()]
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
-    figures = opened.evaluate("[...document.querySelectorAll('svg')].map(e => e.getBoundingClientRect().height)")
+    figures = opened.evaluate("[...document.querySelectorAll('svg, .bars')].map(e => e.getBoundingClientRect().height)")
     assert all(height > 20 for height in figures)
-    assert figures or name == "evaluate"
+    assert figures
     violations = axe.Axe().run(opened)
     assert violations.violations_count == 0, violations.generate_report()
     opened.close()
@@ -99,4 +100,22 @@ def test_nothing_is_cut_off_on_paper(browser: Any, pages: dict[str, Path], name:
     opened.goto(pages[name].as_uri())
     widths = "[...document.querySelectorAll('table, svg, p, li')].map(each => each.getBoundingClientRect().right)"
     assert max(opened.evaluate(widths)) <= A4
+    opened.close()
+
+
+def test_no_text_is_small_on_a_telephone(browser: Any, pages: dict[str, Path]) -> None:
+    opened = browser.new_page(viewport={"width": 400, "height": 900})
+    for name in ("release", "audit", "evaluate"):
+        opened.goto(pages[name].as_uri())
+        texts = (
+            "[...document.querySelectorAll('.bars *, .legend *')].map(e => parseFloat(getComputedStyle(e).fontSize))"
+        )
+        assert min(opened.evaluate(texts)) >= 11
+    opened.close()
+
+
+def test_a_certificate_that_was_chosen_is_one_sheet_of_paper(browser: Any, pages: dict[str, Path]) -> None:
+    opened = browser.new_page()
+    opened.goto(pages["release"].as_uri() + "#certificate")
+    assert len(re.findall(rb"/Type\s*/Page\b", opened.pdf(prefer_css_page_size=True))) == 1
     opened.close()

@@ -120,7 +120,7 @@ def test_what_is_outside_a_recoding_is_counted_of_the_rows() -> None:
 def test_a_figure_of_loss_that_is_not_known_is_left_out() -> None:
     utility = {"gcp": 0.5, "precision": None, "bound": {"gcp": 0.25}, "attributes": {}}
     assert [row[:0:-1] for row in only({"utility": utility}).rows] == [("gcp", "50 %"), ("bound", "25 %")]
-    assert only({"utility": utility}).rows[0][0] == METRICS["gcp"].MEANING
+    assert only({"utility": utility}).rows[0][0] == METRICS["gcp"].MEANING.removesuffix(", 0 to 1")
     assert [row[-1] for row in only({"utility": utility | {"bound": {}}}).rows] == ["gcp"]
 
 
