@@ -14,8 +14,8 @@ Report = Mapping[str, Any]
 
 CARDED = frozenset({"Loss by attribute (mean per cell)", "Hierarchy levels", "Marginals"})
 """Sections whose figures are on the cards as well."""
-KEPT = "a value of the table"
-"""What stands for a cell of a release that is a value of the input."""
+KEPT = "not shown"
+"""What stands for a cell of a release that is a value of the input, or has one as an end."""
 
 
 @dataclass(frozen=True)

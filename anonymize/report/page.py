@@ -37,7 +37,10 @@ PRIVATE = (
 )
 
 
-SAMPLED = "At equal distances in the file. Cells that are values of the table are shown with --show-values alone."
+SAMPLED = (
+    "At equal distances in the file. Cells that may be values of the table, such as ends of intervals, are shown with "
+    "--show-values alone."
+)
 FOLDED = frozenset({"Settings", "Codebook", "Associations", FURTHER, "Information loss compared"})
 """Chapters that are for the few who look for them."""
 

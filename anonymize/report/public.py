@@ -32,7 +32,6 @@ from anonymize.report.data import (
 from anonymize.report.head import head
 from anonymize.report.passing import PassingText, bounds_of
 from anonymize.report.published import KINDS, Published
-from anonymize.report.sample import sample
 from anonymize.report.shown import ShownClasses
 from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec
@@ -56,7 +55,6 @@ def public_report(published: Published) -> dict[str, Any]:
         **blocks.measured,
         **defined({"utility": blocks.utility, "left_out": blocks.left_out}),
         "recoding": blocks.recoding,
-        **defined({"sample": sample(published.table.text, spec, {})[0]}),
         "warnings": [*blocks.warnings, *order_warnings(spec), *unused_parts(spec, name, options)],
     }
 

@@ -1,21 +1,20 @@
 """A few rows of a release, and the labels that its columns show most often: the block `sample`.
 
-A report has no value of the input, and what a release shows may be one: a number as it was, a category without a
-hierarchy, whatever passes through. Such a cell is null here unless values may be shown; labels of hierarchy files,
-nodes above the leaves, intervals between rounded ends and suppressed cells are none.
+A report has no value of the input, and what a release shows may be one: a number, an end of an interval, a category as
+it was, whatever passes through. Such a cell is null here unless values may be shown; nodes above the leaves of a
+hierarchy, and suppressed cells, are none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools
-from anonymize.domain.cells import INTERVALS, CellKind, cells_of
+from anonymize.domain.cells import CellKind, cells_of
 from anonymize.spec import Spec
 from anonymize.table.named import column, unnamed
 
@@ -30,7 +29,7 @@ def sample(
 ) -> tuple[dict[str, Any], Sequence[int]]:
     """The block, and the places in the release of the rows that it has: `columns`, `rows` at equal distances, and
     `labels`, the most frequent ones of each quasi-identifier with the rows that show them; nothing where all of it
-    would be values. `leaves`: of categories whose hierarchy is not a file, the texts of the leaves that are known.
+    would be values. `leaves`: of categories, the texts of the leaves of their hierarchies.
     `values`: values may be shown."""
     looked = text.head(LOOKED_AT).with_columns(pl.all().cast(pl.String).fill_null("")).collect(engine="streaming")
     step = max(looked.height // ROWS, 1)
@@ -71,18 +70,11 @@ def _without_values(texts: pl.Series, name: str, spec: Spec, leaves: Collection[
     """(n,) which cells of a column are no values of the input."""
     definition = spec.quasi_identifiers.get(name)
     if definition is None:
-        protected = spec.sensitive.get(name)
-        return np.full(len(texts), protected is not None and isinstance(protected.hierarchy, Path))
+        return np.zeros(len(texts), np.bool_)
     texts = unnamed(texts)
     different = texts.unique()
     cells = cells_of(spec, different, different, numeric=definition.type == "numeric")
     own = cells.of_kind(CellKind.SUPPRESSED, CellKind.MISSING)
-    if definition.type == "numeric":
-        own |= cells.of_kind(CellKind.LABEL)
-        if spec.output.edges == "rounded":
-            own |= cells.of_kind(CellKind.OPEN, *INTERVALS.values())
-    elif isinstance(definition.hierarchy, Path):
-        own |= True
-    elif leaves is not None:
+    if leaves is not None:
         own |= cells.of_kind(CellKind.LABEL) & ~different.is_in(list(leaves)).to_numpy()
     return texts.is_in(different.filter(pl.Series(own)).implode()).to_numpy()
