@@ -82,7 +82,7 @@ def test_a_page_is_quiet_whole_and_accessible(
     assert requests == [pages[name].as_uri()]
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
     figures = opened.evaluate("[...document.querySelectorAll('svg, .bars')].map(e => e.getBoundingClientRect().height)")
-    assert all(height > 20 for height in figures)
+    assert all(height > 10 for height in figures)
     assert figures
     violations = axe.Axe().run(opened)
     assert violations.violations_count == 0, violations.generate_report()
