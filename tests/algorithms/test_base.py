@@ -124,7 +124,9 @@ def test_options_depend_on_options_that_there_are(name: str) -> None:
     ],
 )
 def test_options_without_effect(algorithm: str, options: dict[str, Any], messages: list[str]) -> None:
-    assert list(without_effect(ALGORITHMS[algorithm].Options(**options))) == messages
+    cautions = list(without_effect(ALGORITHMS[algorithm].Options(**options)))
+    assert [each.text for each in cautions] == messages
+    assert all(each.remedy == f"leave out `{each.split()[0]}`" for each in cautions)
 
 
 def test_an_option_may_have_an_effect_only_without_a_flag() -> None:
@@ -133,7 +135,7 @@ def test_an_option_may_have_an_effect_only_without_a_flag() -> None:
         fast: bool = option(True, "")
         care: int = option(0, "", only_with={"fast": (False,)})
 
-    assert list(without_effect(Options(care=1))) == ["--care has no effect with --fast"]
+    assert [each.text for each in without_effect(Options(care=1))] == ["--care has no effect with --fast"]
 
 
 @pytest.mark.parametrize(
