@@ -31,7 +31,7 @@ MOST = 12
 
 MISSING, OTHER = "missing", "other"
 
-UNNAMED = "no label but its values, which --show-values names"
+UNNAMED = "it has no labels but its values, which --show-values shows"
 UNLABELLED = f"no level of its hierarchy has 2 to {MOST} labels"
 
 
