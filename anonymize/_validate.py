@@ -1,5 +1,4 @@
-"""The road of `validate`: specs alone, or against the tables that they name, or one against another table; nothing is
-released."""
+"""The road of `validate`: specs alone, or one against a table; nothing is released."""
 
 from __future__ import annotations
 
@@ -88,7 +87,6 @@ def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
     privacy.requirements(loaded)
     columns = {**loaded.quasi_identifiers, **loaded.sensitive}
     files.check({name: column.hierarchy for name, column in columns.items()}, normalize=loaded.input.normalize)
-    input_path = input_path or _own_table(loaded)
     if input_path is None:
         quasi = {name: each.hierarchy for name, each in loaded.quasi_identifiers.items()}
         trees = {name: Taxonomy.of(name, files.read(each)) for name, each in quasi.items() if isinstance(each, Path)}
@@ -101,12 +99,6 @@ def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
         doubts = left_over_warnings(expand(loaded, source.columns))
         labels = twofold({each.name: each.hierarchy for each in table.as_read.attributes})
         return statement, [*doubts, *labels, *_without_brackets(loaded, table)]
-
-
-def _own_table(spec: Spec) -> str | None:
-    """The file that the spec names as its table, where it is there; None where there is none, or it is no file."""
-    path = spec.input.path
-    return str(path) if isinstance(path, Path) and path.is_file() else None
 
 
 def _without_brackets(spec: Spec, table: Table) -> Iterator[Caution]:

@@ -34,11 +34,10 @@ FORMS = ("text", "json", "github", "sarif", "junit", "markdown")
     QUIET,
 )
 def validate(specs: tuple[str, ...], input_path: str | None, form: str, watching: bool, quiet: bool) -> None:
-    """Check a spec, alone or against a table; or several specs, each against the table that it names.
+    """Check a spec, alone or against a table; or several specs, each alone.
 
     Alone: keys, values, roles, privacy models and hierarchy files. With a table, also: every column has a role, numbers
-    are numbers, hierarchies cover every value, and the requirements can be met. Without --input it is the table that
-    the spec names, where that file is there.
+    are numbers, hierarchies cover every value, and the requirements can be met.
     """
     from anonymize._validate import validated_files as validated
     from anonymize.cli.watching import watch

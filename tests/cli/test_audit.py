@@ -632,12 +632,14 @@ def test_the_table_that_has_the_unit_is_in_the_encoding_of_the_spec(desk: Desk, 
     assert call("audit", "s.yaml", "-i", "out.csv", "--unit-from", "t.csv").code == 0
 
 
-def test_the_encoding_of_the_spec_is_that_of_its_own_input_alone(desk: Desk, call: Call) -> None:
+def test_a_table_that_is_not_utf_8_is_read_as_the_spec_reads_its_own(desk: Desk, call: Call) -> None:
     (desk.folder / "s.yaml").write_text(
         "version: 1\ninput: {path: t.csv, encoding: latin-1}\nquasi_identifiers: [q]\nprivacy: {k: 2}\n"
     )
     (desk.folder / "t.csv").write_bytes("q\nä\nä\n".encode("latin-1"))
     assert call("audit", "s.yaml").code == 0
+    assert call("audit", "s.yaml", "-i", "t.csv").code == 0
+    (desk.folder / "s.yaml").write_text("version: 1\ninput: {path: t.csv}\nquasi_identifiers: [q]\nprivacy: {k: 2}\n")
     assert call("audit", "s.yaml", "-i", "t.csv").code == 3
     assert call("audit", "s.yaml", "-i", "t.csv", "--encoding", "latin-1").code == 0
 

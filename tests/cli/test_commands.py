@@ -131,6 +131,7 @@ def test_audit_of_a_release(desk: Desk, call: Call) -> None:
     # Whether a column follows from a quasi-identifier, the original tells.
     derived = [report["risk"]["passing"].pop("derived") for report in (audited, released)]
     assert [each.get("not_judged", each.get("found")) for each in derived] == [["ward"], []]
+    assert released["risk"].pop("unique_values") == {"diagnosis": 0.0}  # of the input
     for block in ("privacy", "risk"):
         assert audited[block] == released[block]
     assert audited["classes"]["count"] == released["classes"]["count"]
