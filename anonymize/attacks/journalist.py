@@ -5,7 +5,7 @@ Does: takes a released row, lists the people whom it could be about, by regions 
 Success: the person is the one whom the row is about; the chance is one over the people whom it could be about.
 Baseline: a person of the list picked at random. Control: none, as only rows of the release are attacked.
 Figures: the highest chance of any row that was tried.
-Remedy: a larger k makes classes larger (`-k 20`), and so do fewer quasi-identifiers.
+Remedy: a larger k makes classes larger (`-k`), and so do fewer quasi-identifiers.
 Source: El Emam and Dankar, Protecting privacy using k-anonymity, JAMIA 2008.
 """
 

@@ -8,7 +8,7 @@ expected if halves did not go together. Takes the most probable entry.
 Success: it is the right one; the chance is one over those alike. Baseline: an entry picked at random. Control: the same
 with people who are not in the release.
 Limits: at most 1,000 targets, as every entry is compared with every other one.
-Remedy: a larger k (`-k 20`), or some of the quasi-identifiers coarser (`levels: {min: 1}`).
+Remedy: a larger k (`-k`), or some of the quasi-identifiers coarser (`levels: {min: 1}`).
 Source: Giomi and others, PoPETs 2023, section 4.2; by regions in place of nearest neighbours.
 """
 

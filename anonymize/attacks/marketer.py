@@ -8,7 +8,7 @@ Success: the row is the person's. Where it is not known which row that is, the c
 Baseline: rows dealt at random. Control: none, as people who are not in the release have no row.
 Figures: whether shares were balanced (1).
 Limits: beyond 50,000 people only the targets are linked, and nothing is balanced.
-Remedy: a larger k makes classes larger (`-k 20`), and so do fewer quasi-identifiers.
+Remedy: a larger k makes classes larger (`-k`), and so do fewer quasi-identifiers.
 Source: Dankar and El Emam, A method for evaluating marketer re-identification risk, PAIS 2010; Sinkhorn, Diagonal
 equivalence to matrices with prescribed row and column sums, 1967.
 """

@@ -7,7 +7,7 @@ Success: the row is the person's: one over the rows of the class, if the class i
 is the person's, the chance is what the attacker himself believes.
 Baseline: a row picked at random. Control: none, as people who are not in the release have no row.
 Figures: the highest chance of any target, and the share of targets whose chance is above 0.2.
-Remedy: a larger k makes classes larger (`-k 20`), and so do fewer quasi-identifiers.
+Remedy: a larger k makes classes larger (`-k`), and so do fewer quasi-identifiers.
 Source: Dankar and El Emam, A method for evaluating marketer re-identification risk, PAIS 2010; by regions, as released
 cells that overlap leave more rows than a class has.
 """

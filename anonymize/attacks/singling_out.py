@@ -6,7 +6,8 @@ Success: exactly one person of the original does. Baseline: the chance that a co
 independent, isolates somebody. Control: the same conditions on as many people who are not in the release.
 Limits: people of one class who differ in their sensitive values are singled out by them, so that k-anonymity alone does
 not prevent it, as Cohen and Nissim show.
-Remedy: a larger k (`-k 20`), or make quasi-identifiers of the kept columns.
+Remedy: fewer columns that are released as they are (`identifiers` leaves one out), as these tell people of one class
+apart; a larger k (`-k`) bounds what the others do.
 Source: Giomi and others, PoPETs 2023, section 4.1; Cohen and Nissim, PNAS 2020.
 """
 

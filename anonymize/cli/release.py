@@ -179,7 +179,7 @@ def _release(
         report = release(request) if engine == "local" else release_there(request, master, checkpoint)
     if not quiet and sys.stderr is not None:
         with reporting():
-            _summary(report, color, verbose, _written(request) if engine == "local" else {})
+            _summary(report, color, verbose, _written(request, report) if engine == "local" else {})
             if "public" in report and report["privacy"]["state"] == State.UNKNOWN:
                 say(ALLOWED if request.allow_unsafe else REQUIRED)
         if engine == "local":
@@ -209,8 +209,8 @@ def _say_next(request: Request, spec_path: str) -> None:
         say_next("evaluate", spec_path, released, *beside({"input": request.input, "group": group}))
 
 
-def _written(request: Request) -> dict[str, list[str]]:
-    """The files of a release by who may have them."""
+def _written(request: Request, report: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The files of a release by who may have them; one that is not safe is nobody's to publish."""
     from anonymize.families import family_of
 
     if request.dry_run:
@@ -222,6 +222,8 @@ def _written(request: Request) -> dict[str, list[str]]:
     release = [path for path in (*paths.tables, *paths.texts) if path != "-"]
     if request.public:
         return {"publish": release + reports, "keep private": private}
+    if report["privacy"]["satisfied"] is False:
+        return {"not safe": release, "keep private": reports + private}
     return {"publish": release, "keep private": reports + private}
 
 

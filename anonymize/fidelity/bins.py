@@ -69,7 +69,7 @@ def named_bins(attribute: Attribute, leaves: Ints, smallest: int, *, from_file: 
         level = _level(domain, 0 if from_file or values else 1)
         if level is None:
             return UNNAMED if not from_file and _level(domain, 0) == 0 else UNLABELLED
-        bins = _categories(domain, level, leaves, smallest)
+        bins = _categories(domain, level, leaves, smallest, by_label=not from_file)
     return f"no two bins of at least {smallest} rows" if bins is None or bins.count < 2 else bins
 
 
@@ -147,11 +147,15 @@ def _level(taxonomy: Taxonomy, lowest: int) -> int | None:
     return None
 
 
-def _categories(taxonomy: Taxonomy, level: int, leaves: Ints, smallest: int) -> Bins:
+def _categories(taxonomy: Taxonomy, level: int, leaves: Ints, smallest: int, *, by_label: bool) -> Bins:
+    """`by_label`: in the order of the labels, which is that of time where the texts of dates are in another."""
     nodes, of_leaf = np.unique(taxonomy.levels[level], return_inverse=True)
     of_leaf = of_leaf.astype(np.int64)
     absent = -1 if taxonomy.missing is None else taxonomy.missing
     labels = [MISSING if node == absent else taxonomy.labels[node] for node in nodes.tolist()]
+    if by_label:
+        order = sorted(range(len(labels)), key=lambda place: (labels[place] == MISSING, labels[place]))
+        of_leaf, labels = np.argsort(order)[of_leaf], [labels[place] for place in order]
     counts = np.bincount(of_leaf, leaves, minlength=len(nodes)).astype(np.int64)
     return _pooled(of_leaf, labels, counts, smallest)
 

@@ -216,7 +216,11 @@ def _system(texts: Sequence[str]) -> TextShape | None:
     letters = {text.strip()[:1].upper() for text in texts}
     for system, pattern in _TELLING.items():
         chapters = len(letters) > 1 or system == "nuts"  # years behind one letter (c1950) are in one chapter of ICD-10
-        if chapters and len(texts) >= _FEWEST_CODES and all(pattern.fullmatch(text.strip().upper()) for text in texts[:20]):
+        if (
+            chapters
+            and len(texts) >= _FEWEST_CODES
+            and all(pattern.fullmatch(text.strip().upper()) for text in texts[:20])
+        ):
             shape = of_system(texts, system)
             if shape is not None and (system != "nuts" or any(map(str.isdigit, "".join(texts)))):
                 return shape

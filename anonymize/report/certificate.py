@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from anonymize.report.section import percent
+from anonymize.report.section import method_of, percent
 from anonymize.report.tables import parameters
 from anonymize.report.verdict import KNOWN_BY, counted, shortened
 
@@ -81,7 +81,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         ("release", _file(report["output"])),
         ("spec", _file(report.get("spec", {}))),
         ("original", _file(report.get("input", {}))),
-        ("method", report["algorithm"]["name"]),
+        ("method", method_of(report)),
         ("made by", f"{report['tool']['name']} {report['tool']['version']}"),
         ("on", str(report.get("started_at", ""))),
     ]

@@ -122,6 +122,12 @@ def codebook(
     """
     roles, pseudonym = spec.roles(), spec.output.pseudonym
     known: dict[str, tuple[str, str]] = {name: (role, ORIGINAL) for name, role in roles.items() if role not in WITHHELD}
+    coding = spec.weight_coding
+    if coding is not None and (coding.bands or coding.round):
+        known[coding.column] = (
+            "sampling-weight",
+            "mean of its band" if coding.bands else f"in multiples of {coding.round:g}",
+        )
     known |= {column: (roles[name], held) for name, own in meanings.items() for column, held in own.items()}
     if group is not None:
         known[group] = ("group", "the number of the row's group")

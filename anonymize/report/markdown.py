@@ -16,8 +16,9 @@ def markdown(report: dict[str, Any]) -> str:
 
 
 def typed(text: str) -> str:
-    """What is said to type, between backquotes, stays as it is; the rest is plain."""
-    return "".join(f"`{part}`" if place % 2 else plain(part) for place, part in enumerate(text.split("`")))
+    """What is said to type, between backquotes, stays as it is but for ends of lines; the rest is plain."""
+    parts = enumerate(" ".join(text.splitlines()).split("`"))
+    return "".join(f"`{part}`" if place % 2 else plain(part) for place, part in parts)
 
 
 def plain(text: str) -> str:

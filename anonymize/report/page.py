@@ -16,7 +16,7 @@ from anonymize.report.attacks import FURTHER, attacked, label
 from anonymize.report.attacks import TITLE as ATTACKS
 from anonymize.report.cards import CARDED, Card, cards, rows
 from anonymize.report.certificate import Certificate, certificate, officer
-from anonymize.report.section import Curves, Picture, Section, called, percent
+from anonymize.report.section import Curves, Picture, Section, method_of, percent
 from anonymize.report.tables import INTROS, parameters, sections
 from anonymize.report.verdict import (
     Tone,
@@ -33,8 +33,9 @@ Report = Mapping[str, Any]
 
 PRIVATE = (
     "This report tells more than the published table does, such as counts and ranges of the input, and is as "
-    "confidential as the input. A report that may be published is written with --public-report."
+    "confidential as the input."
 )
+PUBLIC_FORM = " A report that may be published is written with --public-report."
 
 
 SAMPLED = (
@@ -121,7 +122,7 @@ def page(report: Report) -> Page:
         figures=list(main_figures(report)),
         problems=[problem for _, problem in stated],
         problems_title=problems_title(state for state, _ in stated),
-        private=PRIVATE if report.get("private", True) else "",
+        private=_private(report),
         tool=_tool(report),
         started=report.get("started_at"),
         algorithm=_algorithm(report),
@@ -168,13 +169,18 @@ def _unmet_passing(passing: Report) -> Iterator[str]:
     yield from [each["says"] for each in passing.get("derived", {}).get("found", []) if not each["accepted"]]
 
 
+def _private(report: Report) -> str:
+    """What is said of a report that is not public; and of a release's, that there is another form."""
+    if not report.get("private", True):
+        return ""
+    return PRIVATE + (PUBLIC_FORM if "recoding" in report else "")
+
+
 def _about(report: Report) -> str:
     """The table, the day and the method, as far as the report knows them."""
     paths = [report.get(name, {}).get("path") for name in ("input", "output")]
     tables = " to ".join(path.rsplit("/", 1)[-1] for path in paths if path and path != "-")
-    algorithm = report.get("algorithm", {})
-    method = called(algorithm["recommended"]) if "recommended" in algorithm else algorithm.get("name", "")
-    return ", ".join(filter(None, [tables, str(report.get("started_at", ""))[:10], method]))
+    return ", ".join(filter(None, [tables, str(report.get("started_at", ""))[:10], method_of(report)]))
 
 
 def _tool(report: Report) -> str:

@@ -84,6 +84,12 @@ def figure(value: Any) -> str:
     return f"[{', '.join(value)}]" if isinstance(value, list) else str(value)
 
 
+def method_of(report: Mapping[str, Any]) -> str:
+    """The algorithm that made a release, with its options where it was recommended; empty where nothing says it."""
+    algorithm = report.get("algorithm", {})
+    return called(algorithm["recommended"]) if "recommended" in algorithm else str(algorithm.get("name", ""))
+
+
 def called(recommended: dict[str, Any]) -> str:
     """An algorithm with its options, as a command line has them, of the block `recommended`."""
     flags = [f"--{name}" if value is True else f"--{name} {value}" for name, value in recommended["options"].items()]

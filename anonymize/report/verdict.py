@@ -216,5 +216,5 @@ def _of_evaluation(report: Mapping[str, Any]) -> Caution | None:
     if not losses[worst]:
         return Caution("the release lost nothing of the precision of the quasi-identifiers")
     said = f"the release lost {percent(lost)} of the precision of the quasi-identifiers, most of {worst}"
-    keeps = f"`quasi_identifiers: {{{worst}: {{weight: 3}}}}` keeps more of it, at the cost of the others"
+    keeps = f"`weight: 3`, added to {worst} in the spec, may keep more of it, at the cost of the others"
     return Caution.of(f"{said}: {percent(losses[worst])}", keeps)

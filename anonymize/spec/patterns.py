@@ -136,7 +136,10 @@ def left_over_warnings(spec: Spec) -> Iterator[Caution]:
             else f"{len(undecided)} columns are undecided, and are"
         )
         said = f"{columns} left out of the release (others: drop): {', '.join(undecided)}"
-        yield Caution.of(said, f"to keep one, give it a role: `insensitive: [{undecided[0]}]`, or another")
+        yield Caution.of(said, f"to keep one, list it where it belongs: {ROLES}")
+
+
+ROLES = "`quasi_identifiers` what others may know, `sensitive` what they should not learn, else `insensitive`"
 
 
 def _first(names: Sequence[str]) -> str:

@@ -156,6 +156,8 @@ class PassingFigures:
         )
         first = self.columns[0]
         remedy = f"`quasi_identifiers: {{{first}: {{}}}}` generalizes one, `identifiers: [{first}]` leaves it out, and"
+        if self.weights is not None:
+            remedy = f"fewer `bands`, or a larger `round`, of the sampling weight; {remedy}"
         return [Caution.of(alone, f"{remedy} `privacy: {{passing: {{uniques: 0}}}}` requires it"), *accepted]
 
     @property
