@@ -255,7 +255,7 @@ def test_the_readme_shows_what_the_demo_makes(tmp_path: Path) -> None:
 def test_every_figure_of_a_report_is_defined(minimal: Path) -> None:
     report = json.loads(json.dumps(_released(minimal)))
     text = (ROOT / "docs" / "report.md").read_text(encoding="utf8")
-    others = {"age", "zipcode", "sex", "ward"} | set(report["algorithm"]["options"])
+    others = {"age", "zipcode", "sex", "ward", "illness"} | set(report["algorithm"]["options"])
     assert sorted(name for name in set(_keys(report)) - others if not re.search(f"`{name}`|## .*{name}", text)) == []
 
 

@@ -148,7 +148,7 @@ def test_files_beside_the_rows_are_read_as_they_are_written() -> None:
     said = Manifest.of_content(manifest(files=[COUNTS]), "c.manifest.json")
     assert said.files == {"c.counts.csv": {"n": Named("aggregate", {"epsilon": 1.0})}}
     assert said.content(",", None)["files"] == [COUNTS] and "files" not in Manifest({}).content(",", None)
-    assert said.remarks == [
+    assert [each.text for each in said.remarks] == [
         "c.counts.csv: n: is aggregate, a count or a sum that a mechanism released; nothing here reads it"
     ]
 

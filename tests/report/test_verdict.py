@@ -98,7 +98,9 @@ def test_an_audit_begins_with_what_most_rows_fail() -> None:
 
 def test_an_evaluation_begins_with_the_column_that_lost_most() -> None:
     first = opening({"utility": {"gcp": 0.25, "attributes": {"age": {"ncp": 0.125}, "zip": {"ncp": 0.375}}}})
-    assert first is not None and first.text.endswith("most of zip: 37.5 %") and "{zip: {weight: 3}}" in first.remedy
+    assert (
+        first is not None and first.text.endswith("most of zip: 37.5 %") and "`weight: 3`, added to zip" in first.remedy
+    )
     kept = opening({"utility": {"gcp": 0.0, "attributes": {"age": {"ncp": 0.0}}}})
     assert kept is not None and kept.text.startswith("the release lost nothing") and not kept.remedy
 

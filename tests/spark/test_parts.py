@@ -114,11 +114,11 @@ def test_seed(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
 
 
 LACKING: list[tuple[dict[str, Any], str]] = [
-    ({"algorithm": "bottom-up", "time_limit": 3.0}, "--time-limit: not on an engine"),
-    ({"algorithm": "release", "local": False}, "--reusable: not on an engine"),
+    ({"algorithm": "bottom-up", "time_limit": 3.0}, "`time_limit`: not on an engine"),
+    ({"algorithm": "release", "local": False}, "`reusable`: not on an engine"),
     ({"seed": 3}, "nothing is drawn at random"),
     ({"algorithm": "incognito", "seed": 3}, "nothing is drawn at random"),
-    ({"relaxed": True, "mask_minimality": True}, "--mask-minimality: not on an engine"),
+    ({"relaxed": True, "mask_minimality": True}, "`mask_minimality`: not on an engine"),
 ]
 
 

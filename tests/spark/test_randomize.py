@@ -98,7 +98,7 @@ def test_refusals(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
         spark.randomize(df, {**SPEC, "privacy": {"k": 5}}, checkpoint=folder)
     with pytest.raises(DataError, match="more than 20 different combinations"):
         spark.randomize(df, SPEC, checkpoint=folder, most_combinations=20)
-    with pytest.raises(UsageError, match="--p: 'nothing' is not an attribute"):
+    with pytest.raises(UsageError, match="`p`: 'nothing' is not an attribute"):
         spark.randomize(df, SPEC, checkpoint=folder, p="nothing=0.5")
     strict = {"privacy": {"models": [{"model": "disclosure", "attribute": "rows", "l": 40}]}}
     with pytest.raises(InfeasibleError, match="cannot be met"):
