@@ -46,7 +46,6 @@ def explained(name: str, beside: Manuals = NOTHING) -> list[tuple[str, str]]:
     raise UsageError(f"Nothing here is called {name!r}.{suggestion}")
 
 
-@cache
 def manuals() -> Manuals:
     """Kind -> name -> manual."""
     from anonymize.algorithms import ALGORITHMS
@@ -120,6 +119,7 @@ def _page(name: str) -> str:
     return LINK.sub(r"\1", (folder / name).read_text(encoding="utf-8"))
 
 
+@cache
 def _figures() -> dict[str, str]:
     """What a report has, as its pages define it: by the rows of the tables, else by the paragraph that names it."""
     defined: dict[str, dict[str, None]] = {}
@@ -143,6 +143,7 @@ def _joined(meanings: Mapping[str, Iterable[str]]) -> dict[str, str]:
     return {name: "\n\n".join(filter(None, texts)) for name, texts in meanings.items()}
 
 
+@cache
 def _words() -> dict[str, str]:
     """The words of the field, as the glossary has them."""
     words: dict[str, dict[str, None]] = {}
@@ -167,6 +168,7 @@ def _properties() -> Iterator[tuple[str, Mapping[str, Any]]]:
         waiting += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
 
 
+@cache
 def _keys() -> dict[str, str]:
     """Keys of the spec, each with what the schema says of it."""
     meanings: dict[str, dict[str, None]] = {}
@@ -176,6 +178,7 @@ def _keys() -> dict[str, str]:
     return _joined(meanings)
 
 
+@cache
 def _values() -> dict[str, str]:
     """What a key of the spec can be set to, where that is one of some words."""
     meanings: dict[str, dict[str, None]] = {}

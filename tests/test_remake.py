@@ -121,7 +121,7 @@ def test_it_is_made_again_from_python(tmp_path: Path) -> None:
         anonymize.attack(released.frame.tail(400), spec, table, **chosen)
     with pytest.raises(DataError, match="is not the JSON report of a release"):
         anonymize.attack(released.frame, spec, table, remake={"algorithm": {}})
-    with pytest.raises(UsageError, match="--control"):
+    with pytest.raises(UsageError, match="`control`"):
         anonymize.attack(released.frame, spec, table, control=table, **chosen)
 
 
