@@ -170,7 +170,7 @@ def pages() -> dict[str, str]:
         "docs/exit-codes.md": exit_codes(),
         "docs/anonymize.1": man_page(commands(), _group()),
         "benchmarks/league/README.md": league.page(
-            *(LEAGUE / f"{name}.json" for name in ("results", "bounds", "rounded"))
+            *(LEAGUE / f"{name}.json" for name in ("results", "bounds", "rounded", "efforts"))
         ),
     }
     return made | {name: filled((ROOT / name).read_text(encoding="utf8")) for name in WITH_BLOCKS}

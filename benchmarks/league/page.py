@@ -248,8 +248,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 # --- the project's README --------------------------------------------------------------------------------------------
 
-NAMES = {"mondrian refine=true": "mondrian --refine", "incognito iterate=true": "incognito --iterate"}
-SHORT = ("bottom-up", "top-down", "release", *NAMES, "mondrian", "incognito", "datafly")
+NAMES = {
+    "release": "release --effort high",
+    "mondrian refine=true": "mondrian --refine",
+    "incognito iterate=true": "incognito --iterate",
+}
+SHORT = ("bottom-up", "top-down", *NAMES, "mondrian", "incognito", "datafly")
 
 
 def short(path: Path) -> str:
