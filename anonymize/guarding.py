@@ -32,7 +32,7 @@ WORDS = frozenset({"cost", "cut", "metric", "on", "start"})
 """Keywords with whose option a message names a word to give."""
 _OPTION = re.compile(
     r"(?<![\w-])(?:--(?P<long>[a-z][a-z-]*)|-(?P<short>[a-z])(?![\w-]))"
-    r"(?:[ =](?P<number>\d+(?:\.\d+)?(?![\w%])))?(?: (?P<word>[a-z]+)\b)?"
+    r"(?:[ =](?P<number>\d+(?:\.\d+)?(?![\w%])))?(?: (?P<word>(?!(?:has|is|and|or|with|without)\b)[a-z]+)\b)?"
 )
 _REPORT = re.compile(r"`?(?<![\w-])(?:-r|--report) (?P<path>[\w.]+\.(?:json|html|md))`?")
 
@@ -121,6 +121,8 @@ def in_python(text: str) -> str:
     'released.csv: exists already (`force=True` overwrites it)'
     >>> in_python("allow it with --suppression 0.05, or -k 3; `-r report.json` writes one")
     'allow it with `suppression=0.05`, or `k=3`; `save("report.json")` writes one'
+    >>> in_python("--metric has to be one of loss, ncp; --cut rate has no effect")
+    '`metric` has to be one of loss, ncp; `cut="rate"` has no effect'
     """
     return _OPTION.sub(_keyword, _REPORT.sub(r'`save("\g<path>")`', text))
 

@@ -144,9 +144,9 @@ def test_refusals(frame_of: Any, tmp_path: Path, people: pl.DataFrame) -> None:
         spark.release(df, SPEC, k=901, **asked)
     with pytest.raises(InfeasibleError, match="nearest feasible: k=900"):
         spark.release(df, SPEC, k=901, **{**asked, "algorithm": "mu-argus"})
-    with pytest.raises(UsageError, match="--mask-minimality: not on an engine"):
+    with pytest.raises(UsageError, match="`mask_minimality`: not on an engine"):
         spark.release(df, SPEC, mask_minimality=True, **asked)
-    with pytest.raises(UsageError, match="--metric has to be one of"):
+    with pytest.raises(UsageError, match="`metric` has to be one of"):
         spark.release(df, SPEC, metric="none", **asked)
     assert not list(tmp_path.glob("release-*"))
 
