@@ -6,7 +6,6 @@ what means missing, what a suppressed cell reads and which attributes are number
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -22,7 +21,7 @@ from anonymize.auditing.buckets import check_groups
 from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.sample import Deeper, deeper
 from anonymize.auditing.table import Audited, Original, opened
-from anonymize.errors import Problem, UsageError
+from anonymize.errors import DataError, Problem, UsageError
 from anonymize.formats import Checked, Concluded
 from anonymize.judging.judge import refuse_absent
 from anonymize.link import load
@@ -32,6 +31,7 @@ from anonymize.names import manifest_of, parameters_beside
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, diversities, requirements
 from anonymize.publication import named_by, reported
 from anonymize.spec import Spec, make, override, require
+from anonymize.table.explain import check_bytes
 from anonymize.verify import THRESHOLD, Check, Verdict, check_of, checks_of
 
 OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight", "no_normalize": "no-normalize"}
@@ -322,12 +322,9 @@ def _encoding(spec: Spec, path: str | Path | None) -> str:
     own = spec.input.encoding
     if own == "utf8" or path is None or not Path(path).is_file() or Path(path).suffix in (".gz", ".parquet", ".arrow"):
         return "utf8"
-    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        with open(path, "rb") as file:
-            for piece in iter(partial(file.read, 1 << 20), b""):
-                decoder.decode(piece)
-    except (OSError, UnicodeDecodeError):
+        check_bytes(Path(path), str(path))
+    except (OSError, DataError):
         return own
     return "utf8"
 

@@ -120,9 +120,7 @@ def compare(request: Compare) -> dict[str, Any]:
         raise UsageError(Problem(message, hint="leave out --queries, --model and --measured-by"))
     with report_files(request.reports, force=request.force, inputs=[path, *named_by(request.spec)]) as publish:
         key = _Key(path, request.spec, request.measuring, public=request.public)
-        single = (
-            cells if request.seeds == 1 else [replace(cell, seed=n) for cell in cells for n in range(request.seeds)]
-        )
+        single = [each for cell in cells for each in _seeded(cell, request.seeds)]
         results = dict(_results(request, single, path, key))
         of_files = {"spec": spec_block(request.spec), "input": {"path": path, "sha256": key.input}}
         report = {

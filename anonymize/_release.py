@@ -5,7 +5,7 @@ table       ─▶ result    which rows share an equivalence class, or a group, 
 result      ─▶ draft     how each row reads (the family of the algorithm: `anonymize.families`)
 draft       ─▶ files     temporary ones, beside their targets (`anonymize.publication`)
 files       ─▶ verdict   read again, measured by code that shares nothing with the search (`anonymize.verify`)
-files       ─▶ trial     the attackers that the spec names are let loose on them (`anonymize._attack`)
+files       ─▶ trial     the attackers that the spec names are tried on them (`anonymize._attack`)
 everything  ─▶ report    privacy, risk, utility; a public one is made from the files alone (`anonymize.report.public`)
 publish                  report, private files and release take their places; or none does
 """
@@ -92,7 +92,7 @@ def release(request: Request) -> dict[str, Any]:
             del result
         with timed("write"):
             draft.write(files)
-            write_manifest(files, draft.manifest(files))
+            write_manifest(files, manifest := draft.manifest(files))
             _write_link(request, series, files, table, draft.written)
         with timed("verify"), files.sealing():
             measured = with_derived(request, files, draft.measure(files))
@@ -100,12 +100,12 @@ def release(request: Request) -> dict[str, Any]:
         trial = _tried(request, files, table, draft)
         series.check(draft, files)
         if request.public:
-            report = public_report(published(request, files, draft.manifest(files)))
+            report = public_report(published(request, files, manifest))
         else:
             report = release_report(request, table, clock, with_sample(draft, files, measured)) | series.block()
         request.progress("publish", 0, 0)
         report = report if trial is None else trial.added(report)
-        report["warnings"] += draft.manifest(files).remarks
+        report["warnings"] += manifest.remarks
         files.publish(report, series.commit, dry_run=request.dry_run)
     return report
 

@@ -44,7 +44,7 @@ class StateRecord:
     @classmethod
     def of(cls, state: SeriesState) -> StateRecord:
         """That of a state."""
-        return cls(state.chains[0], state.counter, state.chains[-1])
+        return cls(state.chains[0], state.counter, state.last_chain)
 
 
 def check_last(state: SeriesState, path: Path) -> None:

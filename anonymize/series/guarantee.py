@@ -138,6 +138,11 @@ class PublishedValues:
         """(H,) how many people have each history."""
         return np.bincount(self.state.history_of, minlength=len(self.state.histories))
 
+    @cached_property
+    def _by_history(self) -> tuple[Ints, Ints]:
+        """(P,) the people, history by history, and (H + 1,) where those of each begin."""
+        return np.argsort(self.state.history_of, kind="stable"), starts_of(self.members)
+
     def hold(self, histories: Ints, sizes: Ints) -> Bools:
         """(n,) whether every requirement holds of any `sizes` (n,) people of each of some `histories` (n,), whichever
         they are; never of nobody."""
@@ -168,9 +173,8 @@ class PublishedValues:
     def _worst(self, histories: Ints, sizes: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
         """Groups of so many people of each history: numbers of people, the group of each, and the pair (history, size)
         of each group. If any group of that size breaks a requirement, one of these does."""
-        count = self.members[histories]
-        whose = concatenated_ranges(starts_of(self.members)[histories], count)
-        people, pair = np.argsort(self.state.history_of, kind="stable")[whose], np.repeat(np.arange(len(count)), count)
+        count, (arranged, starts) = self.members[histories], self._by_history
+        people, pair = arranged[concatenated_ranges(starts[histories], count)], np.repeat(np.arange(len(count)), count)
         for column, whole in zip(self.columns, self._wholes, strict=True):
             codes = column.codes[people].astype(np.int64)
             for kinds in _kinds(column, codes):

@@ -77,7 +77,7 @@ def undo(path: str | Path, key_path: str | Path) -> str:
             message = "departures are deferred: two releases cannot be taken back one after the other"
             hint = "the people of the release before are not on record as they were then"
             raise UsageError(Problem(message, str(path), hint=hint))
-        shorter = replace(without_last(series), undone=(*series.undone, series.chains[-1]))
+        shorter = replace(without_last(series), undone=(*series.undone, series.last_chain))
         _replace(journal, shorter, series_key)
         journal.end()
         _remove_links(journal.state, [len(series.releases)])

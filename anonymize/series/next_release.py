@@ -223,10 +223,9 @@ class NextRelease:
         """See `Following`. A dry run leaves no record."""
         if self.request.dry_run:
             return link
-        previous = self.base.chains[-1] if self.base.releases else ""
-        chain = chain_of(previous, self.counter, link.release.sha256, link.input.sha256, self.date)
-        if self.again is not None:
-            chain = self.again.chain
+        hashes = link.release.sha256, link.input.sha256
+        again = self.again
+        chain = again.chain if again else chain_of(self.base.last_chain, self.counter, *hashes, self.date)
         first = self.before.chains[0] if self.before is not None else chain
         link = replace(link, series=asdict(StateRecord(first, self.counter, chain)))
         if self.request.save_link is None:
@@ -314,7 +313,7 @@ class NextRelease:
             levels=self.classes.levels,
             people=self.counts,
             counter=self.counter,
-        ).chained(self.base.chains[-1] if self.base.releases else "")
+        ).chained(self.base.last_chain)
 
     def _measured(
         self,

@@ -147,6 +147,11 @@ class SeriesState:
         """Of each release."""
         return tuple(release.chain for release in self.releases)
 
+    @property
+    def last_chain(self) -> str:
+        """That of the last release, after which the next one follows; "" where there is none yet."""
+        return self.releases[-1].chain if self.releases else ""
+
     def as_bytes(self, key: Key) -> bytes:
         """The file, sealed with the key of the series; the same for equal states, whatever the time is."""
         about = {

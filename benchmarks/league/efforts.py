@@ -8,7 +8,6 @@ A release is a process of its own, whose start counts. Models of sensitive value
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -38,16 +37,11 @@ def _measured(name: str, table: Path, k: int, model: str, effort: str) -> tuple[
     with tempfile.TemporaryDirectory() as folder:
         path, report = tables.written(spec, Path(folder) / "spec.yaml"), Path(folder) / "report.json"
         words = ["release", str(path), "-i", str(table), "--effort", effort, "-q", "-r", str(report)]
-        before = _seconds()
+        before = run.seconds_used()
         subprocess.run(
             [sys.executable, "-m", "anonymize", *words, "-o", str(Path(folder) / "released.csv")], check=True
         )
-        return float(json.loads(report.read_text(encoding="utf8"))["utility"]["gcp"]), _seconds() - before
-
-
-def _seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+        return float(json.loads(report.read_text(encoding="utf8"))["utility"]["gcp"]), run.seconds_used() - before
 
 
 if __name__ == "__main__":

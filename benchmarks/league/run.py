@@ -153,15 +153,16 @@ def _measured(lines: Sequence[Line], processes: int, end: float) -> Iterator[tup
 
 def _cells(line: Line) -> tuple[list[dict[str, Any]], float]:
     """The cells of a line, and the seconds of the processor that they took with all that was measured."""
-    before = _seconds()
+    before = seconds_used()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rows = _compared(line, folder)
         cells = [line.about | _cell(row, line, folder) for row in rows]
-    return cells, _seconds() - before
+    return cells, seconds_used() - before
 
 
-def _seconds() -> float:
+def seconds_used() -> float:
+    """Those of the processor, user and system, of this process and of those that it has waited for."""
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in both)
 
