@@ -29,8 +29,9 @@ from anonymize.meaning import Manifest
 from anonymize.meaning.manifest import unjudged
 from anonymize.names import manifest_of, parameters_beside
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, diversities, requirements
-from anonymize.publication import named_by, reported
+from anonymize.publication import SAVE_RISK, named_by, private_files, reported
 from anonymize.spec import Spec, make, override, require
+from anonymize.table import OutputFile
 from anonymize.table.explain import check_bytes
 from anonymize.verify import THRESHOLD, Check, Verdict, check_of, checks_of
 
@@ -70,7 +71,8 @@ class Audit:
     it, if there is one. `threshold`: risk above which a record counts as at risk. `further`: what
     else is measured of the risk.
 
-    `reports`: paths, the kind by suffix; `force`: files that exist are replaced. They are written whatever the verdict.
+    `reports`: paths, the kind by suffix; `save_risk`: of the risk of every row, private; `force`: files that exist are
+    replaced. They are written whatever the verdict.
 
     `k`, `l`, `t` and `missing_as` (what a missing or suppressed cell is) replace those of the spec; `require`: further
     privacy models, as `anonymize.spec.require` reads them. `encoding`: of the table; `no_header`: its first line is a
@@ -90,6 +92,7 @@ class Audit:
     further: Deeper = field(default_factory=Deeper)
     against: Against = field(default_factory=Against)
     reports: Sequence[str] = ()
+    save_risk: str | Path | None = None
     force: bool = False
 
     k: int | None = None
@@ -140,7 +143,10 @@ def audit(request: Audit) -> AuditResult:
     (False, [('k-anonymity', {'k': 2}), ('distinct-l-diversity', {'l': 1})])
     """
     _check(request)
-    return reported(partial(_audited, request), request.reports, force=request.force, inputs=_inputs(request))
+    inputs, private = _inputs(request), {} if request.save_risk is None else {SAVE_RISK: str(request.save_risk)}
+    with private_files(private, force=request.force, inputs=inputs, reports=request.reports) as files:
+        conclude = partial(_audited, request, files.get(SAVE_RISK))
+        return reported(conclude, request.reports, force=request.force, inputs=inputs, beside=[*files.values()])
 
 
 def _inputs(request: Audit) -> list[object]:
@@ -151,12 +157,12 @@ def _inputs(request: Audit) -> list[object]:
     return [*tables, request.manifest, request.link, request.against.previous_link, *of_spec]
 
 
-def _audited(request: Audit) -> AuditResult:
-    """The table, measured against what the request asks for."""
+def _audited(request: Audit, records: OutputFile | None) -> AuditResult:
+    """The table, measured against what the request asks for; the risk of every record goes to `records`."""
     against = request.against
     before = None if against.baseline is None else baseline.read(against.baseline)
     spec = _effective(request)
-    facts = _measured(request, spec, _manifest(spec, request))
+    facts = _measured(request, spec, _manifest(spec, request), records)
     refuse_absent(facts.verdict.absent)
     if before is not None:
         changes = tuple(baseline.compare(before, facts.report()))
@@ -191,6 +197,7 @@ def _measured(
     request: Audit,
     spec: Spec,
     manifest: Manifest,
+    records: OutputFile | None,
 ) -> AuditFacts:
     """The table as it is, and together with the earlier release if there is one."""
     original = _original(request, request.spec or spec)
@@ -200,7 +207,7 @@ def _measured(
             opened(spec, request.path, classified=classified, unit_from=original, detached=detached)
         )
         requirements, checks = checks_asked(table.spec, grouped=detached is not None)
-        risk = deeper(table, request.further, request.threshold)
+        risk = deeper(table, request.further, request.threshold, records)
         passing = table.passing(request.original, request.spec or spec)
         verdict = replace(table.measured(checks, request.threshold), passing=passing)
         facts = AuditFacts(table, requirements, verdict, risk, remarks=manifest.remarks)

@@ -54,6 +54,8 @@ def manuals() -> Manuals:
     from anonymize.metrics import METRICS
     from anonymize.metrics.measures import MEASURES
     from anonymize.privacy import ALL
+    from anonymize.publication import SAVE_RISK
+    from anonymize.risk import records
 
     return {
         "privacy model": {name: _of_model(name) for name in ALL},
@@ -62,6 +64,7 @@ def manuals() -> Manuals:
         "algorithm": {name: _doc(algorithm) for name, algorithm in ALGORITHMS.items()},
         "cut rule": {name: _doc(rule) for name, rule in RULES.items()},
         "attacker": {name: _doc(attacker) for name, attacker in ATTACKERS.items()},
+        "private file": {SAVE_RISK: _doc(records)},
         "exit code": {str(code): _of_code(code) for code in MEANINGS},
         "figure of a report": _figures(),
         "key of the spec": _keys(),

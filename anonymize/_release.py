@@ -28,16 +28,16 @@ from anonymize.families.steps import (
     with_derived,
     with_sample,
     write_manifest,
+    write_risks,
 )
 from anonymize.link import SAVE_LINK, link_of
-from anonymize.publication import SAVE_RECODING, Files, Paths, ReleasePaths, named_by, opened
+from anonymize.publication import SAVE_RECODING, SAVE_RISK, Files, Paths, ReleasePaths, named_by, opened
 from anonymize.report import Clock, release_report
 from anonymize.report.public import public_report
 from anonymize.request import Request
 from anonymize.series.following import Following, following
 from anonymize.spec import resolve
 from anonymize.table import Table, read
-from anonymize.writing.rows import Written
 
 if TYPE_CHECKING:
     from anonymize._attack import ReleaseTrial
@@ -93,7 +93,7 @@ def release(request: Request) -> dict[str, Any]:
         with timed("write"):
             draft.write(files)
             write_manifest(files, manifest := draft.manifest(files))
-            _write_link(request, series, files, table, draft.written)
+            _write_private(request, series, files, table, draft)
         with timed("verify"), files.sealing():
             measured = with_derived(request, files, draft.measure(files))
         check_satisfied(request, measured.verdict)
@@ -119,10 +119,12 @@ def _tried(request: Request, files: Files, table: Table, draft: Draft) -> Releas
     return try_release(request, files, table, draft)
 
 
-def _write_link(request: Request, series: Following, files: Files, table: Table, written: Written) -> None:
-    """The private link of the released rows to those of the input, where it is asked for; a series keeps one."""
+def _write_private(request: Request, series: Following, files: Files, table: Table, draft: Draft) -> None:
+    """The private files about rows, where they are asked for: the risk of those of the input; the link of the released
+    ones to them, of which a series keeps one."""
+    write_risks(request, files, table, draft)
     if SAVE_LINK in files.private or request.in_series:
-        link = series.linked(link_of(files.source, table.rows, files.table.sha256, written.rows))
+        link = series.linked(link_of(files.source, table.rows, files.table.sha256, draft.written.rows))
         if SAVE_LINK in files.private:
             files.private[SAVE_LINK].write_text(link.text(files.private[SAVE_LINK].name))
 
@@ -130,7 +132,7 @@ def _write_link(request: Request, series: Following, files: Files, table: Table,
 def _paths(request: Request, release: ReleasePaths) -> Paths:
     """Where the request reads and writes; where the release goes, the family knows."""
     texts = release.texts or [path for path in [request.manifest] if path is not None]
-    private = {SAVE_RECODING: request.save_recoding, SAVE_LINK: request.save_link}
+    private = {SAVE_RECODING: request.save_recoding, SAVE_LINK: request.save_link, SAVE_RISK: request.save_risk}
     return Paths(
         request.input,
         replace(release, texts=texts),

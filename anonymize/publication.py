@@ -31,7 +31,14 @@ from anonymize.table.write import check_suffix, check_table, refuse_existing
 SAVE_RECODING = "save-recoding"
 """The option that names the file of the saved recoding."""
 
-PRIVATE_KINDS = {SAVE_RECODING: ("a saved recoding", (".json",)), SAVE_LINK: ("a link", LINK_SUFFIXES)}
+SAVE_RISK = "save-risk"
+"""The option that names the file of every record's risk."""
+
+PRIVATE_KINDS = {
+    SAVE_RECODING: ("a saved recoding", (".json",)),
+    SAVE_LINK: ("a link", LINK_SUFFIXES),
+    SAVE_RISK: ("a file of risks", (".csv",)),
+}
 """By option, what a private file is, and its suffixes."""
 
 
@@ -73,9 +80,7 @@ class Paths:
         spec has `named`."""
         for path in self.reports:
             kind_of(path)
-        for option, path in self.private.items():
-            if path == "-":
-                raise UsageError(f"--{option}: is a file; it holds values of the input, and is private")
+        _check_private(self.private)
         if "-" in self.further.values():
             options = [option.replace("_", "-") for option, path in self.further.items() if path == "-"]
             raise UsageError([f"--{option}: is a file" for option in options])
@@ -93,8 +98,16 @@ class Paths:
             refuse_existing((path for path in outputs if path != self.state), self.state if self.starts else None)
         for path in self.release.tables:
             check_table(path, self.output_format)
-        for option, path in self.private.items():
-            check_suffix(path, *PRIVATE_KINDS[option])
+
+
+def _check_private(paths: Mapping[str, str]) -> None:
+    """Raises UsageError for a private file on standard output, or whose suffix is of another kind."""
+    for option, path in paths.items():
+        if path == "-":
+            raise UsageError(
+                f"--{option}: is a file; it holds values of the input, or figures of its rows, and is private"
+            )
+        check_suffix(path, *PRIVATE_KINDS[option])
 
 
 @dataclass(frozen=True)
@@ -196,6 +209,26 @@ def report_files(
         yield publish
 
 
+@contextmanager
+def private_files(
+    paths: Mapping[str, str], *, force: bool, inputs: Iterable[object], reports: Sequence[str]
+) -> Iterator[dict[str, OutputFile]]:
+    """The private files of a run that publishes nothing else but `reports`, by option, to be published beside these.
+    `inputs`: what the run reads.
+
+    Raises UsageError and WriteError for an output that cannot be.
+    """
+    _check_private(paths)
+    _refuse_twice([*reports, *paths.values()])
+    _refuse_overwriting(paths.values(), [each for each in inputs if each not in (None, "-")], "is read by this run")
+    if not force:
+        refuse_existing(paths.values())
+    with ExitStack() as stack:
+        yield {
+            option: stack.enter_context(OutputFile(path, force=force, private=True)) for option, path in paths.items()
+        }
+
+
 class Reportable(Protocol):
     """What a check comes to."""
 
@@ -208,10 +241,15 @@ Conclusion = TypeVar("Conclusion", bound=Reportable)
 
 
 def reported(
-    conclude: Callable[[], Conclusion], paths: Sequence[str], *, force: bool, inputs: Iterable[object]
+    conclude: Callable[[], Conclusion],
+    paths: Sequence[str],
+    *,
+    force: bool,
+    inputs: Iterable[object],
+    beside: Sequence[OutputFile] = (),
 ) -> Conclusion:
     """What a check comes to, its report written to all paths; see `report_files`."""
-    with report_files(paths, force=force, inputs=inputs) as publish:
+    with report_files(paths, force=force, inputs=inputs, beside=beside) as publish:
         result = conclude()
         publish(result.report)
     return result

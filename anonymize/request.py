@@ -35,10 +35,11 @@ class Request:
     `options`: the algorithm's own. `output`: path or `-`. `reports`: paths, the kind by suffix. `seed` None: the
     system's entropy. `public`: a report without what could be used against the release. `dry_run`: everything but the
     release. `allow_unsafe`: publish even what does not meet its requirements. `save_recoding`: path of the recoding;
-    `save_link`: of which released row is which of the input; `manifest`: of what the columns mean. `show_values`:
-    values of the input may be in the report. `bound`: the report says how little any release with classes could lose.
-    `memory_limit`: bytes that the process may take, None for what there is; `tmp`: the folder of temporary files.
-    `start_series`, `after`: the state of the series that it begins, or continues; `key`: the file of its key.
+    `save_link`: of which released row is which of the input; `save_risk`: of the risk of every row; `manifest`: of what
+    the columns mean. `show_values`: values of the input may be in the report. `bound`: the report says how little any
+    release with classes could lose. `memory_limit`: bytes that the process may take, None for what there is; `tmp`: the
+    folder of temporary files. `start_series`, `after`: the state of the series that it begins, or continues; `key`:
+    the file of its key.
     """
 
     spec: Spec
@@ -57,6 +58,7 @@ class Request:
     progress: Progress = field(default=lambda stage, count, total: None)
     save_recoding: str | None = None
     save_link: str | None = None
+    save_risk: str | None = None
     manifest: str | None = None
     show_values: bool = False
     bound: bool = False

@@ -10,7 +10,17 @@ from typing import Any
 from anonymize.auditing.table import Audited
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.people import people
-from anonymize.risk import Text, TextFrequencySet, analyse, journalist, population_uniques, sampled
+from anonymize.risk import (
+    Analysis,
+    Text,
+    TextFrequencySet,
+    analyse,
+    journalist,
+    population_uniques,
+    record_risks,
+    sampled,
+)
+from anonymize.table import OutputFile
 
 
 @dataclass(frozen=True)
@@ -29,28 +39,32 @@ class Deeper:
             raise UsageError("--sampling-fraction: is above 0 and at most 1")
 
 
-def deeper(table: Audited, further: Deeper, threshold: float) -> dict[str, Any]:
+def deeper(table: Audited, further: Deeper, threshold: float, records: OutputFile | None = None) -> dict[str, Any]:
     """Keys of the report's block `risk`: `sample` where there are weights, `journalist` with a population,
     `population` where the fraction is known, `subsets` and `special_uniques` on request; under `wildcard`, `sample`
-    in that meaning of missing.
+    in that meaning of missing. `records`: where the risk of every row is written.
 
     Raises UsageError for more subsets than can be looked at, DataError for a population that cannot be one.
     """
     weight = table.spec.weight_column
-    if weight is None and further == Deeper():
+    if weight is None and further == Deeper() and records is None:
         return {}
     text = Text(table.frame, list(table.columns_of.values()), table.spec, table.missing, table.units)
-    frequency = text.frequency()
+    frequency = text.frequency(by_row=records is not None)
     risks = sampled(text, threshold, frequency)
     if further.population is not None:
         risks["journalist"] = _journalist(table, text, further.population, threshold)
+    analysis = _analysed(table, frequency, further.subsets, cells=records is not None)
+    if records is not None:
+        risk = record_risks(text, list(table.columns_of), frequency, analysis, further.fraction)
+        records.write_text(risk.write_csv())
     fraction = further.fraction
     if fraction is None and "sample" in risks:
         fraction = min(frequency.rows / risks["sample"]["population"], 1.0)
     if fraction is not None:
         risks["population"] = population_uniques(frequency.counts, fraction).as_dict()
-    if further.subsets is not None:
-        risks |= _subsets(table, frequency, further.subsets)
+    if further.subsets is not None and analysis is not None:
+        risks |= analysis.as_dict()
     return risks
 
 
@@ -65,8 +79,11 @@ def _journalist(table: Audited, text: Text, path: str | Path, threshold: float) 
     return {name: value for name, value in measured.as_dict().items() if name != "absent"}
 
 
-def _subsets(table: Audited, frequency: TextFrequencySet, size: int) -> dict[str, Any]:
+def _analysed(table: Audited, frequency: TextFrequencySet, size: int | None, *, cells: bool) -> Analysis | None:
+    """The subsets of at most a size; None where they are not looked at. Raises UsageError for too many."""
+    if size is None and not cells:
+        return None
     try:
-        return analyse(frequency, list(table.columns_of), size or None).as_dict()
+        return analyse(frequency, list(table.columns_of), size or None, cells=cells)
     except ValueError as error:
         raise UsageError(f"--subsets: {error}") from None

@@ -140,6 +140,7 @@ COMMON_OPTIONS = (
     *SERIES,
     *FORM,
     REPORTS,
+    file_option("--save-risk", help="Save the risk of every row as .csv: explain save-risk. It is private."),
     FORCE,
     *ENGINE,
     *MEASURING,

@@ -59,6 +59,10 @@ FURTHER_OPTIONS = (
         help="Save which row of the input each released row is, as .json or .csv, for --link. It is private.",
     ),
     file_option(
+        "--save-risk",
+        help="Save the risk of every row of the input, before and after, as .csv: explain save-risk. It is private.",
+    ),
+    file_option(
         "--manifest",
         help="A public file that says what the columns mean; evaluate, attack and audit find it as X.manifest.json.",
     ),
@@ -217,7 +221,7 @@ def _written(request: Request, report: Mapping[str, Any]) -> dict[str, list[str]
         return {}
     paths = family_of(request.algorithm).paths(request)
     state = request.after or request.start_series
-    private = [path for path in (request.save_recoding, request.save_link, state) if path]
+    private = [path for path in (request.save_recoding, request.save_link, request.save_risk, state) if path]
     reports = [path for path in request.reports if path != "-"]
     release = [path for path in (*paths.tables, *paths.texts) if path != "-"]
     if request.public:

@@ -15,6 +15,7 @@ from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.data import Blocks
 from anonymize.request import Request
+from anonymize.risk import Text
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.scratch import Arrays
@@ -63,6 +64,10 @@ class Draft(ABC):
 
         Raises UnsafeError for a release that is not what it claims to be, whatever its requirements are.
         """
+
+    def text(self, files: Files) -> Text | None:
+        """The rows as they are released, by which people may be recognized; None where they have no classes."""
+        return None
 
     @abstractmethod
     def blocks(self, files: Files, measured: Measured) -> Blocks:

@@ -14,7 +14,7 @@ from anonymize.algorithms.base import Found
 from anonymize.classes import Runs, mixed_radix
 from anonymize.errors import Caution, UsageError
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights, refuse_seed, with_passing
+from anonymize.families.steps import by_weights, refuse_seed, text_shown, with_passing
 from anonymize.fidelity import BothSides, fidelity
 from anonymize.meaning import Manifest
 from anonymize.metrics import View, utility
@@ -92,7 +92,7 @@ class BucketizedDraft(Draft):
         """The text of the files, group by group."""
         columns = {name: [name] for name in self.request.spec.quasi_identifiers}
         verdict = with_passing(self.request, files.table, self._verdict(files), columns)
-        return Measured(verdict, by_weights(self.request, files.table, list(columns.values())))
+        return Measured(verdict, by_weights(text_shown(self.request, files.table, list(columns.values()))))
 
     def _verdict(self, files: Files) -> Verdict:
         spec = self.request.spec

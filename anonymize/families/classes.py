@@ -24,6 +24,7 @@ from anonymize.families.steps import (
     numbers_of,
     passing_text,
     suppression_limit,
+    text_shown,
 )
 from anonymize.judging import Judge
 from anonymize.meaning import Manifest
@@ -36,6 +37,7 @@ from anonymize.report.beside import Beside
 from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
 from anonymize.report.passing import PASSING
 from anonymize.request import Request
+from anonymize.risk import Text
 from anonymize.spec import Spec
 from anonymize.table import Codes, Table
 from anonymize.table.scratch import Arrays
@@ -116,7 +118,7 @@ class ClassedDraft(Draft):
             files.private[SAVE_RECODING].write_text(saved.as_json())
         request = self.request
         traced = self.table.units is not None or request.save_link is not None or bool(request.spec.risk.attacks)
-        traced |= request.show_values
+        traced |= request.show_values or request.save_risk is not None
         written = self.written if traced or request.in_series else None
         target = files.table
         if not request.public:
@@ -139,9 +141,13 @@ class ClassedDraft(Draft):
         verdict = text.with_combinations(verdict)
         return Measured(
             replace(verdict, passing=passing()),
-            by_weights(self.request, files.table, list(columns.values()), self._units),
+            by_weights(self.text(files)),
             shared.texts_of([name for names in columns.values() for name in names]),
         )
+
+    def text(self, files: Files) -> Text:
+        """The rows as they are released."""
+        return text_shown(self.request, files.table, list(self._columns().values()), self._units)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """See `report.data.classed_blocks`."""

@@ -23,7 +23,7 @@ from anonymize.families.base import Draft, Measured
 from anonymize.judging.judge import check_protected
 from anonymize.meaning import Manifest
 from anonymize.privacy import MODELS, Requirement
-from anonymize.publication import Files
+from anonymize.publication import SAVE_RISK, Files
 from anonymize.recoding import Regions
 from anonymize.report import Clock
 from anonymize.report.data import Blocks
@@ -31,7 +31,7 @@ from anonymize.report.passing import PassingText, derived
 from anonymize.report.published import Published, ReleasedFile
 from anonymize.report.sample import originals, sample
 from anonymize.request import Request
-from anonymize.risk import Text, sampled
+from anonymize.risk import Text, before_and_after, record_risks, sampled
 from anonymize.spec import Spec
 from anonymize.spec.base import Means
 from anonymize.table import Codes, OutputFile, Source, Table
@@ -146,6 +146,7 @@ def check_needs(request: Request) -> None:
         raise UsageError(wrong)
     check_interval(spec)
     _check_exact(request)
+    _check_limited(request)
     if spec.unit is not None and not algorithm.NEEDS.units:
         raise UsageError(_unable(request, ("unit",), "`unit`: {} counts rows, and not whom they are about", "units"))
     if not algorithm.NEEDS.populations:
@@ -170,6 +171,13 @@ def check_needs(request: Request) -> None:
         raise UsageError(Problem(message, hint="list what is to be predicted under workload: {targets: [...]}"))
     if request.save_recoding is not None:
         _check_reusable(request)
+
+
+def _check_limited(request: Request) -> None:
+    """Raises UsageError for the risk of every record under a limit of memory, which does not count it."""
+    if request.save_risk is not None and request.memory_limit is not None:
+        hint = "`audit --save-risk` measures the input, and the release, by themselves"
+        raise UsageError(Problem("--save-risk: holds every record in memory, and --memory-limit does not", hint=hint))
 
 
 def _check_merges(request: Request) -> None:
@@ -229,17 +237,37 @@ def refuse_seed(request: Request) -> None:
         raise UsageError(f"--public-report: a release with a --seed is not to be published ({hint})")
 
 
-def by_weights(
+def text_shown(
     request: Request, target: OutputFile, columns: Sequence[Sequence[str]], units: Codes | None = None
-) -> dict[str, Any]:
-    """The risk by sampling weights, measured from the file as it was written; nothing where there are none.
+) -> Text:
+    """The rows of the file as it was written.
 
     `columns`: those of each quasi-identifier. `units`: whom its rows are about, where the table knows it.
     """
     frame = verify.text_of(target.part, target.format, target.separator)
     frame = with_suppressed(frame, request.spec, [name for names in columns for name in names])
     subjects = None if units is None else pl.Series(units)
-    return sampled(Text(frame, columns, request.spec, request.spec.missing(target.format), subjects), verify.THRESHOLD)
+    return Text(frame, columns, request.spec, request.spec.missing(target.format), subjects)
+
+
+def by_weights(text: Text) -> dict[str, Any]:
+    """The risk by sampling weights, measured from the file as it was written; nothing where there are none."""
+    return sampled(text, verify.THRESHOLD)
+
+
+def write_risks(request: Request, files: Files, table: Table, draft: Draft) -> None:
+    """The risk of every row of the input, before and after, where it is asked for. The last rows of a table that has
+    some of an earlier input are none of this one."""
+    if SAVE_RISK not in files.private:
+        return
+    source, names = files.source, list(request.spec.quasi_identifiers)
+    count = table.rows - len(source.earlier)
+    units = None if table.units is None else pl.Series(table.units[:count])
+    frame, missing = source.scan().head(count), request.spec.missing(source.format)
+    risks = record_risks(Text(frame, [[name] for name in names], request.spec, missing, units), names)
+    if (released := draft.text(files)) is not None:
+        risks = before_and_after(risks, record_risks(released, names), draft.written.rows)
+    files.private[SAVE_RISK].write_text(risks.write_csv())
 
 
 def numbers_of(

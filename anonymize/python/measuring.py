@@ -77,6 +77,8 @@ def audit(
     population: str | os.PathLike[str] | None = None,
     series: str | os.PathLike[str] | None = None,
     key: str | os.PathLike[str] | None = None,
+    save_risk: str | os.PathLike[str] | None = None,
+    force: bool = False,
 ) -> AuditReport:
     """Measure any table against privacy models, whoever made it.
 
@@ -120,6 +122,8 @@ def audit(
         series: the state of a series of releases, in place of `data`: all its releases are measured. Only `spec`,
             `key`, `k`, `l`, `t` and `require` go with it.
         key: the key file of the series.
+        save_risk: where to write the risk of every row (.csv); private. See `anonymize.explain("save-risk")`.
+        force: replace a file that exists.
 
     Returns:
         An `AuditReport`: `satisfied` (True, False, or None where it is not known or nothing is required), `problems`
@@ -150,7 +154,7 @@ def audit(
         against = Against(path_of(baseline), no_regress, earlier, by_position, path_of(previous_link))
         further = Deeper(subsets, sampling_fraction, path_of(population))
         model = None if spec is None else model_of(spec)
-        described = {name: given[name] for name in DESCRIBED}
+        described = {name: given[name] for name in DESCRIBED} | {"save_risk": path_of(save_risk), "force": force}
         result = audit_road(Audit(model, path, whose, source, against=against, further=further, **described))
     return AuditReport(without_paths(result.report, data), result.state, tuple(map(str, result.problems)))
 

@@ -51,6 +51,7 @@ def release(
     key: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     save_link: str | os.PathLike[str] | None = None,
+    save_risk: str | os.PathLike[str] | None = None,
     manifest: str | os.PathLike[str] | None = None,
     force: bool = False,
     **options: Any,
@@ -82,6 +83,8 @@ def release(
         key: the key file of the series.
         output: where the release is written (.csv, .csv.gz, .parquet, .arrow); required in a series.
         save_link: where to write which row is whose; private.
+        save_risk: where to write the risk of every row of the input, before and after (.csv); private. See
+            `anonymize.explain("save-risk")`.
         manifest: where to write what the columns mean; public.
         force: replace files that exist.
         **options: the algorithm's own, by the names of its command's: `--time-limit` is `time_limit`. See
@@ -129,6 +132,7 @@ def release(
             bound=bound,
             allow_unsafe=allow_unsafe,
             save_link=path_of(save_link),
+            save_risk=path_of(save_risk),
             manifest=path_of(manifest),
             start_series=path_of(start_series),
             after=path_of(after),

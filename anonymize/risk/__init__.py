@@ -11,6 +11,7 @@ from __future__ import annotations
 from anonymize.risk.before import Sizes, risk_before, sizes_before
 from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.journalist import Journalist, journalist
+from anonymize.risk.records import before_and_after, record_risks
 from anonymize.risk.sample import (
     Estimate,
     PopulationUniqueness,
@@ -33,12 +34,14 @@ __all__ = [
     "Text",
     "TextFrequencySet",
     "analyse",
+    "before_and_after",
     "estimate",
     "feasible_size",
     "individual_risk",
     "journalist",
     "merged",
     "population_uniques",
+    "record_risks",
     "risk_before",
     "sampled",
     "sizes_before",

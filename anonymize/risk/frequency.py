@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,17 +26,18 @@ class TextFrequencySet:
 
     `codes` (attributes, C) uint32, equal where the texts are; `spans` (attributes,) one more than the largest code;
     `counts` (C,) rows of each combination, at least one; `weights` (C,) the sum of the rows' sampling weights, None
-    without them.
+    without them. `of_row` (rows of the table,): the combination of each row, None unless that was wanted.
     """
 
     codes: NDArray[np.uint32]
     spans: tuple[int, ...]
     counts: Ints
     weights: Floats | None = None
+    of_row: Ints | None = None
 
     @property
     def rows(self) -> int:
-        """Rows of the table."""
+        """Rows of the table; of one with units, individuals with each combination."""
         return int(self.counts.sum())
 
     @classmethod
@@ -50,6 +51,7 @@ class TextFrequencySet:
         weight: pl.Expr | None = None,
         units: pl.Series | None = None,
         normalize: bool = False,
+        by_row: bool = False,
     ) -> TextFrequencySet:
         """The frequency set of a table's text, read in one streaming pass.
 
@@ -57,7 +59,7 @@ class TextFrequencySet:
         `fill`: the text that a null is the same as; None: a null is a value of its own. `wild`: texts that are the same
         as a null, whose code is 0. `weight`: the sampling weights, all of which are texts of numbers. `units` (rows,):
         the individual that each row is about; among the rows of one individual with the same combination only the first
-        counts. `normalize`: texts are compared normalized.
+        counts. `normalize`: texts are compared normalized. `by_row`: which combination each row has is kept.
         """
         names = [name for columns in attributes for name in columns]
         categories = [pl.Categories.random() for _ in names]
@@ -77,7 +79,8 @@ class TextFrequencySet:
             ]
         columns = _by_attribute(codes, [len(columns) for columns in attributes])
         weights = None if weight is None else rows["weight"].to_numpy()
-        return _counted(columns, weights) if units is None else _counted(*_once(columns, weights, units))
+        counted = _counted(columns, weights) if units is None else _counted(*_once(columns, weights, units))
+        return replace(counted, of_row=_in_order(*_combined(columns))) if by_row else counted
 
 
 def _once(columns: list[NDArray[Any]], weights: Floats | None, units: pl.Series) -> tuple[list[NDArray[Any]], Any]:
@@ -94,6 +97,13 @@ def _firsts(labels: Ints, count: int) -> Ints:
     first = np.empty(count, np.int64)
     first[labels[::-1]] = np.arange(len(labels) - 1, -1, -1)
     return first
+
+
+def _in_order(labels: Ints, count: int) -> Ints:
+    """The labels, numbered in the order in which they first occur."""
+    place = np.empty(count, np.int64)
+    place[np.argsort(_firsts(labels, count))] = np.arange(count)
+    return place[labels]
 
 
 def _tidy(codes: NDArray[np.uint32], categories: pl.Categories, wild: Sequence[str]) -> NDArray[np.uint32]:

@@ -132,7 +132,7 @@ class Estimate:
         return {name: value for name, value in self.__dict__.items() if name != "rows"}
 
 
-def _matched(frequency: TextFrequencySet) -> tuple[Ints, Floats]:
+def matched(frequency: TextFrequencySet) -> tuple[Ints, Floats]:
     """(C,) rows compatible with each combination, and the sum of their weights."""
     columns = [f"q{number}" for number in range(len(frequency.codes))]
     keys = pl.DataFrame(dict(zip(columns, frequency.codes, strict=True))).select(
@@ -149,7 +149,7 @@ def estimate(frequency: TextFrequencySet, threshold: float, *, wildcard: bool = 
     `wildcard`: the code 0 matches any other; each combination is then measured by the rows compatible with it.
     """
     assert frequency.weights is not None
-    counts, weights = _matched(frequency) if wildcard else (frequency.counts, frequency.weights)
+    counts, weights = matched(frequency) if wildcard else (frequency.counts, frequency.weights)
     in_sample, total = frequency.counts, frequency.rows
     if not total:
         return Estimate(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -189,15 +189,16 @@ class Text:
     def _fill(self) -> str | None:
         return self.missing.fill
 
-    def frequency(self) -> TextFrequencySet:
-        """The frequency set in which missing is a value of its own, with weights where the spec has them."""
-        return self._of(self.columns, ())
+    def frequency(self, *, by_row: bool = False) -> TextFrequencySet:
+        """The frequency set in which missing is a value of its own, with weights where the spec has them.
+        `by_row`: and with the combination of each row."""
+        return self._of(self.columns, (), by_row=by_row)
 
-    def wild_frequency(self) -> TextFrequencySet:
+    def wild_frequency(self, *, by_row: bool = False) -> TextFrequencySet:
         """The same, each column by itself and a missing or suppressed cell as the code 0."""
         columns = [[name] for names in self.columns for name in names]
         wild = [*self.missing.texts, self.spec.output.suppressed]
-        return self._of(columns, wild)
+        return self._of(columns, wild, by_row=by_row)
 
     @property
     def _weight(self) -> pl.Expr | None:
@@ -208,7 +209,7 @@ class Text:
         text, kind = named.column(name).cast(pl.String), self.frame.collect_schema()[name]
         return self.spec.notation(name).with_point(text) if is_text(kind) else text
 
-    def _of(self, columns: Sequence[Sequence[str]], wild: Sequence[str]) -> TextFrequencySet:
+    def _of(self, columns: Sequence[Sequence[str]], wild: Sequence[str], *, by_row: bool) -> TextFrequencySet:
         return TextFrequencySet.of(
             self.frame,
             columns,
@@ -217,6 +218,7 @@ class Text:
             weight=self._weight,
             units=self.units,
             normalize=self.spec.input.normalize,
+            by_row=by_row,
         )
 
 

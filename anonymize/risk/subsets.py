@@ -6,6 +6,9 @@ subset when no other row has its combination there; the subset is minimal for it
 inside. The score of a row sums over its minimal subsets, the smaller ones counting more, as SUDA does (M. Elliot,
 A. Manning, R. Ford, "A computational algorithm for handling the special uniques problem", IJUFKS 10(5), 2002;
 A. Manning, D. Haglin, J. Keane, "A recursive search algorithm for statistical disclosure assessment", DMKD 16, 2008).
+DIS is the score as a chance: how likely a match with the row in the population is a correct one, by the data intrusion
+simulation (M. Elliot, "DIS: a new approach to the measurement of statistical disclosure risk", Risk Management 2, 2000;
+scaled over the rows as `dis` says, which is what sdcMicro computes).
 
 The subsets are walked so that each comes after all of its own: what is unique on a subset stays unique on all that
 contain it, and is left out there. A step parts the groups of the rows that are left by one more attribute.
@@ -24,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.risk.frequency import Ints, TextFrequencySet, refined
+from anonymize.risk.frequency import Floats, Ints, TextFrequencySet, refined
 
 Bools = NDArray[np.bool_]
 ALL_UP_TO = 10
@@ -37,7 +40,14 @@ MOST = 1 << 17
 
 def feasible_size(attributes: int) -> int:
     """The largest size of a subset that is walked by default."""
-    return attributes if attributes <= ALL_UP_TO else BEYOND
+    if attributes <= ALL_UP_TO:
+        return attributes
+    return next((size for size in range(BEYOND, 1, -1) if _subsets_of(attributes, size) <= MOST), 1)
+
+
+def _subsets_of(attributes: int, size: int) -> int:
+    """How many subsets of at most a size there are."""
+    return sum(math.comb(attributes, each) for each in range(1, size + 1))
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,8 @@ class Analysis:
 
     `rows`: of the table; `uniques`: those that are unique on some subset. `score_max`, `score_mean`: of all rows.
     `contributions`: the share of all scores that comes from minimal subsets with the attribute; they overlap.
+    `scores` (C,): of each combination. `cells` (attributes, C): the part of them that comes from minimal subsets with
+    the attribute, None unless that was wanted.
     """
 
     max_size: int
@@ -72,6 +84,8 @@ class Analysis:
     score_max: int
     score_mean: float
     contributions: dict[str, float]
+    scores: Ints
+    cells: Ints | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The keys that a report's risk block gets."""
@@ -80,8 +94,11 @@ class Analysis:
         return {"subsets": [subset.as_dict() for subset in self.subsets], "special_uniques": special}
 
 
-def analyse(frequency: TextFrequencySet, names: Sequence[str], max_size: int | None = None) -> Analysis:
-    """Walks every subset of at most `max_size` attributes (None: as many as are feasible).
+def analyse(
+    frequency: TextFrequencySet, names: Sequence[str], max_size: int | None = None, *, cells: bool = False
+) -> Analysis:
+    """Walks every subset of at most `max_size` attributes (None: as many as are feasible). `cells`: what each cell adds
+    to the score of its row is kept.
 
     `names` are those of the frequency set's attributes. ValueError for a size below 1, or with too many subsets.
     """
@@ -89,9 +106,9 @@ def analyse(frequency: TextFrequencySet, names: Sequence[str], max_size: int | N
     size = min(feasible_size(count) if max_size is None else max_size, count)
     if size < 1:
         raise ValueError("a subset has at least one attribute")
-    if sum(math.comb(count, each) for each in range(1, size + 1)) > MOST:
+    if _subsets_of(count, size) > MOST:
         raise ValueError(f"{count} attributes have more than {MOST} subsets of at most {size}")
-    walk = _Walk(frequency, size)
+    walk = _Walk(frequency, size, np.zeros(frequency.codes.shape, np.int64) if cells else None)
     walk.start()
     masks = sorted(walk.figures, key=lambda mask: (mask.bit_count(), _members(mask)))
     rows = frequency.rows
@@ -108,6 +125,8 @@ def analyse(frequency: TextFrequencySet, names: Sequence[str], max_size: int | N
         contributions={
             name: share / total if total else 0.0 for name, share in zip(names, walk.by_attribute, strict=True)
         },
+        scores=walk.scores,
+        cells=walk.cells,
     )
 
 
@@ -115,6 +134,26 @@ def score(size: int, attributes: int, max_size: int) -> int:
     """What a minimal subset of a size adds to a row's score: the product of `attributes - i` for i from `size` to
     `max_size`, which is to be below `attributes`: that is the number of ways to grow the subset, one by one."""
     return math.prod(attributes - smaller for smaller in range(size, min(max_size, attributes - 1) + 1))
+
+
+DIS_FRACTION = 0.01
+"""The share of its population that a table is, where nothing else is known, as sdcMicro has it."""
+
+
+def dis(scores: Ints, counts: Ints, attributes: int, fraction: float = DIS_FRACTION) -> Floats:
+    """(C,) DIS of each combination, from 0 to 1, by its score and its `counts` of rows; `fraction`: of the population.
+
+    With U unique rows and P rows in pairs, d = U f / (U f + P (1 - f)) is the chance that a match with a unique row is
+    correct. It is spread over the rows by their scores to the power 1 + (8 - attributes) / 20, so that the mean of
+    1 / DIS of the rows with a score is 1 / d where all unique rows have one. A score of 0 gives 0.
+    """
+    risks, scored = np.zeros(len(scores)), scores > 0
+    paired = 2 * int(np.count_nonzero(counts == 2))
+    if scored.any():
+        scaled = scores[scored].astype(np.float64) ** (1 + (8 - attributes) / 20)
+        against = paired * (1 - fraction) / fraction  # U / d - U, d the chance of a correct match
+        risks[scored] = 1 / (1 + against / (scaled * (1 / scaled).sum()))
+    return risks
 
 
 def _members(mask: int) -> list[int]:
@@ -157,6 +196,7 @@ class _Walk:
 
     frequency: TextFrequencySet
     size: int
+    cells: Ints | None = None
     figures: dict[int, _Figures] = field(default_factory=dict)
     unique: dict[int, NDArray[np.uint8]] = field(default_factory=dict)
     """One bit a combination, packed: whether it is unique on the mask."""
@@ -213,6 +253,8 @@ class _Walk:
         self.shares.append(worth * len(rows))
         for attribute in _members(mask):
             self.by_attribute[attribute] += worth * len(rows)
+            if self.cells is not None:
+                self.cells[attribute, rows] += worth
 
 
 def _sums(labels: Ints, counts: Ints, groups: int) -> Ints:

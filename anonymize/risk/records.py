@@ -1,0 +1,88 @@
+"""The risk of every record: a private table of numbers, with a line for each row.
+
+`row`: the data row, from 1, without the header. `fk`: the rows in its equivalence class, or the individuals where there
+is a unit. `Fk`: how many those are of the population, the sum of their sampling weights; without weights the table is
+its own population, and Fk is fk. `rk`: the individual risk, the mean of 1 / F after Benedetti and Franconi
+(`anonymize.risk.sample`); 1 / fk without weights. `suda`: SUDA's score. `dis`: DIS, by the sampling fraction that was
+given, else by rows / sum of the weights, else by 0.01. `household`, where there is a unit: the chance that at least one
+of its rows is linked correctly, 1 - product of (1 - rk) over them. `fk_wildcard`, `Fk_wildcard` and `rk_wildcard`,
+where `privacy.missing` is wildcard: the same figures of all rows that are compatible. `suda_NAME`, for every
+quasi-identifier: the part of the row's score that comes from minimal subsets with this cell. Their sum over the rows
+that have a value, divided by the sum of `suda`, is what the value contributes. There are no cell values.
+
+A release writes the rows of its input in their order, with these figures for the quasi-identifiers as they came in.
+Where it has classes, `released` is the row of the release that each became, empty for one that was left out, and
+`fk_after`, `Fk_after`, `rk_after`, `suda_after`, `dis_after` and `household_after` are the figures of that row, as the
+text that was written has them. Whoever has `released` knows which row is whose: the file is as private as a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anonymize.risk.frequency import Floats, Ints, TextFrequencySet
+from anonymize.risk.sample import Text, individual_risk, matched
+from anonymize.risk.subsets import DIS_FRACTION, Analysis, analyse, dis
+
+
+def record_risks(
+    text: Text,
+    names: Sequence[str],
+    frequency: TextFrequencySet | None = None,
+    analysis: Analysis | None = None,
+    fraction: float | None = None,
+) -> pl.DataFrame:
+    """One row for each of the table, in its order: the columns from `row` on that the module's docstring explains.
+
+    `names`: of the quasi-identifiers. `frequency`: that of the text, by row; `analysis`: of its subsets, with cells;
+    None where they are still to be counted. `fraction`: the share of the population that the table is, None where
+    at most the weights know it.
+    """
+    frequency = text.frequency(by_row=True) if frequency is None else frequency
+    assert frequency.of_row is not None
+    analysis = analyse(frequency, names, cells=True) if analysis is None else analysis
+    assert analysis.cells is not None
+    row, population = frequency.of_row, None if frequency.weights is None else float(frequency.weights.sum())
+    if fraction is None:
+        fraction = DIS_FRACTION if not population else min(frequency.rows / population, 1.0)
+    sizes = _sizes(frequency, frequency.counts, frequency.weights)
+    columns: dict[str, Ints | Floats] = {"row": np.arange(1, len(row) + 1), **sizes}
+    columns["suda"] = analysis.scores[row]
+    columns["dis"] = dis(analysis.scores, frequency.counts, len(names), fraction)[row]
+    if text.units is not None:
+        columns["household"] = _of_households(sizes["rk"], text.units)
+    if text.spec.privacy.missing == "wildcard":
+        wild = text.wild_frequency(by_row=True)
+        columns |= {f"{name}_wildcard": figures for name, figures in _sizes(wild, *matched(wild)).items()}
+    columns |= {f"suda_{name}": cells[row] for name, cells in zip(names, analysis.cells, strict=True)}
+    return pl.DataFrame(columns)
+
+
+def _sizes(frequency: TextFrequencySet, counts: Ints, weights: Floats | None) -> dict[str, Ints | Floats]:
+    """fk, Fk and rk of each row, of combinations that are measured by so many rows and weights."""
+    risks = 1 / counts if weights is None else individual_risk(counts, weights)
+    by_class = {"fk": counts, "Fk": counts if weights is None else weights, "rk": risks}
+    return {name: figures[frequency.of_row] for name, figures in by_class.items()}
+
+
+def _of_households(risks: NDArray[Any], units: pl.Series) -> Floats:
+    """(rows,) the chance that at least one row of each row's unit is linked correctly."""
+    rows = pl.DataFrame({"missed": 1 - risks, "unit": units})
+    return rows.select(1 - pl.col("missed").product().over("unit")).to_series().to_numpy()
+
+
+def before_and_after(before: pl.DataFrame, after: pl.DataFrame, written: Ints) -> pl.DataFrame:
+    """The rows of an input with what became of them. `written` (released rows,): the row of the input, from 0, that
+    each is; what is beyond the input is none of it."""
+    figures = [name for name in after.columns[1:] if not name.startswith("suda_")]
+    released = after.select(
+        pl.Series("row", written + 1, pl.Int64),
+        pl.col("row").alias("released"),
+        *(pl.col(name).alias(f"{name}_after") for name in figures),
+    )
+    return before.join(released, on="row", how="left", maintain_order="left")
