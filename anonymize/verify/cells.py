@@ -135,7 +135,7 @@ def ends_of(texts: pl.Series, templates: CellTemplates | None) -> pl.DataFrame:
     number = number_of(pl.col("text"))
     no = pl.lit(False)
     frame = frame.with_columns(low=number, high=number, without_low=no, without_high=no, or_missing=no)
-    if templates is not None:
+    if templates is not None and _is_unread(frame):
         frame = _with_intervals(frame, templates)
     shows = pl.col("low").is_not_null() & pl.col("high").is_not_null()
     kind = pl.when(pl.col("text").is_null()).then(NULL).when(shows).then(NUMBERS).otherwise(TEXT)
@@ -156,6 +156,8 @@ def _with_intervals(frame: pl.DataFrame, templates: CellTemplates) -> pl.DataFra
         ((number_of(bare), number_of(bare)), False, False),
     ]
     for (first, last), without_low, without_high in shapes:
+        if not _is_unread(frame):
+            break
         frame = frame.with_columns(first=first, last=last)
         fits = pl.col("low").is_null() & pl.col("first").is_not_null() & pl.col("last").is_not_null()
         frame = frame.with_columns(
@@ -166,6 +168,12 @@ def _with_intervals(frame: pl.DataFrame, templates: CellTemplates) -> pl.DataFra
             or_missing=pl.when(fits).then("maybe").otherwise("or_missing"),
         )
     return frame.drop("bare", "maybe", "first", "last")
+
+
+def _is_unread(frame: pl.DataFrame) -> bool:
+    """Whether a text may yet be an interval: it has no ends, but a digit, as every template has once it is filled."""
+    texts = frame["text"].filter(frame["low"].is_null())
+    return bool(texts.str.contains("[0-9]").any())
 
 
 def _without_missing(templates: CellTemplates) -> tuple[pl.Expr, pl.Expr]:
