@@ -10,6 +10,7 @@ within another may save a little more.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,3 +46,47 @@ def grouped_by_width(position: Floats, k: int) -> Partition:
         return np.asarray((arranged[end - 1] - arranged[begins]) * (end - begins))
 
     return Partition(order.astype(np.uint32), ordered_groups(len(order), k, cost))
+
+
+def grouped_by_squares(position: Floats, k: int, values: Floats | None = None) -> Partition:
+    """The groups of at least k rows that follow each other by position (rows,) and whose squared distances from their
+    means are least in sum. Of positions that is the optimum among all groups; of other values (rows, columns), among
+    those that follow each other."""
+    order = np.argsort(position, kind="stable")
+    columns = position[None, order] if values is None else np.ascontiguousarray(values[order].T)
+    squares = _Squares(columns, min(2 * k - 1, max(len(order), 1)))
+    return Partition(order.astype(np.uint32), ordered_groups(len(order), k, squares.of))
+
+
+class _Squares:
+    """Sums of squares around the mean of rows that follow each other, `most` at most, worked out for many ends at once.
+    Each row is added to those behind it, which loses no digits however large the values are."""
+
+    CELLS: ClassVar[int] = 1 << 22
+
+    def __init__(self, columns: Floats, most: int) -> None:
+        self.columns, self.most = columns, most
+        self.first = self.stop = 0  # the ends that the table is of
+        self.table = np.empty((0, most))
+
+    def of(self, begins: Ints, end: int) -> Floats:
+        """See `Cost`; begins ascend one by one."""
+        if end >= self.stop:
+            self._work_out(end)
+        least = end - int(begins[-1])
+        return self.table[end - self.first, least - 1 : least - 1 + len(begins)][::-1]
+
+    def _work_out(self, first: int) -> None:
+        """The table (ends, lengths) of ends from this one on; groups that would begin before the first row have no
+        meaning."""
+        self.first, self.stop = first, min(first + max(self.CELLS // self.most, 1), self.columns.shape[1] + 1)
+        ends = np.arange(self.first, self.stop)
+        self.table = np.zeros((len(ends), self.most))
+        for column in self.columns:
+            mean, total = np.zeros(len(ends)), np.zeros(len(ends))
+            for length in range(1, self.most + 1):
+                value = column[np.maximum(ends - length, 0)]
+                apart = value - mean
+                mean += apart / length
+                total += apart * (value - mean)
+                self.table[:, length - 1] += total

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.clustering.ordered import grouped_by_width, ordered_groups
+from anonymize.algorithms.clustering.ordered import _Squares, grouped_by_squares, grouped_by_width, ordered_groups
 
 
 def compositions(count: int, k: int) -> Iterator[list[int]]:
@@ -47,3 +47,22 @@ def test_the_cost_may_be_any_such_as_a_sum_of_squares() -> None:
 @pytest.mark.parametrize("count", [1, 3, 5])
 def test_fewer_than_twice_as_many_rows_are_one_group(count: int) -> None:
     assert ordered_groups(count, 3, lambda begins, end: (end - begins).astype(float)).tolist() == [0, count]
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 30), min_size=4, max_size=11), st.integers(1, 4), st.sampled_from([0.0, 1e9]))
+def test_no_other_groups_have_a_lesser_sum_of_squares(numbers: list[int], k: int, far: float) -> None:
+    values = np.array(numbers, float) + far
+    groups = grouped_by_squares(values, k)
+    cost = sum(values[rows].var() * len(rows) for rows in np.split(groups.order, groups.starts[1:-1]))
+    arranged = np.sort(values)
+    ways = (np.split(arranged, np.cumsum(sizes)[:-1]) for sizes in compositions(len(values), k))
+    assert cost == pytest.approx(min(sum(part.var() * len(part) for part in parts) for parts in ways))
+
+
+def test_a_table_of_many_ends_is_worked_out_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(0).normal(size=(50, 2))
+    whole = grouped_by_squares(values[:, 0], 3, values)
+    monkeypatch.setattr(_Squares, "CELLS", 20)
+    pieces = grouped_by_squares(values[:, 0], 3, values)
+    assert (whole.order == pieces.order).all() and (whole.starts == pieces.starts).all()

@@ -1,0 +1,1 @@
+"""How microaggregation groups rows."""

@@ -1,0 +1,294 @@
+"""Microaggregation: rows that are alike share one value, the mean of their group.
+
+What it does. Rows are put into groups of k to 2k - 1 whose values of some numeric columns are near each other, and
+every value is replaced by the mean of its group (or the median, or the mode). Columns are first made comparable: as
+z-scores (the sample's standard deviation), by median and median absolute deviation (`robust`), or not at all.
+
+`search`, the default, begins with MDAV and then has rows change places between near groups, by the exact change of the
+sum of squares, at a temperature that falls; what it loses is never more than MDAV in blocks of near rows. `mdav` is
+what sdcMicro does under that name. `pca` and `z-scores` put rows in the order of their first principal component, or of
+the sum of their z-scores, and cut that order where it loses least, or after every k rows (`fixed`, as sdcMicro does).
+`univariate` is the optimum of a single column. `individual-ranking` takes each column by itself.
+
+What it guarantees. With all but `individual-ranking`, at least k rows of a stratum have the same values of these
+columns: where they are all the quasi-identifiers, the release is k-anonymous. Sums and means of a table stay exactly
+what they were, up to rounding, where the mean is what a group is shown as, without weights or with the weights that it
+is made with.
+
+What it does not guarantee. `individual-ranking` bounds nothing of columns together. Nobody's value is hidden beyond its
+group: where all values of a group are equal, they are released as they are. Variances get smaller, and correlations
+change: with few columns they mostly grow.
+
+Missing and infinite values. An infinite value is refused. A missing one is refused, unless rows are to be grouped with
+those that miss the same (`missing: pattern`): what is missing then stays missing, and nothing is made up. Constant
+columns weigh nothing; columns that repeat others weigh as much as they are often there.
+
+Strata. Rows of different strata are never in one group. A stratum of fewer than k rows is refused; or all such strata
+are taken together, with the next smallest where they are still too few (`pool`); or each is one group of fewer than k
+rows (`keep`), which is counted. In a group of several patterns, a column that one row misses is missing for all.
+
+Cost. `mdav` rows squared over k; `search` in proportion to the rows; the others rows times log rows, and times k.
+
+Reference. Domingo-Ferrer and Mateo-Sanz: Practical data-oriented microaggregation for statistical disclosure control,
+TKDE 2002; Hansen and Mukherjee: A polynomial algorithm for optimal univariate microaggregation, TKDE 2003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anonymize.algorithms.clustering.ordered import grouped_by_squares
+from anonymize.algorithms.deadline import Deadline
+from anonymize.classes import Bools, Floats, Ints, run_starts
+from anonymize.errors import DataError, Problem
+from anonymize.treatments.grouping.mdav import mdav
+
+ID = "microaggregation"
+METHODS = ("search", "mdav", "pca", "z-scores", "univariate", "individual-ranking")
+SCALES = ("z-scores", "robust", "none")
+SMALL = ("refuse", "pool", "keep")
+MISSING = ("refuse", "pattern")
+SHOWN_AS = ("mean", "median", "mode")
+NORMAL = 1.4826
+"""The standard deviation of normal values over their median absolute deviation."""
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Which rows may share a group. `labels` (rows,) the stratum of each, from 0; `small`, `small_rows`: how many
+    strata had fewer than k rows, and how many rows these have together."""
+
+    labels: Ints
+    small: int = 0
+    small_rows: int = 0
+
+
+def strata_of(
+    values: Floats,
+    k: int,
+    by: Ints | None = None,
+    *,
+    missing: str = "refuse",
+    small: str = "refuse",
+    names: Sequence[str] = (),
+) -> Strata:
+    """The strata of rows (rows, columns), by a code of each row and by what it misses.
+
+    `names`: of the columns, for messages. Raises DataError where a value is infinite, or missing where that is refused;
+    where strata have fewer than k rows and that is refused; and where all rows are fewer than k.
+    """
+    refused = _unfit(values, missing, names)
+    if len(values) < k:
+        refused.append(Problem(f"{len(values)} rows cannot be in groups of {k}", hint="lower k"))
+    if refused:
+        raise DataError(refused)
+    own = np.zeros(len(values), np.int64) if by is None else by
+    labels = np.unique(np.column_stack((own, np.isnan(values))), axis=0, return_inverse=True)[1].reshape(-1)
+    sizes = np.bincount(labels)
+    short = sizes < k
+    few = int(sizes[short].sum())
+    if few and small == "refuse":
+        kind = "strata, by what is missing in them," if by is None else "strata"
+        hint = "`small: pool` takes them together, `small: keep` groups fewer rows"
+        raise DataError(Problem(f"{int(short.sum())} {kind} have fewer than k = {k} rows, {few} in all", hint=hint))
+    if few and small == "pool":
+        labels = _pooled(labels, sizes, k)
+    return Strata(labels, int(short.sum()), few)
+
+
+def _unfit(values: Floats, missing: str, names: Sequence[str]) -> list[Problem]:
+    """A problem for each column with values that cannot be grouped, with their number."""
+    problems = []
+    for index, column in enumerate(values.T):
+        name = f'column "{names[index]}"' if names else f"column {index + 1}"
+        infinite, gone = int(np.isinf(column).sum()), int(np.isnan(column).sum())
+        if infinite:
+            problems.append(Problem(f"{name} has {infinite} infinite values, of which no mean can be taken"))
+        if gone and missing == "refuse":
+            hint = "`missing: pattern` groups rows that miss the same"
+            problems.append(Problem(f"{name} has {gone} missing values", hint=hint))
+    return problems
+
+
+def _pooled(labels: Ints, sizes: Ints, k: int) -> Ints:
+    """Labels of which those of fewer than k rows are one, with the next smallest as long as it has too few."""
+    by_size = np.argsort(sizes, kind="stable")
+    count = max(int((sizes < k).sum()), int(np.searchsorted(np.cumsum(sizes[by_size]), k)) + 1)
+    together = np.arange(len(sizes))
+    together[by_size[:count]] = by_size[0]
+    return np.unique(together[labels], return_inverse=True)[1]
+
+
+def standardized(values: Floats, scale: str = "z-scores") -> Floats:
+    """Values (rows, columns) that are comparable between columns, missing ones as the middle of their column.
+
+    A column is 0 where it is constant; one whose median absolute deviation is 0 is taken by its standard deviation.
+    """
+    result = np.zeros(values.shape)
+    for own, column in zip(result.T, values.T, strict=True):
+        known = ~np.isnan(column)
+        present = column[known]
+        if scale == "none":
+            own[known], own[~known] = present, present.mean() if len(present) else 0.0
+        elif len(present) > 1 and present.min() < present.max():
+            middle, unit = present.mean(), present.std(ddof=1)
+            deviation = NORMAL * float(np.median(np.abs(present - np.median(present)))) if scale == "robust" else 0.0
+            if deviation > 0:
+                middle, unit = np.median(present), deviation
+            own[known] = (present - middle) / unit
+    return result
+
+
+def groups(
+    values: Floats,
+    k: int,
+    *,
+    method: str = "search",
+    scale: str = "z-scores",
+    fixed: bool = False,
+    strata: Ints | None = None,
+    seed: int = 0,
+    effort: float = 1.0,
+    deadline: Deadline | None = None,
+) -> Ints:
+    """(rows,) the group of each row, from 0, given the values (rows, columns); of `individual-ranking`, (rows,
+    columns).
+
+    Groups have k to 2k - 1 rows of one of the `strata` (rows,), or all rows of it where it has fewer than 2k. `fixed`:
+    orders are cut after every k rows. `seed`, `effort` (work in proportion to the usual one) and `deadline` are for
+    `search` alone. `univariate` takes one column.
+    """
+    comparable = standardized(values, scale)
+    if method == "individual-ranking":
+        columns = [comparable[:, [index]] for index in range(values.shape[1])]
+        return np.stack([_grouped(each, k, "univariate", fixed, strata, seed, effort, deadline) for each in columns], 1)
+    return _grouped(comparable, k, method, fixed, strata, seed, effort, deadline)
+
+
+def _grouped(
+    values: Floats,
+    k: int,
+    method: str,
+    fixed: bool,
+    strata: Ints | None,
+    seed: int,
+    effort: float,
+    deadline: Deadline | None,
+) -> Ints:
+    """(rows,) the group of each row, stratum by stratum."""
+    result, count = np.empty(len(values), np.int64), 0
+    labels = np.zeros(len(values), np.int64) if strata is None else strata
+    order = np.argsort(labels, kind="stable")
+    for number, rows in enumerate(np.split(order, run_starts(labels[order])[1:])):
+        own = values[rows]
+        if method == "search":
+            from anonymize.treatments.grouping.search import searched  # with what it needs, which others do without
+
+            result[rows] = searched(own, k, np.random.default_rng([seed, number]), effort, deadline)
+        elif method == "mdav":
+            result[rows] = mdav(own, k)
+        else:
+            result[rows] = _in_order(own, k, POSITIONS[method](own), fixed)
+        result[rows] += count
+        count = int(result[rows].max()) + 1
+    return result
+
+
+def _in_order(values: Floats, k: int, position: Floats, fixed: bool) -> Ints:
+    """(rows,) the group of each row, of those that follow each other by position (rows,); equal ones by row."""
+    if not fixed:
+        return grouped_by_squares(position, k, values).class_of(len(values)).astype(np.int64)
+    group = np.empty(len(values), np.int64)
+    group[np.argsort(position, kind="stable")] = np.minimum(np.arange(len(values)) // k, max(len(values) // k - 1, 0))
+    return group
+
+
+def _first_component(values: Floats) -> Floats:
+    """(rows,) where rows lie on the axis along which they spread most; the column that has most part in it ascends."""
+    centred = values - values.mean(axis=0)
+    axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
+    return np.asarray(centred @ (axis * np.sign(axis[np.abs(axis).argmax()])))
+
+
+def _sum_of_columns(values: Floats) -> Floats:
+    return np.asarray(values.sum(axis=1))
+
+
+POSITIONS = {"pca": _first_component, "z-scores": _sum_of_columns, "univariate": _sum_of_columns}
+"""Where methods that take rows in one order have them."""
+
+
+def aggregated(values: Floats, group: Ints, *, shown_as: str = "mean", weights: Floats | None = None) -> Floats:
+    """(rows, columns) what is released of values, given the group of each row, (rows,) or of each cell, (rows,
+    columns).
+
+    `weights` (rows,): how many people a row stands for, which count so often. Of a group of an even number the median
+    is the mean of the middle two, and the lower one with weights; of values that are equally often there, the mode is
+    the least. A column that some row of a group misses is missing in all of it."""
+    of_cell = np.broadcast_to(group.reshape(len(values), -1), values.shape)
+    released = np.empty(values.shape)
+    for index in range(values.shape[1]):
+        value, of = values[:, index], of_cell[:, index]
+        missing = np.bincount(of, np.isnan(value)) > 0
+        by_group = _AGGREGATES[shown_as](np.nan_to_num(value), of, weights)
+        released[:, index] = np.where(missing, np.nan, by_group)[of]
+    return released
+
+
+def _means(value: Floats, group: Ints, weights: Floats | None) -> Floats:
+    """(groups,); the mean is taken of what values are above the least of their group, so that equal ones stay."""
+    least = np.full(int(group.max()) + 1, np.inf)
+    np.minimum.at(least, group, value)
+    above = value - least[group]
+    parts = np.bincount(group, above if weights is None else above * weights)
+    return np.asarray(least + parts / np.bincount(group, weights))
+
+
+def _medians(value: Floats, group: Ints, weights: Floats | None) -> Floats:
+    order = np.lexsort((value, group))
+    arranged, begins = value[order], run_starts(group[order])
+    sizes = np.diff(begins, append=len(order))
+    if weights is None:
+        middle = (arranged[begins + (sizes - 1) // 2] + arranged[begins + sizes // 2]) / 2
+    else:
+        total = np.add.reduceat(weights[order], begins)
+        before = np.cumsum(weights[order]) - weights[order]
+        reached = before + weights[order] - np.repeat(before[begins], sizes) >= np.repeat(total, sizes) / 2
+        middle = arranged[np.minimum.reduceat(np.where(reached, np.arange(len(order)), len(order) - 1), begins)]
+    return np.asarray(middle)
+
+
+def _modes(value: Floats, group: Ints, weights: Floats | None) -> Floats:
+    order = np.lexsort((value, group))
+    arranged, of = value[order], group[order]
+    runs = run_starts(_changes(of, arranged))
+    often = np.add.reduceat(np.ones(len(order)) if weights is None else weights[order], runs)
+    best = np.lexsort((arranged[runs], -often, of[runs]))
+    first = best[run_starts(of[runs][best])]
+    return np.asarray(arranged[runs[first]])
+
+
+def _changes(group: Ints, value: Floats) -> Ints:
+    """(rows,) the number of the run of rows of one group and one value that each row is in."""
+    new: Bools = np.ones(len(group), np.bool_)
+    new[1:] = (group[1:] != group[:-1]) | (value[1:] != value[:-1])
+    return np.cumsum(new)
+
+
+_AGGREGATES = {"mean": _means, "median": _medians, "mode": _modes}
+
+
+def information_lost(values: Floats, released: Floats) -> float:
+    """The share of the sum of squares of the values, as z-scores, that their differences from what is shown have (0 to
+    1 where means are shown); cells that are missing on either side do not count. 0 where all columns are constant."""
+    lost = whole = 0.0
+    for column, own in zip(values.T, released.T, strict=True):
+        known = ~(np.isnan(column) | np.isnan(own))
+        present = column[known]
+        if len(present) > 1 and present.min() < present.max():
+            lost += float(np.square((present - own[known]) / present.std(ddof=1)).sum())
+            whole += len(present) - 1
+    return lost / whole if whole else 0.0
