@@ -221,11 +221,6 @@ def _about_units(request: Evaluate) -> list[Caution]:
     return [Caution.of(said, "the report that was written with the release counts individuals: `-r report.html`")]
 
 
-def released_table(request: Evaluate, path: str, table: Table, stack: ExitStack) -> ReleasedTable:
-    """A release, read as text: UTF-8, with the input's separator. Raises DataError for what the spec cannot read."""
-    return _opened(request, read_file(request.spec, path, stack), table)[0]
-
-
 @contextmanager
 def _coming(request: Evaluate) -> Iterator[Callable[[], ReleasedSource] | None]:
     """What waits for the text of the release, which with several threads is read beside the original; None where there

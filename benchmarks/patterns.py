@@ -100,9 +100,10 @@ def _spec(weighted: bool) -> dict[str, Any]:
 
 def measured() -> dict[str, Any]:
     """The block `tree` of the evaluation of each release."""
-    from anonymize._evaluate import Evaluate, released_table
     from anonymize.evaluation.patterns import TreePlan, compare
+    from anonymize.evaluation.released import read_released
     from anonymize.privacy import PARAMETERS
+    from anonymize.reading.files import read_file
     from anonymize.spec import load
     from anonymize.table import Source, read
 
@@ -114,7 +115,8 @@ def measured() -> dict[str, Any]:
             subprocess.run([sys.executable, *command], check=True, cwd=ROOT, env=environment())
             spec = load(path_of_spec, PARAMETERS)
             table = read(spec, stack.enter_context(Source.open(spec, None)), workload=True)
-            released = released_table(Evaluate(spec, str(path)), str(path), table, stack)
+            file = read_file(spec, str(path), stack)
+            released = read_released(spec.of_release(), table, file.texts, file.columns)
             blocks[name] = compare(released, TreePlan("salary", columns=ASKED))
             tell(f"{name}: {blocks[name]['survived']} of {len(blocks[name]['patterns'])} patterns survived")
     STORED.write_text(json.dumps(blocks, indent=1) + "\n", encoding="utf8")

@@ -88,13 +88,6 @@ def _exhausted(checker: Checker, deadline: Deadline, context: Context) -> Exhaus
     return exhaustion
 
 
-def least_distorted(checker: Checker) -> Vector | None:
-    """The first safe node of least distortion; None where no node is safe."""
-    exhaustion = Exhaustion(checker, Deadline())
-    exhaustion.run()
-    return exhaustion.vector
-
-
 class Exhaustion:
     """All nodes, those first that may be of least distortion; with a deadline, before them some on the way down to it.
     `bound`: no node that is left is of less. `best`: the least so far, with the number of its node. `late`: whether the

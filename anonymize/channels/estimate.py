@@ -54,17 +54,6 @@ def variances(observed: Floats, p: Sequence[float], rows: int, about: About, est
     return np.maximum(result, 0.0, out=result)
 
 
-def covariance(observed: Floats, p: Sequence[float], rows: int, about: About) -> Floats:
-    """(D, D) the covariance of all cells, flattened: for small tables, as it is formed."""
-    matrix: Floats = np.ones((1, 1))
-    for each, size in zip(p, observed.shape, strict=True):
-        a, b = kronecker.inverse(each, size)
-        matrix = np.asarray(np.kron(matrix, a * np.eye(size) + b), np.float64)
-    pi = unbiased(observed, p).ravel()
-    spread = np.diag(pi) if about == "table" else np.outer(pi, pi)
-    return np.asarray((matrix * observed.ravel() @ matrix.T - spread) / rows)
-
-
 def estimate(observed: Floats, p: Sequence[float], method: Method) -> Floats:
     """The original distribution by a method; but for `inverse` it is a distribution: no cell below 0, sum 1.
 

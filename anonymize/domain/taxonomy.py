@@ -103,10 +103,6 @@ class Taxonomy(Domain):
         """(leaves under the lowest covering node - 1) / (all leaves - 1); 0 for a leaf."""
         return self._loss[self.lca(low, high)]
 
-    def depth_of(self, node: Codes) -> NDArray[np.int32]:
-        """Number of edges between each node and the root."""
-        return self.depth[node]
-
     def leaf_text(self) -> list[str]:
         """Label of each leaf."""
         return self.labels[: self.size]

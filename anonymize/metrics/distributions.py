@@ -107,17 +107,6 @@ def _errors(original: Floats, estimated: Floats) -> tuple[float, int]:
 # --- correlations ----------------------------------------------------------------------------------------------------
 
 
-def uncertainties(table: Floats) -> dict[tuple[int, int], float]:
-    """The uncertainty coefficient of every ordered pair of attributes (by axis), of `distribution(table)`."""
-    joint = distribution(table)
-    axes = range(joint.ndim)
-    coefficients = {}
-    for x, y in ((x, y) for x in axes for y in axes if x != y):
-        pair = joint.sum(axis=tuple(axis for axis in axes if axis not in (x, y)))
-        coefficients[x, y] = uncertainty(pair if x < y else pair.T)
-    return coefficients
-
-
 def uncertainty(pair: Floats) -> float:
     """U(X, Y) = (H(X) + H(Y) - H(X, Y)) / H(Y) of a joint distribution (X, Y): how much X tells of Y; 0 where Y has
     one value."""

@@ -71,7 +71,7 @@ def test_lca_cost_and_loss_by_brute_force(tree: list[Path], table_size: int) -> 
         assert domain.stop[node] - domain.start[node] == len(under)
         assert cost == (0 if a == b else len(under) / len(tree))
         assert loss == (len(under) - 1) / max(len(tree) - 1, 1)
-        assert domain.depth_of(node) == len(end) - 1
+        assert domain.depth[node] == len(end) - 1
 
 
 @given(paths())
