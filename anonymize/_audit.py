@@ -207,9 +207,9 @@ def _measured(
             opened(spec, request.path, classified=classified, unit_from=original, detached=detached)
         )
         requirements, checks = checks_asked(table.spec, grouped=detached is not None)
+        measured = table.measured(checks, request.threshold)
         risk = deeper(table, request.further, request.threshold, records)
-        passing = table.passing(request.original, request.spec or spec)
-        verdict = replace(table.measured(checks, request.threshold), passing=passing)
+        verdict = replace(measured, passing=table.passing(request.original, request.spec or spec))
         facts = AuditFacts(table, requirements, verdict, risk, remarks=manifest.remarks)
         if request.against.previous is not None:
             alone = table.spec.model_copy(update={"unit": None, "sampling_weight": None})

@@ -26,6 +26,7 @@ from anonymize.cli.over_time import SERIES, audited
 from anonymize.names import parted
 
 if TYPE_CHECKING:
+    from anonymize.risk.loglinear import Terms
     from anonymize.spec import Spec
 
 
@@ -55,6 +56,14 @@ class _Size(click.ParamType[int]):
 
 
 _SIZE = _Size()
+
+
+def _counts(context: click.Context, parameter: click.Parameter, value: str | None) -> list[int]:
+    """Whole numbers parted by commas."""
+    texts = [] if value is None else value.split(",")
+    if not all(text.strip().isdecimal() for text in texts):
+        raise click.BadParameter("numbers of rows, parted by commas: 20,10,5", context, parameter)
+    return [int(text) for text in texts]
 
 
 COMMON_OPTIONS = (
@@ -111,6 +120,17 @@ COMMON_OPTIONS = (
         help="What each subset of at most SIZE quasi-identifiers gives away; auto: all of 10 or fewer, else SIZE 3.",
     ),
     click.option(
+        "--risky-cells",
+        callback=_counts,
+        metavar="N,N,...",
+        help="With --subsets: combinations of at most N rows; an N for subsets of one, two, ... columns.",
+    ),
+    choice_option(
+        "--log-linear",
+        choices=["main", "pairs"],
+        help="Population uniqueness by a log-linear model: of main effects, or of all pairs; with a sampling fraction.",
+    ),
+    click.option(
         "--sampling-weight",
         help="The column of sampling weights, without a spec.",
         shell_complete=completing(columns),
@@ -159,6 +179,8 @@ def audit(
     by_position: bool,
     previous_link: str | None,
     subsets: int | None,
+    risky_cells: list[int],
+    log_linear: Terms | None,
     fraction: float | None,
     population: str | None,
     series: str | None,
@@ -215,7 +237,13 @@ def audit(
         spec = nearby_spec()
     loaded = load(spec, privacy.PARAMETERS) if spec else None
     if engine == "spark":
-        others = {"baseline": baseline, "previous": previous, "subsets": subsets, "sampling-fraction": fraction}
+        others: dict[str, Any] = {
+            "baseline": baseline,
+            "previous": previous,
+            "subsets": subsets,
+            "sampling-fraction": fraction,
+        }
+        others |= {"risky-cells": risky_cells, "log-linear": log_linear}
         given |= others | {"population": population, "series": series, "key": key, "by-position": by_position}
         conclude(audit_there(loaded, path, master, given), form, quiet=quiet, color=color)
         return
@@ -223,7 +251,7 @@ def audit(
         conclude(audited(loaded, series, key, given), form, quiet=quiet, color=color)
         return
     against = Against(baseline, no_regress, previous, by_position, previous_link)
-    further = Deeper(subsets, fraction, population)
+    further = Deeper(subsets, risky_cells, log_linear, fraction, population)
     result = walk(Audit(loaded, path, against=against, further=further, **given))
     conclude(result.checked, form, quiet=quiet, color=color)
     if is_text(form) and not quiet:

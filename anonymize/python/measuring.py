@@ -27,6 +27,7 @@ from anonymize.remake import Remake
 from anonymize.remake import remake as made_again
 from anonymize.report.bar import Following, following
 from anonymize.results import Attacked, AuditReport, Evaluated
+from anonymize.risk.loglinear import Terms
 from anonymize.verify import THRESHOLD
 
 THRESHOLDS = ("k", "l", "t")
@@ -73,6 +74,8 @@ def audit(
     no_regress: bool = False,
     threshold: float = THRESHOLD,
     subsets: int | None = None,
+    risky_cells: Sequence[int] = (),
+    log_linear: Terms | None = None,
     sampling_fraction: float | None = None,
     population: str | os.PathLike[str] | None = None,
     series: str | os.PathLike[str] | None = None,
@@ -117,6 +120,8 @@ def audit(
         no_regress: nothing may be worse than in the baseline.
         threshold: a row whose risk is higher is at risk.
         subsets: the largest size of the subsets of quasi-identifiers that are looked at; 0: as many as are feasible.
+        risky_cells: with `subsets`, of how many rows a combination is risky: in subsets of one, two, and so on.
+        log_linear: "main" or "pairs": population uniqueness by a log-linear model with these terms.
         sampling_fraction: the share of its population that the table is.
         population: a table of the population, for the journalist's risk.
         series: the state of a series of releases, in place of `data`: all its releases are measured. Only `spec`,
@@ -152,7 +157,7 @@ def audit(
         table_of(previous) as earlier,
     ):
         against = Against(path_of(baseline), no_regress, earlier, by_position, path_of(previous_link))
-        further = Deeper(subsets, sampling_fraction, path_of(population))
+        further = Deeper(subsets, risky_cells, log_linear, sampling_fraction, path_of(population))
         model = None if spec is None else model_of(spec)
         described = {name: given[name] for name in DESCRIBED} | {"save_risk": path_of(save_risk), "force": force}
         result = audit_road(Audit(model, path, whose, source, against=against, further=further, **described))

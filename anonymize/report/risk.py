@@ -38,6 +38,21 @@ MEANINGS = {
         "expected": "rows expected to be linked correctly, if all are linked",
         "records_at_risk": "rows whose individual risk is above {threshold}",
     },
+    "Risk of units": {
+        "units": "units, such as households, whom the rows are about",
+        "max": "highest chance that at least one row of a unit is linked correctly",
+        "mean": "mean of that chance over the units",
+        "expected": "units of which a row is expected to be linked correctly",
+        "at_risk": "units whose chance is above {threshold}",
+    },
+    "Population uniqueness by a log-linear model": {
+        "terms": "main effects, or all pairs of attributes",
+        "sampling_fraction": "people of the population who are in the table",
+        "uniques": "unique rows of the table",
+        "population_uniques": "those of them who are expected to be unique in the population (tau1)",
+        "correct_matches": "matches with them that are expected to be correct (tau2)",
+        "fit": "0 for a model that fits, above 0 for one that fits too little",
+    },
     "Risk against the population": {
         "population": "rows of the population",
         "journalist_max": "highest risk of a row, if the attacker does not know that the person is in the table",
@@ -73,6 +88,10 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
         drawn += _passing(block["passing"])
     if "sample" in block:
         drawn.append(figures("Risk by sampling weights", block["sample"], beside=wildcard.get("sample")))
+    if "household" in block:
+        drawn.append(figures("Risk of units", block["household"]))
+    if "log_linear" in block:
+        drawn.append(figures("Population uniqueness by a log-linear model", block["log_linear"]))
     if "journalist" in block:
         drawn.append(figures("Risk against the population", block["journalist"]))
     if "population" in block:
@@ -93,7 +112,9 @@ def _figures(
 
 def _shares(title: str) -> frozenset[str]:
     """The keys of a table's figures that are shares; numbers of rows and of people are not."""
-    counted = {"population", "expected", "estimator"} | ({"uniques"} if title == "Re-identification risk" else set())
+    counted = {"population", "expected", "estimator", "units", "terms", "population_uniques", "correct_matches", "fit"}
+    if title in ("Re-identification risk", "Population uniqueness by a log-linear model"):
+        counted.add("uniques")
     return frozenset(MEANINGS[title]) - counted
 
 
@@ -159,14 +180,16 @@ def _subsets(subsets: list[dict[str, Any]]) -> Section:
     title = "What subsets of the quasi-identifiers tell apart"
     if len(listed) < len(subsets):
         title += f" ({len(listed)} of {len(subsets)}; all are in the JSON report)"
-    rows = [
-        (
-            ", ".join(subset["attributes"]),
-            *(figure(subset[name]) for name in ("distinct", "separation", "uniques", "minimal_uniques")),
-        )
-        for subset in listed
-    ]
-    return Section(title, ("subset", "distinct", "separation", "unique rows", "minimal unique rows"), rows)
+    headings = {
+        "distinct": "distinct",
+        "separation": "separation",
+        "uniques": "unique rows",
+        "minimal_uniques": "minimal unique rows",
+        "risky_cells": "risky cells",
+    }
+    names = [name for name in headings if any(name in subset for subset in listed)]
+    rows = [(", ".join(subset["attributes"]), *(figure(subset[name]) for name in names)) for subset in listed]
+    return Section(title, ("subset", *(headings[name] for name in names)), rows)
 
 
 def _special(block: Mapping[str, Any]) -> Section:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from anonymize.risk.before import Sizes, risk_before, sizes_before
 from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.journalist import Journalist, journalist
-from anonymize.risk.records import before_and_after, record_risks
+from anonymize.risk.records import before_and_after, households, record_risks
 from anonymize.risk.sample import (
     Estimate,
     PopulationUniqueness,
@@ -37,6 +37,7 @@ __all__ = [
     "before_and_after",
     "estimate",
     "feasible_size",
+    "households",
     "individual_risk",
     "journalist",
     "merged",

@@ -18,6 +18,7 @@ text that was written has them. Whoever has `released` knows which row is whose:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,6 +75,21 @@ def _of_households(risks: NDArray[Any], units: pl.Series) -> Floats:
     """(rows,) the chance that at least one row of each row's unit is linked correctly."""
     rows = pl.DataFrame({"missed": 1 - risks, "unit": units})
     return rows.select(1 - pl.col("missed").product().over("unit")).to_series().to_numpy()
+
+
+def households(frequency: TextFrequencySet, units: pl.Series, threshold: float) -> dict[str, Any]:
+    """The risk of units in a report: `units`, how many there are; `max` and `mean` of the chance that at least one row
+    of a unit is linked correctly; `expected`, how many units that is; `at_risk`, the share above the threshold."""
+    risks = _of_households(_sizes(frequency, frequency.counts, frequency.weights)["rk"], units)
+    each = pl.DataFrame({"unit": units, "risk": risks}).unique("unit", keep="first", maintain_order=True)["risk"]
+    count = max(len(each), 1)
+    return {
+        "units": len(each),
+        "max": float(each.to_numpy().max(initial=0.0)),
+        "mean": math.fsum(each) / count,
+        "expected": math.fsum(each),
+        "at_risk": int((each > threshold).sum()) / count,
+    }
 
 
 def before_and_after(before: pl.DataFrame, after: pl.DataFrame, written: Ints) -> pl.DataFrame:

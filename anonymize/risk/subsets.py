@@ -54,17 +54,20 @@ def _subsets_of(attributes: int, size: int) -> int:
 class Subset:
     """A subset of the quasi-identifiers. `distinct` and `separation`: shares, from 0 to 1; separation is None where
     there is no pair of rows. `uniques`: rows that are unique on it; `minimal_uniques`: those unique on nothing smaller
-    inside it."""
+    inside it. `risky_cells`: combinations of at most so many rows as was asked for subsets of this size, None unless it
+    was."""
 
     attributes: tuple[str, ...]
     distinct: float
     separation: float | None
     uniques: int
     minimal_uniques: int
+    risky_cells: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The subset in a report."""
-        return {**self.__dict__, "attributes": list(self.attributes)}
+        figures = {name: value for name, value in self.__dict__.items() if value is not None or name == "separation"}
+        return {**figures, "attributes": list(self.attributes)}
 
 
 @dataclass(frozen=True)
@@ -95,10 +98,16 @@ class Analysis:
 
 
 def analyse(
-    frequency: TextFrequencySet, names: Sequence[str], max_size: int | None = None, *, cells: bool = False
+    frequency: TextFrequencySet,
+    names: Sequence[str],
+    max_size: int | None = None,
+    *,
+    cells: bool = False,
+    thresholds: Sequence[int] = (),
 ) -> Analysis:
     """Walks every subset of at most `max_size` attributes (None: as many as are feasible). `cells`: what each cell adds
-    to the score of its row is kept.
+    to the score of its row is kept. `thresholds`: a combination of at most so many rows is risky, in subsets of one
+    attribute, two, and so on, the last one in all larger ones.
 
     `names` are those of the frequency set's attributes. ValueError for a size below 1, or with too many subsets.
     """
@@ -108,7 +117,7 @@ def analyse(
         raise ValueError("a subset has at least one attribute")
     if _subsets_of(count, size) > MOST:
         raise ValueError(f"{count} attributes have more than {MOST} subsets of at most {size}")
-    walk = _Walk(frequency, size, np.zeros(frequency.codes.shape, np.int64) if cells else None)
+    walk = _Walk(frequency, size, np.zeros(frequency.codes.shape, np.int64) if cells else None, thresholds)
     walk.start()
     masks = sorted(walk.figures, key=lambda mask: (mask.bit_count(), _members(mask)))
     rows = frequency.rows
@@ -168,17 +177,19 @@ def _subset(figures: _Figures, names: list[str], rows: int) -> Subset:
         separation=(pairs - figures.alike) / pairs if pairs else None,
         uniques=figures.uniques,
         minimal_uniques=figures.minimal,
+        risky_cells=figures.risky,
     )
 
 
 @dataclass(frozen=True)
 class _Figures:
-    """Counts of one subset; `alike`: pairs of rows that it does not tell apart."""
+    """Counts of one subset; `alike`: pairs of rows that it does not tell apart; `risky`: combinations of few rows."""
 
     distinct: int
     alike: int
     uniques: int
     minimal: int
+    risky: int | None
 
 
 @dataclass
@@ -197,6 +208,7 @@ class _Walk:
     frequency: TextFrequencySet
     size: int
     cells: Ints | None = None
+    thresholds: Sequence[int] = ()
     figures: dict[int, _Figures] = field(default_factory=dict)
     unique: dict[int, NDArray[np.uint8]] = field(default_factory=dict)
     """One bit a combination, packed: whether it is unique on the mask."""
@@ -230,6 +242,7 @@ class _Walk:
             alike=int((sizes * (sizes - 1) // 2).sum()),
             uniques=unique_before + len(uniques),
             minimal=len(minimal),
+            risky=self._risky(mask, sizes, unique_before),
         )
         self._credit(mask, minimal)
         if mask.bit_count() < self.size:
@@ -237,6 +250,13 @@ class _Walk:
             unique[uniques] = True
             self.unique[mask] = np.packbits(unique)
             self._grow(mask, attribute, _Group(group.rows[~alone], labels[~alone], count), unique)
+
+    def _risky(self, mask: int, sizes: Ints, unique: int) -> int | None:
+        """Combinations of few rows: of those of these sizes, and of the ones that were unique before."""
+        if not self.thresholds:
+            return None
+        most = self.thresholds[min(mask.bit_count(), len(self.thresholds)) - 1]
+        return int(np.count_nonzero(sizes <= most)) + unique
 
     def _minimal(self, mask: int, parent: int, rows: Ints) -> Ints:
         """The rows, among those unique on the mask and not on the parent, that are unique on no other subset inside

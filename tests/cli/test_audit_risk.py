@@ -249,3 +249,48 @@ def test_a_population_that_cannot_be_one(desk: Desk, call: Call) -> None:
     (desk.folder / "all.csv").write_text("q\na\n")
     ended = call("audit", "-i", "gaps.csv", "--qi", "q,r", "--population", "all.csv")
     assert ended.code == 3 and "has no column r" in ended.err
+
+
+# --- risky cells, log-linear models, households ----------------------------------------------------------------------
+
+
+def test_risky_cells_are_counted_in_every_subset(desk: Desk, call: Call) -> None:
+    options = ("--qi", "q,r", "--subsets", "2", "--risky-cells", "2,1")
+    code, report = audited(desk, call, GAPS, *options)
+    assert code == 0
+    assert [(each["attributes"], each["risky_cells"]) for each in report["risk"]["subsets"]] == [
+        (["q"], 3), (["r"], 2), (["q", "r"], 3),
+    ]  # fmt: skip
+    assert b"risky cells" in call("audit", "-i", "gaps.csv", *options).out
+
+
+def test_a_log_linear_model_needs_a_sampling_fraction(desk: Desk, call: Call) -> None:
+    code, report = audited(desk, call, GAPS, "--qi", "q,r", "--log-linear", "main", "--sampling-fraction", "1")
+    assert code == 0 and report["risk"]["log_linear"]["population_uniques"] == report["risk"]["log_linear"]["uniques"]
+    code, report = audited(desk, call, WEIGHTED, "--qi", "q,r", "--log-linear", "pairs", "--sampling-weight", "w")
+    assert report["risk"]["log_linear"]["sampling_fraction"] == pytest.approx(4 / 53)
+    ended = call("audit", "-i", "gaps.csv", "--qi", "q,r", "--log-linear", "main")
+    assert ended.code == 2 and "--log-linear: what share of the population" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--risky-cells", "2"), "--risky-cells: needs --subsets"),
+        (("--risky-cells", "0", "--subsets", "1"), "--risky-cells: numbers of rows, from 1"),
+        (("--risky-cells", "a,b", "--subsets", "1"), "numbers of rows, parted by commas"),
+    ],
+)
+def test_risky_cells_that_make_no_sense(desk: Desk, call: Call, options: tuple[str, ...], message: str) -> None:
+    (desk.folder / "gaps.csv").write_text(GAPS)
+    ended = call("audit", "-i", "gaps.csv", "--qi", "q,r", *options)
+    assert ended.code == 2 and message in ended.err
+
+
+def test_households_are_in_an_audit_with_a_unit(desk: Desk, call: Call) -> None:
+    text = "hid,q\n1,a\n1,b\n2,a\n3,c\n"
+    _, report = audited(desk, call, text, "--qi", "q", "--unit", "hid")
+    assert report["risk"]["household"] == {
+        "units": 3, "max": 1.0, "mean": 2.5 / 3, "expected": 2.5, "at_risk": 1.0,
+    }  # fmt: skip
+    assert b"Risk of units" in call("audit", "-i", "gaps.csv", "--qi", "q", "--unit", "hid").out

@@ -81,6 +81,15 @@ def test_reports_of_releases(algorithm: str, public: bool) -> None:
 MEASURED: dict[str, Callable[[Any, Path], Any]] = {
     "release": lambda released, grouped: released,
     "audit": lambda released, grouped: anonymize.audit(released.frame, SPEC, subsets=2, previous=released.frame),
+    "audit, all": lambda released, grouped: anonymize.audit(
+        PEOPLE,
+        quasi_identifiers=["age"],
+        unit="ward",
+        subsets=1,
+        risky_cells=[3],
+        sampling_fraction=0.5,
+        log_linear="main",
+    ),
     "audit, alone": lambda released, grouped: anonymize.audit(PEOPLE, quasi_identifiers=["age"], sampling_fraction=0.5),
     "audit of groups": lambda released, grouped: anonymize.audit(grouped, GROUPED),
     "evaluate": lambda released, grouped: anonymize.evaluate(released.frame, SPEC, PEOPLE, queries=5),

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from anonymize.privacy import PARAMETERS
-from anonymize.risk import Text, before_and_after, record_risks
+from anonymize.risk import Text, TextFrequencySet, before_and_after, households, record_risks
 from anonymize.spec import Spec, make
 
 EXAMPLE = """\
@@ -99,3 +99,11 @@ def test_rows_before_and_after() -> None:
     both = before_and_after(before, after, pl.Series([2, 0, 9]).to_numpy())
     assert both["released"].to_list() == [2, None, 1] and both["fk_after"].to_list() == [2, None, 2]
     assert both["fk"].to_list() == [1, 1, 1] and "suda_q_after" not in both.columns
+
+
+def test_the_household_of_a_report() -> None:
+    frame = pl.DataFrame({"q": ["a", "b", "a", "a", "c"]})
+    units = pl.Series([7, 7, 8, 8, 9])
+    counted = TextFrequencySet.of(frame, [["q"]], units=units, by_row=True)
+    expected = {"units": 3, "max": 1.0, "mean": 2.75 / 3, "expected": 2.75, "at_risk": pytest.approx(2 / 3)}
+    assert households(counted, units, 0.75) == expected

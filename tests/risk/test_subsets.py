@@ -183,3 +183,13 @@ def test_dis_takes_a_power_of_the_score_by_the_number_of_attributes() -> None:
 
 def test_many_attributes_are_looked_at_in_subsets_that_are_feasible() -> None:
     assert [feasible_size(count) for count in (92, 93, 511, 512)] == [3, 2, 2, 1]
+
+
+@pytest.mark.parametrize("thresholds", [[1], [2], [3, 1], [4, 3, 2]])
+def test_risky_cells_against_counting(thresholds: list[int]) -> None:
+    frame = pl.DataFrame(GUIDELINE, schema=["q0", "q1", "q2", "q3"], orient="row")
+    counted = TextFrequencySet.of(frame, [[name] for name in frame.columns])
+    for subset in analyse(counted, frame.columns, thresholds=thresholds).subsets:
+        sizes = frame.group_by(subset.attributes).len()["len"]
+        assert subset.risky_cells == (sizes <= thresholds[min(len(subset.attributes), len(thresholds)) - 1]).sum()
+    assert "risky_cells" not in analyse(counted, frame.columns).subsets[0].as_dict()

@@ -1,0 +1,173 @@
+"""Numbers that were changed, and what they still give away: records linked by distance, and intervals that hold the
+true values.
+
+An attacker knows the numbers of people from elsewhere, and looks for their rows in a release in which numbers were
+microaggregated, swapped or given noise. `nearest` takes for each of them the row at the least distance; rows at the
+same distance are equally likely. `one_to_one` gives all people different rows, so that the sum of the distances is
+least, which is what an attacker can do who knows everybody. `intervals` is the share of rows all of whose true values
+are within a little of the released ones; `robust` the same where what is little grows with how far out a row lies.
+
+Arrays are (rows, columns) floats, and row i of the released one is about the person of row i of the original, unless
+`row_of` says otherwise. A column without spread tells nobody apart and is left out of distances.
+
+J. Domingo-Ferrer, V. Torra, "A quantitative comparison of disclosure control methods for microdata", in
+"Confidentiality, disclosure, and data access", 2001 (linkage by distance, interval disclosure); J. Herranz, J. Nin, P.
+Rodriguez, T. Tassa, "Revisiting distance-based record linkage", DKE 100, 2015 (one to one); M. Templ, B. Meindl,
+"Robust statistics meets SDC", PSD 2008 (robust Mahalanobis distances). sdcMicro has them as `recordLinkage`, `dRisk`
+and `dRiskRMD`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.risk.frequency import Floats, Ints
+
+Scale: TypeAlias = Literal["standardized", "ranks"]
+"""How columns are made comparable: by the original's means and standard deviations, or each by its ranks."""
+Metric: TypeAlias = Literal["euclidean", "manhattan", "gower"]
+"""Between rows: of numbers as they stand, or (gower) the mean of the differences relative to each column's range."""
+
+ALIKE = 1 + 1e-9
+"""Distances that differ by less than this factor are the same."""
+MOST = 10_000
+"""The most rows that are linked one to one: the work grows with their cube, the memory with their square."""
+
+
+@dataclass(frozen=True)
+class LinkedRows:
+    """`chances` (people,): of each, that the row taken is the right one; `distances` (people,): to the row taken."""
+
+    chances: Floats
+    distances: Floats
+
+    @property
+    def rate(self) -> float:
+        """The share of people who are expected to be linked with their own row; 0 of none."""
+        return float(self.chances.mean()) if len(self.chances) else 0.0
+
+
+def checked(values: NDArray[np.floating], what: str = "the numbers") -> Floats:
+    """The numbers as (rows, columns) floats. ValueError with the column, from 1, and how many cells of it are no finite
+    numbers."""
+    table = np.asarray(values, np.float64)
+    table = table[:, None] if table.ndim == 1 else table
+    wrong = (~np.isfinite(table)).sum(axis=0)
+    if wrong.any():
+        column = int(np.flatnonzero(wrong)[0])
+        raise ValueError(f"{what}: {wrong[column]} cells of column {column + 1} are no finite numbers")
+    return table
+
+
+def comparable(original: Floats, released: Floats, scale: Scale = "standardized") -> tuple[Floats, Floats]:
+    """Both with columns of the same spread, without those that have none in the original."""
+    original, released = checked(original, "the original"), checked(released, "the release")
+    if original.shape[1] != released.shape[1]:
+        raise ValueError(f"the original has {original.shape[1]} columns, and the release {released.shape[1]}")
+    if scale == "ranks":
+        original, released = _ranks(original), _ranks(released)
+    spread = original.std(axis=0, ddof=1) if len(original) > 1 else np.zeros(original.shape[1])
+    some = spread > 0
+    middle = original.mean(axis=0)[some] if len(original) else np.zeros(int(some.sum()))
+    return (original[:, some] - middle) / spread[some], (released[:, some] - middle) / spread[some]
+
+
+def _ranks(values: Floats) -> Floats:
+    """Each column's ranks as shares, those of ties the same: their mean."""
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(values, axis=0) / max(len(values), 1), np.float64)
+
+
+def nearest(
+    original: Floats,
+    released: Floats,
+    *,
+    scale: Scale = "standardized",
+    weights: Sequence[float] | None = None,
+    people: Ints | None = None,
+    row_of: Ints | None = None,
+) -> LinkedRows:
+    """Links people, each by himself, with the nearest released row in Euclidean distance.
+
+    `weights`: of the columns, positive; squared differences count that much. `people`: the rows of the original that
+    are tried, None for all. `row_of` (rows of the original,): the released row about each, None for the same one.
+    ValueError for numbers that are not finite, or tables that do not go together.
+    """
+    from scipy.spatial import cKDTree
+
+    known, masked = comparable(original, released, scale)
+    if weights is not None:
+        factors = _factors(weights, original)
+        known, masked = known * factors, masked * factors
+    people = np.arange(len(known)) if people is None else people
+    own = people if row_of is None else row_of[people]
+    if not len(people) or not len(masked):
+        return LinkedRows(np.zeros(len(people)), np.zeros(len(people)))
+    if not known.shape[1]:
+        return LinkedRows(np.full(len(people), 1 / len(masked)), np.zeros(len(people)))
+    tree = cKDTree(masked)
+    distances = np.asarray(tree.query(known[people])[0], np.float64)
+    reach = distances * ALIKE + np.finfo(np.float64).eps * 64
+    ties = np.asarray(tree.query_ball_point(known[people], reach, return_length=True), np.int64)
+    mine = np.linalg.norm(known[people] - masked[own], axis=1) <= reach
+    return LinkedRows(mine / np.maximum(ties, 1), distances)
+
+
+def _factors(weights: Sequence[float], original: Floats) -> Floats:
+    """The square roots of the weights of those columns that have a spread."""
+    table = checked(original)
+    given = np.asarray(weights, np.float64)
+    if given.shape != (table.shape[1],) or not (np.isfinite(given) & (given > 0)).all():
+        raise ValueError(f"weights: one positive number for each of {table.shape[1]} columns")
+    return np.asarray(np.sqrt(given[table.std(axis=0) > 0]), np.float64)
+
+
+def one_to_one(
+    original: Floats, released: Floats, *, metric: Metric = "euclidean", weights: Sequence[float] | None = None
+) -> LinkedRows:
+    """Links everybody with a row of his own so that the sum of the distances is least, numbers as they stand.
+
+    Rows that read the same are told apart by nothing: who gets one of them has the right one with a chance of one over
+    their number. (Solvers give out equal rows in their order, which sdcMicro counts as correct matches.) `weights`: of
+    the columns, for gower. ValueError for tables of different sizes, or of more than `MOST` rows.
+    """
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    known, masked = checked(original, "the original"), checked(released, "the release")
+    if known.shape != masked.shape:
+        raise ValueError("rows are linked one to one where both tables have the same rows and columns")
+    if len(known) > MOST:
+        raise ValueError(f"{len(known)} rows: at most {MOST} are linked one to one")
+    if metric == "gower":
+        span = np.ptp(np.vstack([known, masked]), axis=0)
+        share = np.ones(len(span)) if weights is None else np.asarray(weights, np.float64)
+        factors = np.where(span > 0, share / np.where(span > 0, span, 1), 0) / share.sum()
+        known, masked = known * factors, masked * factors
+    distances = cdist(known, masked, "euclidean" if metric == "euclidean" else "cityblock")
+    people, rows = linear_sum_assignment(distances)
+    _, alike, sizes = np.unique(released, axis=0, return_inverse=True, return_counts=True)
+    alike = alike.ravel()
+    return LinkedRows(np.where(alike[rows] == alike[people], 1 / sizes[alike[people]], 0.0), distances[people, rows])
+
+
+def intervals(original: Floats, released: Floats, width: float = 0.05, *, scale: Scale = "standardized") -> float:
+    """The share of rows of which every true value is within `width` standard deviations of the released column, around
+    the released value; by ranks: within a share `width` of the ranks. 0 without rows."""
+    known, masked = checked(original, "the original"), checked(released, "the release")
+    if known.shape != masked.shape:
+        raise ValueError("the original and the release have different rows or columns")
+    if not len(known):
+        return 0.0
+    if scale == "ranks":
+        reach = np.full(known.shape[1], width)
+        known, masked = _ranks(known), _ranks(masked)
+    else:
+        reach = width * (masked.std(axis=0, ddof=1) if len(masked) > 1 else np.zeros(masked.shape[1]))
+    return float((np.abs(known - masked) <= reach).all(axis=1).mean())
