@@ -1,4 +1,4 @@
-"""What the `attack` command does: attackers are let loose on a release, and what they learn is measured.
+"""What the `attack` command does: it tries attackers on a release, and measures what they learn.
 
 spec, original ─▶ people   those whom the release is about, and those who are held out of it
 release        ─▶ rows     its text read as spans of values, whoever made it
@@ -219,7 +219,7 @@ class ReleaseTrial:
 
 
 def try_release(request: Request, files: Files, table: Table, draft: Draft) -> ReleaseTrial:
-    """Lets the attackers that the spec names loose on a release that has been written and not yet published.
+    """Tries the attackers that the spec names on a release that has been written and not yet published.
 
     Which row is whose is known. Raises UnsafeError where an excess is above what the spec allows, or could not be
     measured, unless that is allowed; UsageError for columns whose meaning nothing reads; DataError for a control that

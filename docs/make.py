@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 from manpage import man_page
@@ -38,7 +38,10 @@ from league import page as league  # noqa: E402
 
 DOCS = ROOT / "docs"
 LEAGUE = ROOT / "benchmarks" / "league"
-WITH_BLOCKS = ("docs/choose.md", "docs/spec.md", "docs/report.md", "docs/recoding.md", "docs/attacks.md")
+WITH_BLOCKS = (
+    *("docs/choose.md", "docs/spec.md", "docs/report.md", "docs/recoding.md", "docs/attacks.md"),
+    "docs/local-recoding.md",
+)
 """Pages by hand with blocks that are made."""
 
 BLOCK = re.compile(r"(<!-- made: ([\w.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -159,6 +162,21 @@ def main() -> None:
             print(f"wrote {name}", file=sys.stderr)
 
 
+BY_REGION = (
+    "The regions of its classes overlap, so that the rows of several classes may be one person's. Whoever takes the "
+    "smallest region is mostly right all the same: overlapping adds little to k. Adult, 30,162 people, seven "
+    "quasi-identifiers, k = 10 ([`smallest-region`](../attacks.md#smallest-region), medians; "
+    "[what withstands it](../local-recoding.md#the-smallest-region))."
+)
+"""Above the figures of `benchmarks/regions.py` on the page of a command."""
+REGION_HEADER = ("method", "rows by regions", "rows of the smallest", "right", "right by class sizes")
+RECODED = {
+    "drawn 2": "drawn among the two smallest regions",
+    "drawn 1000": "drawn among all regions",
+    "closed": "joined until no region covers anybody else",
+}
+
+
 def pages() -> dict[str, str]:
     """Every page, by its path in the checkout, as it should be."""
     made = {f"docs/commands/{name}.md": command_page(name) for name in commands()}
@@ -254,8 +272,39 @@ def command_page(name: str) -> str:
             lines += [f"## {name} {below}", "", *_usage(part, inner), "", _options(part, inner), ""]
     else:
         lines += ["## Options", "", _options(command, context), ""]
-    lines += ["## Examples", "", "```sh", *examples(name), "```", ""]
+    lines += [*_by_region(name), "## Examples", "", "```sh", *examples(name), "```", ""]
     return "\n".join([*lines, "The [exit codes](../exit-codes.md) are those of every command.", ""])
+
+
+def _measured_regions() -> dict[str, dict[str, Any]]:
+    """By method, what benchmarks/regions.py has measured."""
+    return cast(
+        dict[str, dict[str, Any]], json.loads((ROOT / "benchmarks" / "regions.json").read_text(encoding="utf8"))
+    )
+
+
+def _by_region(name: str) -> list[str]:
+    """What the smallest region gives away of Adult, where that command has been measured."""
+    measured = {method: each for method, each in _measured_regions().items() if method.split()[0] == name}
+    rows = [(*_region_row(f"`{method}`", each), each["date"]) for method, each in measured.items()]
+    return ["## Whose class it is", "", BY_REGION, "", table((*REGION_HEADER, "measured"), rows), ""] if rows else []
+
+
+def _withstanding() -> str:
+    """What recodings cost that withstand it, and what is right of them."""
+    rows = []
+    for method, each in _measured_regions().items():
+        others = {name: figures for name, figures in each.items() if isinstance(figures, dict)}
+        for name, figures in {f"`{method}`": each, **others}.items() if others else ():
+            known = f"{100 * figures['known']:.1f} %" if "known" in figures else ""
+            rows.append((f"{figures['gcp']:.4f}", *_region_row(RECODED.get(name, name), figures), known))
+    header = ("gcp", *REGION_HEADER, "right, the draw being known")
+    return table((header[1], header[0], *header[2:]), [(row[1], row[0], *row[2:]) for row in rows])
+
+
+def _region_row(label: str, each: Mapping[str, Any]) -> tuple[str, ...]:
+    sizes = (f"{each[key]:,.0f}" for key in ("by_regions", "by_method"))
+    return (label, *sizes, *(f"{100 * each[key]:.1f} %" for key in ("right", "right_by_rows")))
 
 
 def _usage(command: click.Command, context: click.Context) -> list[str]:
@@ -559,6 +608,7 @@ def _default(value: Mapping[str, Any], required: bool) -> str:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     "attackers": _attackers,
+    "regions": _withstanding,
     "league": lambda: league.short(LEAGUE / "results.json"),
     "not-reusable": _not_reusable,
     "spec": _spec_table(),

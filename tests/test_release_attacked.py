@@ -1,4 +1,4 @@
-"""Attackers that a spec names: they are let loose on a release before it takes its place."""
+"""Attackers that a spec names: they are tried on a release before it takes its place."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_spec_can_name_every_attacker_of_one_release() -> None:
     assert set(get_args(ReleaseAttacker)) == set(ATTACKERS) - {"composition", "histories"}
 
 
-def test_attackers_are_let_loose_before_the_release_takes_its_place(folder: Path) -> None:
+def test_attackers_are_tried_before_the_release_takes_its_place(folder: Path) -> None:
     report = _release(folder, _spec(folder, {"attacks": ["prosecutor", "inference-certain"], "max_excess": 0.2}))
     results = {each["attacker"]: each for each in report["attacks"]["results"]}
     assert results["prosecutor"]["targets"] == 300 and 0 < results["prosecutor"]["excess"]["high"] <= 0.2

@@ -31,6 +31,7 @@ from anonymize.attacks import (
     refinement,
     singling_out,
     singling_out_end,
+    smallest_region,
     univariate,
 )
 from anonymize.attacks.scene import ChannelRows, EarlierRows, KnownDiversity, Required, Scene, ShownRows, TargetPeople
@@ -67,6 +68,7 @@ class Attacker(Protocol):
 _MODULES = (
     prosecutor,
     prosecutor_retained,
+    smallest_region,
     journalist,
     marketer,
     univariate,
@@ -90,7 +92,7 @@ _MODULES = (
 ATTACKERS: dict[str, Attacker] = {module.ID: cast(Attacker, module) for module in _MODULES}
 """Name -> attacker, in the order in which they are tried."""
 
-ONLY_NAMED = frozenset({prosecutor_retained.ID, homogeneity_retained.ID})
+ONLY_NAMED = frozenset({prosecutor_retained.ID, homogeneity_retained.ID, smallest_region.ID})
 """Those whom a limit is about only where they are named: no privacy model promises anything against them."""
 _OF_CHANNELS = (reconstruction.ID, reconstruction_row.ID)
 """Those who read cells that may show anything; to all others a cell is true."""

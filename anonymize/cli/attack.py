@@ -1,4 +1,4 @@
-"""`attack`: attackers let loose on a release."""
+"""`attack`: attackers are tried on a release."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Attackers let loose on what has been read: from tables to a scene, from a scene to rates, and whether these are
-within a limit."""
+"""Attacks on what has been read: from tables to a scene, from a scene to rates, and whether these are within a
+limit."""
 
 from __future__ import annotations
 

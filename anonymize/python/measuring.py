@@ -283,7 +283,7 @@ def attack(
     parameters: str | None = None,
     progress: Following = None,
 ) -> Attacked:
-    """Let attackers loose on a release: what they learn because of it, beside what they would know without it.
+    """Try attackers on a release: what they learn because of it, beside what they would know without it.
 
     An excess above `max_excess` raises nothing: `satisfied` says so.
 

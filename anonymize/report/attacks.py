@@ -14,6 +14,8 @@ FURTHER = "Attacks: further figures"
 MEANINGS = {
     "max": "the highest chance of a target",
     "at_risk": "targets whose chance is above 0.2",
+    "by_regions": "rows that may be yours: of all classes that cover a target, the median",
+    "by_method": "rows that may be yours: of the smallest region among these, the median",
     "dcap": "mean share that is offered to the true value",
     "dcap_baseline": "the same by the values of all rows",
     "weap": "targets of whom the attacker is certain",

@@ -23,6 +23,7 @@ from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
 from anonymize.report import cautions
+from anonymize.report.candidates import candidate_rows
 from anonymize.report.codebook import FileCells, codebook, columns_of, generalized
 from anonymize.report.head import Clock, head, table_block
 from anonymize.request import Request
@@ -91,7 +92,7 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
     }
     return Blocks(
         output=output,
-        measured=blocks | {"risk": merged(blocks["risk"], facts.by_weights)},
+        measured=blocks | {"risk": merged(blocks["risk"], facts.by_weights) | _candidates(facts)},
         utility=_with_bound(facts, utility(_view(facts))),
         recoding=with_heights(facts.table.attributes, facts.recoding.summary()),
         warnings=_warnings(facts),
@@ -99,6 +100,13 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
         codebook=_codebook(facts),
         sizes=facts.sizes,
     )
+
+
+def _candidates(facts: ReleaseFacts) -> dict[str, Any]:
+    """The rows that may be somebody's, where each class is a region of its own, so that they may overlap."""
+    if facts.recoding.regions is None:
+        return {}
+    return defined({"candidates": candidate_rows(facts.request.spec, facts.table, facts.released)})
 
 
 def _codebook(facts: ReleaseFacts) -> dict[str, Any]:

@@ -22,6 +22,12 @@ MEANINGS = {
         "records_at_risk": "rows whose risk is above {threshold}",
         "uniques": "unique rows: alone in their class",
     },
+    "Rows that may be yours": {
+        "by_regions": "rows of all classes whose regions cover a person, the median",
+        "by_method": "rows of the smallest of these regions, where the method mostly puts people, the median",
+        "right": "people whose class it is",
+        "right_by_rows": "the same where a class is taken by its rows alone",
+    },
     "Columns that pass through": {
         "uniques": "unique rows by these columns alone",
         "uniques_with_quasi_identifiers": "unique rows, with the quasi-identifiers as released",
@@ -82,6 +88,8 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
     threshold, wildcard = block.get("threshold", 0.2), block.get("wildcard", {})
     figures = partial(_figures, threshold=threshold)
     drawn = [figures("Re-identification risk", block, beside=wildcard or None)]
+    if "candidates" in block:
+        drawn.append(figures("Rows that may be yours", block["candidates"]))
     if "attacker" in block:
         drawn.append(_attacker(block["attacker"]))
     if block.get("passing", {}).get("columns"):
@@ -113,6 +121,7 @@ def _figures(
 def _shares(title: str) -> frozenset[str]:
     """The keys of a table's figures that are shares; numbers of rows and of people are not."""
     counted = {"population", "expected", "estimator", "units", "terms", "population_uniques", "correct_matches", "fit"}
+    counted |= {"by_regions", "by_method"}
     if title in ("Re-identification risk", "Population uniqueness by a log-linear model"):
         counted.add("uniques")
     return frozenset(MEANINGS[title]) - counted

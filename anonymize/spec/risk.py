@@ -11,6 +11,7 @@ from anonymize.spec.base import Entry, TablePath
 ReleaseAttacker = Literal[
     "prosecutor",
     "prosecutor-retained",
+    "smallest-region",
     "journalist",
     "marketer",
     "singling-out-univariate",
@@ -33,7 +34,7 @@ ReleaseAttacker = Literal[
 
 
 class RiskTrials(Entry):
-    """The attackers who are let loose on a release, and how far they may come."""
+    """The attackers that are tried on a release, and how much they may learn."""
 
     attacks: tuple[ReleaseAttacker, ...] = ()
     """Attackers that are tried on the release before it takes its place."""

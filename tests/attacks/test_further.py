@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anonymize.attacks import EarlierRows, composition, linkability, order
+from anonymize.attacks import EarlierRows, Scene, composition, linkability, order
 from tests.attacks.scenes import of_rows
 
 
@@ -82,7 +82,7 @@ def test_two_releases_tell_what_neither_does() -> None:
     ends = [np.arange(count) // 2 * 2 + each for each in (0, 1)]
     shifted = [np.clip((np.arange(count) + 1) // 2 * 2 - 1 + each, 0, count - 1) for each in (0, 1)]
     one, two = (of_rows(codes, np.stack(each, axis=1)[:, None, :], values, (count,)) for each in (ends, shifted))
-    (success,) = composition.attack(replace(one, earlier=(EarlierRows(two.release),)))
+    success, *_ = composition.attack(replace(one, earlier=(EarlierRows(two.release),)))
     assert success.baseline.tolist() == [0.5] * count and success.hits[1:-1].tolist() == [1] * (count - 2)
 
 
@@ -92,3 +92,41 @@ def test_the_same_release_twice_adds_nothing() -> None:
     (success,) = composition.attack(replace(scene, earlier=(EarlierRows(scene.release),)))
     assert success.hits.tolist() == success.baseline.tolist()
     assert composition.attack(scene) == []
+
+
+def _left(who: np.ndarray, *, known: bool) -> Scene:
+    """A second release of 40 people in classes of ten, without some of them, the first being `earlier`."""
+    codes, values = np.arange(40)[:, None], np.arange(40) % 10 % 4
+    spans = np.stack([codes // 10 * 10, codes // 10 * 10 + 9], axis=2)
+    first = of_rows(codes, spans, values, (40,))
+    staying = np.setdiff1d(np.arange(40), who)
+    second = of_rows(codes[staying], spans[staying], values[staying], (40,))
+    return replace(second, earlier=(EarlierRows(first.release, staying if known else None),), sensitive={"ill": 4})
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_two_files_tell_what_those_had_who_left(known: bool) -> None:
+    # 12 and 16 are of one class and have value 2; 33 is alone, with value 3; nobody says which rows belong together.
+    _, success = composition.attack(_left(np.array([12, 16, 33]), known=known))
+    assert success.about == "ill of those who left"
+    assert success.hits.tolist() == [1, 1, 1] and success.baseline.sum() < 1
+
+
+def test_of_two_who_left_with_different_values_each_is_guessed_by_half() -> None:
+    _, success = composition.attack(_left(np.array([12, 15]), known=True))
+    assert success.hits.tolist() == [0.5, 0.5]
+
+
+def test_where_nobody_left_nothing_is_said_of_them() -> None:
+    assert len(composition.attack(_left(np.zeros(0, int), known=True))) == 1
+
+
+def test_a_class_that_was_cut_since_is_compared_as_a_whole() -> None:
+    """The first class was cut into two of five, and 3 has left."""
+    codes, values = np.arange(10)[:, None], np.arange(10) % 4
+    whole, parts = (np.stack([codes // size * size, codes // size * size + size - 1], axis=2) for size in (10, 5))
+    staying = np.setdiff1d(codes, [3])
+    scene = of_rows(codes[staying], parts[staying], values[staying], (10,))
+    earlier = EarlierRows(of_rows(codes, whole, values, (10,)).release, staying)
+    _, success = composition.attack(replace(scene, earlier=(earlier,), sensitive={"ill": 4}))
+    assert success.hits.tolist() == [1]
