@@ -65,7 +65,7 @@ class Classes:
     def __init__(self, attributes: Sequence[Attribute], codes: Ints, first: Ints, last: Ints, class_of: Ints) -> None:
         """The regions as they are to be shown: a category as a node."""
         self.attributes, self.codes, self.class_of = attributes, codes, class_of
-        ends = [_shown(*each) for each in zip(attributes, first.T, last.T, strict=True)]
+        ends = [_node_span(*each) for each in zip(attributes, first.T, last.T, strict=True)]
         self.first, self.last = (np.stack(each, axis=1) for each in zip(*ends, strict=True))
         self.rows = ShownRows(self.first, self.last, class_of)
         self.pairs = self.rows.candidates(codes)
@@ -89,7 +89,7 @@ class Classes:
         }
 
 
-def _shown(attribute: Attribute, first: Ints, last: Ints) -> tuple[Ints, Ints]:
+def _node_span(attribute: Attribute, first: Ints, last: Ints) -> tuple[Ints, Ints]:
     """The span of what is shown: of categories, that of the lowest node."""
     domain = attribute.domain
     if not isinstance(domain, Taxonomy):

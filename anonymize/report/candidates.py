@@ -29,12 +29,12 @@ def candidate_rows(spec: Spec, table: Table, released: Released) -> dict[str, An
     """The figures of people drawn at random, always the same ones: the median of rows that may be theirs, and how often
     the class is theirs that an attacker takes, by region (`right`) or by its rows (`right_by_rows`). Nothing where
     nobody is released."""
-    shown = np.flatnonzero(released.class_of >= 0)
-    if not len(shown):
+    present = np.flatnonzero(released.class_of >= 0)
+    if not len(present):
         return {}
-    rows = np.sort(np.random.default_rng(0).permutation(shown)[:PEOPLE])
-    release = _shown(spec, table, released, released.class_of[shown].astype(np.int64))
-    people = TargetPeople(_codes(table, rows), {}, np.searchsorted(shown, rows))
+    rows = np.sort(np.random.default_rng(0).permutation(present)[:PEOPLE])
+    release = _classes_of(spec, table, released, released.class_of[present].astype(np.int64))
+    people = TargetPeople(_codes(table, rows), {}, np.searchsorted(present, rows))
     each = covered(release, people, release.candidates(people.codes))
     right = each.own_smallest * each.own / np.maximum(each.by_method, 1)
     by_rows = each.own / np.maximum(each.by_regions, 1)
@@ -55,7 +55,7 @@ def _codes(table: Table, rows: Ints) -> Ints:
     return np.stack(columns, axis=1)
 
 
-def _shown(spec: Spec, table: Table, released: Released, class_of: Ints) -> ShownRows:
+def _classes_of(spec: Spec, table: Table, released: Released, class_of: Ints) -> ShownRows:
     """The classes as whoever reads the release sees them."""
     own = spec.of_release()
     texts = pl.DataFrame([each.texts.gather(each.of_class).alias(each.name) for each in released.columns])
