@@ -31,7 +31,7 @@ from scipy.sparse.csgraph import connected_components
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, parse_options
 from anonymize.attacks import ShownRows
-from anonymize.attacks.smallest_region import CoveredPeople
+from anonymize.attacks.smallest_region import covered
 from anonymize.classes import Floats, Ints
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.evaluation.attacked import known_people, released
@@ -79,7 +79,7 @@ class Classes:
 
     def figures(self) -> dict[str, float]:
         """What the attacker gets of everybody."""
-        each = CoveredPeople.of(self.pairs, self.rows, self.class_of)
+        each = covered(self.rows, self.pairs, self.class_of)
         return {
             "gcp": self.loss,
             "classes": int((self.rows.sizes > 0).sum()),

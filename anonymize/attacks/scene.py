@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.domain.leafsets import GappedColumns, LeafSets, chosen
+from anonymize.domain.leafsets import GappedColumns, LeafSets, chosen, densities
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.meaning import Channel
 
@@ -163,9 +163,8 @@ class ShownRows:
     @cached_property
     def density(self) -> Floats:
         """(classes,) one over the combinations of values that each class may stand for, the largest being 1."""
-        counts = [self.cells(column).counts for column in range(self.first.shape[1])]
-        volume = np.log(np.stack(counts, axis=1)).sum(axis=1) if counts else np.zeros(len(self.first))
-        return np.asarray(np.exp(volume.min(initial=np.inf) - volume))
+        columns = [self.cells(column) for column in range(self.first.shape[1])]
+        return densities(columns, len(self.first))
 
     def counts(self, name: str, size: int) -> Any:
         """(classes, size) sparse: how often each class has each value of a sensitive attribute."""
@@ -214,18 +213,9 @@ def _strings(codes: Ints, cells: LeafSets) -> tuple[NDArray[np.uint64], Ints]:
     step = max(CELLS // 8 // max(len(first), 1), 1)
     for start in range(0, len(distinct), step):
         code = codes[some[start : start + step], None]
-        packed = np.packbits(_spanning(code, cells) | (code < 0), axis=1)
+        packed = np.packbits(cells.spanning(code) | (code < 0), axis=1)
         bits[start : start + step, : packed.shape[1]] = packed
     return bits.view(np.uint64), which
-
-
-def _spanning(codes: Ints, cells: LeafSets) -> Bools:
-    """(codes, classes) whether each class spans each of some codes (codes, 1)."""
-    spans = (cells.first <= codes) & (codes <= cells.last)
-    if cells.gapped is not None:
-        places = cells.gapped.places
-        spans[:, places] &= cells.gapped.leaves[cells.gapped.which[places][None, :], codes]
-    return np.asarray(spans)
 
 
 def _together(strings: Sequence[tuple[NDArray[np.uint64], Ints]], some: slice, classes: int) -> tuple[Ints, Ints]:

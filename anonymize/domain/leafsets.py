@@ -85,6 +85,14 @@ class LeafSets:
             sums[self.gapped.places] = (self.gapped.leaves @ of_leaf)[self.gapped.which[self.gapped.places]]
         return sums
 
+    def spanning(self, codes: Ints) -> Bools:
+        """(codes, n) whether each cell stands for each of some codes (codes, 1)."""
+        spans = (self.first <= codes) & (codes <= self.last)
+        if self.gapped is not None:
+            places = self.gapped.places
+            spans[:, places] &= self.gapped.leaves[self.gapped.which[places][None, :], codes]
+        return np.asarray(spans)
+
     @property
     def counts(self) -> Ints:
         """(n,) how many leaves each cell stands for."""
@@ -138,3 +146,10 @@ class LeafSets:
         order = np.argsort(owners, kind="stable")
         firsts, lasts = np.append(self.first[plain], first), np.append(self.last[plain], stop - 1)
         return owners[order], firsts[order], lasts[order]
+
+
+def densities(columns: Sequence[LeafSets], cells: int) -> Floats:
+    """(cells,) one over the combinations of leaves that the cells of all columns stand for together, the largest being
+    1."""
+    volume = np.log(np.stack([each.counts for each in columns], axis=1)).sum(axis=1) if columns else np.zeros(cells)
+    return np.asarray(np.exp(volume.min(initial=np.inf) - volume))

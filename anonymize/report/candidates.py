@@ -1,9 +1,4 @@
-"""Rows that may be somebody's where regions overlap: by all regions that cover the person, and by the smallest one.
-
-A class has as many rows as was required. Whoever reads its cells alone has to take the rows of every class whose cells
-could be about the person. Whoever knows that a method puts people where they lose little takes the smallest region, and
-is mostly right: of what overlapping adds, little is left.
-"""
+"""Rows that may be somebody's where regions overlap, in the report of a release."""
 
 from __future__ import annotations
 
@@ -12,12 +7,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anonymize.attacks import ShownRows, TargetPeople
-from anonymize.attacks.smallest_region import covered
 from anonymize.classes import Ints
+from anonymize.domain.leafsets import LeafSets
 from anonymize.reading.files import as_text, columns_of
 from anonymize.reading.regions import gapped_columns, read_regions
 from anonymize.recoding import Released
+from anonymize.risk.covering import covered
 from anonymize.spec import Spec
 from anonymize.table import Table
 
@@ -33,9 +28,9 @@ def candidate_rows(spec: Spec, table: Table, released: Released) -> dict[str, An
     if not len(present):
         return {}
     rows = np.sort(np.random.default_rng(0).permutation(present)[:PEOPLE])
-    release = _classes_of(spec, table, released, released.class_of[present].astype(np.int64))
-    people = TargetPeople(_codes(table, rows), {}, np.searchsorted(present, rows))
-    each = covered(release, people, release.candidates(people.codes))
+    columns = _cells(spec, table, released)
+    sizes = np.bincount(released.class_of[present], minlength=len(columns[0].first))
+    each = covered(_codes(table, rows), released.class_of[rows].astype(np.int64), columns, sizes)
     right = each.own_smallest * each.own / np.maximum(each.by_method, 1)
     by_rows = each.own / np.maximum(each.by_regions, 1)
     return {
@@ -55,15 +50,15 @@ def _codes(table: Table, rows: Ints) -> Ints:
     return np.stack(columns, axis=1)
 
 
-def _classes_of(spec: Spec, table: Table, released: Released, class_of: Ints) -> ShownRows:
-    """The classes as whoever reads the release sees them."""
+def _cells(spec: Spec, table: Table, released: Released) -> list[LeafSets]:
+    """Of each quasi-identifier the cells of all classes, as whoever reads the release sees them."""
     own = spec.of_release()
     texts = pl.DataFrame([each.texts.gather(each.of_class).alias(each.name) for each in released.columns])
     texts = texts.select(as_text(each, own, "csv") for each in texts.iter_columns())
     regions, which = read_regions(own, table.attributes, texts, columns_of(own, texts.columns, "the release"))
-    first, last = [], []
-    for attribute, each, text in zip(table.attributes, regions, which, strict=True):
+    gapped, cells = gapped_columns(regions, which), []
+    for column, (attribute, each, text) in enumerate(zip(table.attributes, regions, which, strict=True)):
         wide = each.summary[text]
-        first.append(np.where(wide, 0, each.first[text]))
-        last.append(np.where(wide, attribute.domain.size - 1, each.last[text]))
-    return ShownRows(np.stack(first, axis=1), np.stack(last, axis=1), class_of, gapped=gapped_columns(regions, which))
+        first = np.where(wide, 0, each.first[text])
+        cells.append(LeafSets(first, np.where(wide, attribute.domain.size - 1, each.last[text]), gapped.get(column)))
+    return cells
