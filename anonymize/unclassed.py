@@ -145,5 +145,16 @@ class Randomized:
         }
 
 
-Unclassed: TypeAlias = Bucketized | Randomized
+@dataclass(frozen=True)
+class Unchanged:
+    """Rows as they are, but for the columns that steps of the spec's `treatments` have changed."""
+
+    KIND: ClassVar[str] = "unchanged"
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block."""
+        return {"kind": self.KIND}
+
+
+Unclassed: TypeAlias = Bucketized | Randomized | Unchanged
 """What a search returns that has no classes."""

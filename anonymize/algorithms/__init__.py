@@ -35,7 +35,8 @@ __all__ = [
 
 FOLLOWED = ("multidimensional", "full-domain", "local")
 """Families of which a series of releases can be made."""
-ALGORITHMS = Registry(
+ALGORITHMS: Registry[Algorithm] = Registry(
+    __name__,
     {
         "release": "recommended",
         "mondrian": "mondrian",
@@ -52,6 +53,7 @@ ALGORITHMS = Registry(
         "k-optimize": "k_optimize",
         "anatomy": "anatomy",
         "randomize": "randomize",
-    }
+        "perturb": "perturb",
+    },
 )
 """By ID, and the module of each, which is imported when it is first asked for."""

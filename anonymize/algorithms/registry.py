@@ -1,30 +1,32 @@
-"""Algorithms by their IDs, each imported when it is first taken: a command runs one of them, and importing them all
+"""Modules by their IDs, each imported when it is first taken: a command runs one algorithm, and importing them all
 takes longer than many a table does."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from importlib import import_module
-from typing import cast
+from typing import TypeVar, cast
 
-from anonymize.algorithms.base import Algorithm
+Kind = TypeVar("Kind")
 
 
-class Registry(MutableMapping[str, Algorithm]):
-    """ID -> algorithm, in the order of the modules that are given: ID -> name of the module beside this one."""
+class Registry(MutableMapping[str, Kind]):
+    """ID -> module, in the order in which they are given: ID -> name of a module of the `package`. All modules are of
+    one kind: they have the same members."""
 
-    def __init__(self, modules: Mapping[str, str]) -> None:
-        self._known: dict[str, Algorithm | str] = dict(modules)
+    def __init__(self, package: str, modules: Mapping[str, str]) -> None:
+        self._package = package
+        self._known: dict[str, Kind | str] = dict(modules)
 
-    def __getitem__(self, name: str) -> Algorithm:
+    def __getitem__(self, name: str) -> Kind:
         entry = self._known[name]
         if isinstance(entry, str):
-            entry = cast(Algorithm, import_module(f"{__package__}.{entry}"))
+            entry = cast(Kind, import_module(f"{self._package}.{entry}"))
             self._known[name] = entry
         return entry
 
-    def __setitem__(self, name: str, algorithm: Algorithm) -> None:
-        self._known[name] = algorithm
+    def __setitem__(self, name: str, module: Kind) -> None:
+        self._known[name] = module
 
     def __delitem__(self, name: str) -> None:
         del self._known[name]

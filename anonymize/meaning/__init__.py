@@ -6,7 +6,7 @@ which algorithm made it. What has no known meaning is refused by name.
 
 from __future__ import annotations
 
-from anonymize.meaning.kinds import DEFINED, Bounds, Channel, Detached, Exact, Meaning, Named, Spanning
+from anonymize.meaning.kinds import DEFINED, Bounds, Changed, Channel, Detached, Exact, Meaning, Named, Spanning
 from anonymize.meaning.manifest import Manifest
 
-__all__ = ["DEFINED", "Bounds", "Channel", "Detached", "Exact", "Manifest", "Meaning", "Named", "Spanning"]
+__all__ = ["DEFINED", "Bounds", "Changed", "Channel", "Detached", "Exact", "Manifest", "Meaning", "Named", "Spanning"]

@@ -82,6 +82,24 @@ class Detached(Meaning):
 
 
 @dataclass(frozen=True)
+class Changed(Meaning):
+    """A step of `treatments` changed the value. `shown`: which of `DEFINED` a cell is; `method`: of the step;
+    `details`: what a recipient may know of it, such as a matrix or a variance."""
+
+    shown: str
+    method: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str:
+        return self.shown
+
+    def entry(self) -> dict[str, Any]:
+        """The method, and what else may be known."""
+        return {"method": self.method, **self.details}
+
+
+@dataclass(frozen=True)
 class Named(Meaning):
     """A meaning of which it is known what it is called, and that nothing here reads. `details`: what else is said."""
 

@@ -14,13 +14,15 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from anonymize.errors import Caution, DataError, Problem, UsageError
-from anonymize.meaning.kinds import DEFINED, Channel, Detached, Exact, Meaning, Named, Spanning
+from anonymize.meaning.kinds import DEFINED, Changed, Channel, Detached, Exact, Meaning, Named, Spanning
 from anonymize.names import manifest_of, sensitive_table_of
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
 
 FORMAT, RANDOMIZED = "anonymize-manifest", "anonymize-randomization"
 VERSION = 1
+CHANGED = ("aggregate", "channel", "moved")
+"""Kinds of meaning of columns that a step of `treatments` changed."""
 NOTHING_SENSITIVE = "{}: is randomized, and the spec has no sensitive attribute to reconstruct"
 TWO_KINDS = "--st and --group are about a bucketized release, --parameters about a randomized one"
 
@@ -60,6 +62,11 @@ class Manifest:
     def labelled(self) -> frozenset[str]:
         """The columns whose numbers are shown as nodes of their hierarchies."""
         return frozenset(name for name, each in self._of(Spanning).items() if each.labels)
+
+    @property
+    def changed(self) -> dict[str, Changed]:
+        """The columns whose values a step of `treatments` changed."""
+        return self._of(Changed)
 
     @property
     def unread(self) -> dict[str, str]:
@@ -274,6 +281,9 @@ def _meaning(entry: Mapping[str, Any], path: str) -> Meaning:
         return Channel.of_entry(name, entry)
     if kind == Detached.kind:
         return Detached(str(entry["by"]), _beside(path, entry.get("table")))
+    details = {key: value for key, value in entry.items() if key not in ("name", "meaning", "method")}
+    if kind in CHANGED and isinstance(entry.get("method"), str):
+        return Changed(kind, entry["method"], details)
     return Named(kind, {key: value for key, value in entry.items() if key not in ("name", "meaning")})
 
 

@@ -43,7 +43,8 @@ class Entry(BaseModel):
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         made = handler(core_schema)
         properties = handler.resolve_ref_schema(made).get("properties", {})
-        for name, text in descriptions(cls, Entry).items():
+        described = descriptions(cls, Entry)
+        for name, text in ((name, described[name]) for name in cls.model_fields if name in described):
             properties[cls.model_fields[name].alias or name]["description"] = text
         return made
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
+from anonymize.spec import treated
 from anonymize.spec.base import Entry, KeyPath, Means, Value
 from anonymize.spec.columns import WITHHELD, Definition, QuasiIdentifier, SamplingWeight
 from anonymize.spec.hierarchy import Dates, Intervals, NumberBands, Rare
@@ -48,6 +49,7 @@ def check(spec: Spec) -> Iterator[Fault]:
     yield from _privacy(expanded)
     yield from _targets(expanded)
     yield from selections(expanded)
+    yield from treated.check(expanded)
     yield from _output(spec)
     weight = spec.sampling_weight
     if isinstance(weight, SamplingWeight) and weight.round and weight.bands:
@@ -60,7 +62,8 @@ def _named_elsewhere(spec: Spec) -> list[str]:
     attributes = [entry.attribute for entry in spec.privacy.models if entry.attribute is not None]
     selected = [name for selection in spec.workload.selections for name in selection]
     accepted = () if spec.privacy.passing is None else spec.privacy.passing.accept_derived
-    return list(dict.fromkeys([*attributes, *spec.workload.target_names, *selected, *accepted]))
+    steps = [name for step in spec.treatments for name in (*step.treated, *step.read)]
+    return list(dict.fromkeys([*attributes, *spec.workload.target_names, *selected, *accepted, *steps]))
 
 
 # --- roles ----------------------------------------------------------------------------------------------------------

@@ -245,7 +245,7 @@ def _mend(values: dict[str, Any], fault: Fault) -> bool:
     path = fault.path[: 3 if is_attribute else 2]
     if section == "version":
         values["version"] = 1
-        return "quasi_identifiers" in values
+        return True
     if path in (("quasi_identifiers",), ("sensitive",)):
         return False
     if section in ("identifiers", "insensitive", "undecided"):

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from anonymize.spec.base import KeyPath
 from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.shape import Shape, find, of_spec
+from anonymize.spec.treatments import METHODS, UNBUILT
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,8 @@ def _fault(path: KeyPath, entry: Any, root: Shape, base: KeyPath) -> Fault:
         return unknown_key(full, find(path[:-1], root).names)
     if kind == "hierarchy_kind":
         return _hierarchy(full, value)
+    if kind == "method":
+        return _method(full, value)
     expected = _EXPECTED[kind](details) if kind in _EXPECTED else str(entry["msg"])
     hint = nearest(value, _choices(details)) if kind == "literal_error" and isinstance(value, str) else None
     where = f"`{dotted(full)}`: " if full else ""
@@ -165,6 +168,18 @@ def _hierarchy(path: KeyPath, value: object) -> Fault:
         return Fault(path, f"{expected}, found {len(value)} of them" if value else f"{expected}, found none")
     message = f"unknown builder `{unknown[0]}`{_within(path)}"
     return Fault((*path, unknown[0]), message, nearest_or_all(unknown[0], BUILDERS), at_key=True)
+
+
+def _method(path: KeyPath, value: object) -> Fault:
+    where, known = f"`{dotted(path)}`", f"known: {', '.join(METHODS)}"
+    if not isinstance(value, dict):
+        return Fault(path, f"{where}: expected a mapping, found {described(value)}")
+    if "method" not in value:
+        return Fault(path, f"`method` is missing in {where}", known, at_key=True)
+    name = value["method"]
+    if name in UNBUILT:
+        return Fault((*path, "method"), f"`{dotted((*path, 'method'))}`: {name} is not built yet", known)
+    return Fault((*path, "method"), f"unknown method {described(name)}{_within(path)}", nearest(name, METHODS) or known)
 
 
 def _choices(details: Details) -> list[str]:

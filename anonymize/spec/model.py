@@ -40,6 +40,7 @@ from anonymize.spec.missing import Missing, normalized
 from anonymize.spec.notation import POINT, Decimal, Notation, NumberFormat, Thousands
 from anonymize.spec.risk import RiskTrials
 from anonymize.spec.series import SeriesOptions
+from anonymize.spec.treatments import Treatment, TreatmentEntry
 from anonymize.spec.workload import Workload
 
 # --- input ------------------------------------------------------------------------------------------------------------
@@ -273,8 +274,9 @@ class Spec(Entry):
     """The table that is read."""
     identifiers: tuple[Text, ...] = ()
     """Direct identifiers: columns left out of the release."""
-    quasi_identifiers: Annotated[dict[str, QuasiIdentifier], Field(min_length=1)]
-    """Columns that others may know about an individual, by name; they are generalized."""
+    quasi_identifiers: dict[str, QuasiIdentifier] = Field(default_factory=dict)
+    """Columns that others may know about an individual, by name; they are generalized. Only a spec with `treatments`
+    may have none."""
     weights: Literal["given", "correlation"] = "given"
     """Attribute utility: given (each `weight`) or correlation: computed, the more the less an attribute correlates with
     the other quasi-identifiers."""
@@ -294,6 +296,9 @@ class Spec(Entry):
     unit: Text | None = None
     """The column that says which individual a row is about, where several rows may be about one: classes are measured
     in individuals. Left out of the release."""
+    treatments: tuple[TreatmentEntry, ...] = ()
+    """Steps that change values of columns, in this order, beside what quasi-identifiers get: [{method: noise, columns:
+    [wage], scale: 0.1}]"""
     privacy: Privacy = Field(default_factory=Privacy)
     """What the release has to meet."""
     workload: Workload = Field(default_factory=Workload)
@@ -404,13 +409,19 @@ class Spec(Entry):
         kind = self.targets().get(column) if definition is None else definition.type
         if column in self._typed or (column in self.quasi_identifiers and self._released):
             return POINT
-        if column != self.weight_column and kind != "numeric":
+        step = self.treated.get(column)
+        if column != self.weight_column and kind != "numeric" and not (step is not None and step.NUMBERS):
             return POINT
         own: NumberFormat = definition or NumberFormat()
         if column == self.weight_column and isinstance(self.sampling_weight, SamplingWeight):
             own = self.sampling_weight
         decimal, thousands = own.decimal or self.input.decimal, own.thousands or self.input.thousands
         return Notation(decimal, None if thousands == decimal else thousands, own.unit_text)
+
+    @property
+    def treated(self) -> dict[str, Treatment]:
+        """The columns whose values a step changes, and that step."""
+        return {name: step for step in self.treatments for name in step.treated}
 
     def normalizes(self, column: str) -> bool:
         """Whether texts of a column are compared by how they look, and not as they stand."""

@@ -1,1 +1,16 @@
-"""Treatments of columns: what is done to values beside or instead of equivalence classes."""
+"""Treatments: steps that change the values of single columns. One method, one file, one line in `TREATMENTS`."""
+
+from __future__ import annotations
+
+from anonymize.algorithms.registry import Registry
+from anonymize.treatments.base import Method
+
+__all__ = ["TREATMENTS", "Method"]
+
+TREATMENTS: Registry[Method] = Registry(
+    __name__,
+    {
+        "noise": "noise",
+    },
+)
+"""By name, and the module of each, which is imported when it is first taken."""

@@ -19,6 +19,7 @@ from anonymize.verify.measuring import measure
 from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, SharedNumbers, text_of
 from anonymize.verify.tighten import Ordering, OriginalRows
+from anonymize.verify.treated import TREATMENT_TWINS, measure_treatment
 from anonymize.verify.twins import TWINS, TwinBound
 from anonymize.verify.verdict import BY_ORDER, THRESHOLD, Check, Verdict, Wildcard, check_of, checks_of
 
@@ -26,6 +27,7 @@ __all__ = [
     "BY_ORDER",
     "CSV",
     "THRESHOLD",
+    "TREATMENT_TWINS",
     "TWINS",
     "CellTemplates",
     "Check",
@@ -43,5 +45,6 @@ __all__ = [
     "checks_of",
     "measure",
     "measure_codes",
+    "measure_treatment",
     "text_of",
 ]

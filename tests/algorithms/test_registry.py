@@ -49,7 +49,7 @@ def test_one_is_taken_without_the_others() -> None:
 
 
 def test_a_registry_is_a_mapping_that_takes_more() -> None:
-    registry = Registry({"tds": "tds"})
+    registry = Registry("anonymize.algorithms", {"tds": "tds"})
     registry["toy"] = mondrian
     assert registry["toy"] is mondrian and len(registry) == 2 and registry.get("none") is None
     del registry["tds"]

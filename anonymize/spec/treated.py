@@ -1,0 +1,90 @@
+"""Steps of `treatments` against the columns of a spec, and against each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from anonymize.spec.base import KeyPath
+from anonymize.spec.columns import WITHHELD
+from anonymize.spec.messages import Fault, dotted, nearest_or_all
+from anonymize.spec.model import Spec
+from anonymize.spec.treatments import Microaggregation, Pram, Treatment
+
+_UNTREATED = {"identifier": "an identifier, and left out", "unit": "the unit, and left out"}
+_CLOSE = 1e-9
+"""How far the probabilities of a row of a matrix may be from 1 in all."""
+
+
+def check(spec: Spec) -> Iterator[Fault]:
+    """What is wrong with the steps of a spec whose patterns have been resolved as far as they can be."""
+    if not spec.quasi_identifiers and not spec.treatments:
+        if "quasi_identifiers" in spec.model_fields_set:
+            yield Fault(("quasi_identifiers",), "`quasi_identifiers`: expected at least 1 entry, found 0")
+        else:
+            yield Fault((), "`quasi_identifiers` is missing", at_key=True)
+    first: dict[str, int] = {}
+    for number, step in enumerate(spec.treatments):
+        path: KeyPath = ("treatments", number)
+        for name in step.treated:
+            if (before := first.setdefault(name, number)) != number:
+                message = f"column `{name}` is treated by step {before + 1} ({spec.treatments[before].method}) already"
+                yield Fault(path, f"`{dotted(path)}`: {message}", "what two steps tell together is not known")
+        yield from _columns(spec, step, path)
+        yield from _settings(spec, step, path)
+
+
+def _columns(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
+    """Columns without a role, or with one that no step can do with."""
+    roles, closed = spec.roles(), spec.others == "error"
+    for name in (*step.treated, *step.read):
+        if name not in roles and closed:
+            yield Fault(path, f"`{dotted(path)}`: `{name}` has no role in the spec", nearest_or_all(name, roles))
+    for name in step.treated:
+        role = roles.get(name)
+        if role in WITHHELD:
+            yield Fault(path, f"`{dotted(path)}`: `{name}` is {_UNTREATED[role]}: there is nothing to treat")
+        if role == "sampling-weight":
+            hint = f"`sampling_weight: {{column: {name}, bands: 10}}` changes weights"
+            yield Fault(path, f"`{dotted(path)}`: `{name}` is the sampling weight", hint)
+        if role == "quasi-identifier" and not step.COUNTS and _counts(spec):
+            message = f"`{name}` is a quasi-identifier, whose rows do not count for k once {step.method} has changed it"
+            yield Fault(path, f"`{dotted(path)}`: {message}", "microaggregation keeps rows that read the same")
+        if name in step.read:
+            yield Fault(path, f"`{dotted(path)}`: `{name}` is changed, and cannot be what the step goes by as well")
+
+
+def _counts(spec: Spec) -> bool:
+    """Whether anything is required of rows that read the same."""
+    privacy = spec.privacy
+    return bool(privacy.k or privacy.l or privacy.models or privacy.combinations)
+
+
+def _settings(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
+    if isinstance(step, Microaggregation):
+        if step.grouping == "univariate" and len(step.columns) > 1:
+            hint = "individual-ranking treats each column by itself"
+            yield Fault((*path, "grouping"), f"`{dotted(path)}`: univariate is of one column", hint)
+        if step.weighted and spec.weight_column is None:
+            yield Fault((*path, "weighted"), f"`{dotted(path)}`: there is no sampling weight", at_key=True)
+    if isinstance(step, Pram):
+        yield from _pram(step, path)
+
+
+def _pram(step: Pram, path: KeyPath) -> Iterator[Fault]:
+    """A matrix beside a probability, or one whose rows are no probabilities."""
+    where = f"`{dotted(path)}`"
+    if (step.keep is None) == (step.matrix is None):
+        yield Fault(path, f"{where}: expected `keep`, or a `matrix`")
+    if step.matrix is None:
+        return
+    if step.invariant or step.forbidden or step.joint:
+        key = "invariant" if step.invariant else "forbidden" if step.forbidden else "joint"
+        yield Fault((*path, key), f"{where}: a declared `matrix` is taken as it is", f"leave `{key}` out", at_key=True)
+    for value, row in step.matrix.items():
+        if not math.isclose(sum(row.values()), 1, abs_tol=_CLOSE):
+            inner: KeyPath = (*path, "matrix", value)
+            yield Fault(inner, f"`{dotted(inner)}`: probabilities have to be 1 in all")
+        if unknown := [each for each in row if each not in step.matrix]:
+            inner = (*path, "matrix", value, unknown[0])
+            yield Fault(inner, f"`{dotted(inner)}`: has no row of its own", nearest_or_all(unknown[0], step.matrix))

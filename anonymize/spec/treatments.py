@@ -1,0 +1,288 @@
+"""What is done to columns beside what quasi-identifiers get: one entry for each step, by its `method`.
+
+An entry says which columns it changes, which others it looks at, and what a cell means afterwards. What it does to a
+table, the module of its method in `anonymize.treatments` says.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from anonymize.spec.base import Entry, Number, Positive, Text
+
+Names = Annotated[tuple[Text, ...], Field(min_length=1)]
+Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+SharedKind = Literal["aggregate", "channel", "moved"]
+
+
+class Treatment(Entry):
+    """A step: a method, and the columns whose values it changes."""
+
+    KIND: ClassVar[SharedKind]
+    """What a changed cell means: see `anonymize.meaning`."""
+    NUMBERS: ClassVar[bool] = False
+    """Whether its columns have to be numbers."""
+    DRAWS: ClassVar[bool] = True
+    """Whether it draws random numbers."""
+    COUNTS: ClassVar[bool] = False
+    """Whether rows of quasi-identifiers that it has treated still count for k."""
+
+    method: str
+    """What is done."""
+    by: tuple[Text, ...] = ()
+    """Columns whose values part the rows: nothing passes from one part to another."""
+
+    @property
+    def treated(self) -> tuple[str, ...]:
+        """The columns that it changes."""
+        raise NotImplementedError
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Further columns that it looks at."""
+        return self.by
+
+    @property
+    def says(self) -> str:
+        """What a changed cell holds, as a codebook has it."""
+        raise NotImplementedError
+
+
+class OfColumns(Treatment):
+    """A step whose columns are listed as such."""
+
+    columns: Names
+    """The columns whose values are changed."""
+
+    @property
+    def treated(self) -> tuple[str, ...]:
+        return self.columns
+
+
+class Microaggregation(OfColumns):
+    """Groups of rows that are alike show what they have in common: their mean, median or mode."""
+
+    KIND = "aggregate"
+    NUMBERS = True
+    DRAWS = False
+    COUNTS = True
+
+    method: Literal["microaggregation"]
+    k: Annotated[int, Field(ge=2)]
+    """How many rows a group has, at least; at most twice as many less one."""
+    grouping: Literal["search", "mdav", "univariate", "individual-ranking", "pca", "z-scores"] = "search"
+    """How groups are made: search (from MDAV, by exact swaps and moves), mdav, univariate (the optimum of one column),
+    individual-ranking (each column by itself), pca or z-scores (by one projection of all columns)."""
+    show: Literal["mean", "median", "mode"] = "mean"
+    """What the rows of a group show."""
+    scale: Literal["z-scores", "none"] = "z-scores"
+    """In what distances are measured: standard deviations of each column, or as the numbers are."""
+    small: Literal["refuse", "pool"] = "refuse"
+    """What happens to parts (see `by`) of fewer than k rows: refuse, or pool them with each other."""
+    weighted: bool = False
+    """Whether means count each row by its sampling weight."""
+    digits: Annotated[int, Field(ge=0, le=15)] | None = None
+    """Decimals that are shown. Left out: as many as tell the mean exactly."""
+
+    @property
+    def says(self) -> str:
+        alone = "of each column by itself" if self.grouping == "individual-ranking" else "of the step's columns"
+        return f"{self.show} of a group of at least {self.k} rows, {alone}"
+
+
+class Pram(OfColumns):
+    """Post-randomization: each value is replaced by a random one with known probabilities."""
+
+    KIND = "channel"
+
+    method: Literal["pram"]
+    keep: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """The probability with which a value stays; with `invariant`, the least one before the matrix is made so."""
+    matrix: dict[Text, dict[Text, Annotated[float, Field(ge=0, le=1)]]] | None = None
+    """For each value the probability of each value that is shown instead; what is not named has none."""
+    invariant: bool = False
+    """Whether the matrix is made such that the expected counts of values stay as they are."""
+    forbidden: tuple[Annotated[tuple[Text, ...], Field(min_length=2, max_length=2)], ...] = ()
+    """Pairs of values [from, to] of which the first never becomes the second."""
+    joint: bool = False
+    """Whether the columns are treated as one, whose values are those combinations that occur."""
+
+    @property
+    def says(self) -> str:
+        return "the original value, or another one at random (PRAM)"
+
+
+class Swapping(OfColumns):
+    """Values change places between rows."""
+
+    KIND = "moved"
+
+
+class RankSwap(Swapping):
+    """Values change places with others whose rank is near."""
+
+    NUMBERS = True
+
+    method: Literal["rank-swap"]
+    distance: Share = 0.05
+    """How far the ranks of two that change places are from each other, as a share of the rows, at most."""
+
+    @property
+    def says(self) -> str:
+        return f"the value of another row, at most {self.distance:g} of the rows away by rank"
+
+
+class RandomSwap(Swapping):
+    """The values of some rows change places at random."""
+
+    method: Literal["random-swap"]
+    rate: Share = 0.05
+    """The share of rows that are swapped."""
+
+    @property
+    def says(self) -> str:
+        return f"the original value, or (in {self.rate:g} of the rows) that of another row"
+
+
+class RecordSwap(Treatment):
+    """Records, or whole households, change places between regions: those at risk first."""
+
+    KIND = "moved"
+
+    method: Literal["record-swap"]
+    move: Names
+    """The columns that change places, the coarsest region first."""
+    alike: tuple[Text, ...] = ()
+    """Columns in which two that change places are equal."""
+    households: Text | None = None
+    """The column that says which household a row is of; households change places as a whole."""
+    risk: tuple[Text, ...] = ()
+    """Columns by whose combinations records are at risk: within a region, those of fewer than `k` go first."""
+    k: Annotated[int, Field(ge=2)] = 3
+    """Records of combinations of fewer rows than this, within a region, are at risk."""
+    rate: Share = 0.05
+    """The share of records (or households) that are swapped at least, those at risk counted."""
+
+    @property
+    def treated(self) -> tuple[str, ...]:
+        return self.move
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        own = () if self.households is None else (self.households,)
+        return tuple(dict.fromkeys((*self.by, *self.alike, *self.risk, *own)))
+
+    @property
+    def says(self) -> str:
+        return "the original place, or that of another record like it"
+
+
+class Noise(OfColumns):
+    """Random numbers are added to, or multiplied with, numbers."""
+
+    KIND = "channel"
+    NUMBERS = True
+
+    method: Literal["noise"]
+    kind: Literal["additive", "correlated", "romm", "multiplicative"] = "additive"
+    """additive (independent for each column), correlated (covariances keep their shape), romm (a random orthogonal
+    matrix, which keeps means and covariances exactly), multiplicative."""
+    scale: Positive
+    """Standard deviation of the noise: as a share of the column's own, or of the factor (multiplicative)."""
+    only: Literal["all", "outliers"] = "all"
+    """Which rows are changed."""
+    whole: bool | None = None
+    """Whether whole numbers are shown. Left out: where the column has whole numbers alone."""
+    round: Positive | None = None
+    """The step to whose multiples numbers are rounded."""
+    least: Number | None = None
+    """The least number that is shown: what comes out below is drawn again."""
+    keep_zero: bool = False
+    """Whether zeros stay."""
+
+    @property
+    def says(self) -> str:
+        return f"the original number with {self.kind} noise"
+
+
+class Shuffle(OfColumns):
+    """Values change places such that ranks go together with other columns as before."""
+
+    KIND = "moved"
+    NUMBERS = True
+
+    method: Literal["shuffle"]
+    given: Names
+    """The columns with which the shuffled ones keep their rank correlations."""
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.by, *self.given)))
+
+    @property
+    def says(self) -> str:
+        return "the value of another row (data shuffling)"
+
+
+class DateShift(Treatment):
+    """All dates of a person move by the same number of days, which a key decides."""
+
+    KIND = "channel"
+    DRAWS = False
+
+    method: Literal["date-shift"]
+    columns: Names
+    """The columns of dates."""
+    by: Names
+    """The columns that say whose a row is."""
+    days: Annotated[int, Field(ge=1)]
+    """How many days dates move at most, forward or back."""
+    format: Text = "%Y-%m-%d"
+    """How dates are written."""
+
+    @property
+    def treated(self) -> tuple[str, ...]:
+        return self.columns
+
+    @property
+    def says(self) -> str:
+        return f"the original date moved by up to {self.days} days, the same for all dates of one person"
+
+
+METHODS: dict[str, type[Treatment]] = {
+    "microaggregation": Microaggregation,
+    "pram": Pram,
+    "rank-swap": RankSwap,
+    "random-swap": RandomSwap,
+    "record-swap": RecordSwap,
+    "noise": Noise,
+    "shuffle": Shuffle,
+    "date-shift": DateShift,
+}
+"""By name, what an entry of it is."""
+UNBUILT = ("suppress",)
+"""Methods that the format names, and that cannot be had yet."""
+
+
+def _method(value: object) -> str | None:
+    name = value.get("method") if isinstance(value, dict) else getattr(value, "method", None)
+    return name if name in METHODS else None
+
+
+TreatmentEntry = Annotated[
+    Annotated[Microaggregation, Tag("microaggregation")]
+    | Annotated[Pram, Tag("pram")]
+    | Annotated[RankSwap, Tag("rank-swap")]
+    | Annotated[RandomSwap, Tag("random-swap")]
+    | Annotated[RecordSwap, Tag("record-swap")]
+    | Annotated[Noise, Tag("noise")]
+    | Annotated[Shuffle, Tag("shuffle")]
+    | Annotated[DateShift, Tag("date-shift")],
+    Discriminator(
+        _method,
+        custom_error_type="method",
+        custom_error_message="Input should be a step with a method",
+    ),
+]

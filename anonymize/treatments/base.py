@@ -1,0 +1,167 @@
+"""What a method of treatment is: a module with a manual, an ID, and one function from columns to a change.
+
+What it is asked for is its entry of the spec (`anonymize.spec.treatments`). What it does is measured again from the
+written file by its twin in `anonymize.verify.treated`, which shares nothing with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anonymize.classes import Bools, Codes, Floats, Ints, mixed_radix
+from anonymize.domain.grid import texts
+from anonymize.errors import Caution
+from anonymize.spec import Spec
+from anonymize.table.encode import Field, NumberColumn, is_text
+from anonymize.table.kept import KeptColumn, KeptTexts
+from anonymize.table.named import unnamed
+from anonymize.table.source import Source
+from anonymize.table.wrong import check_numbers
+
+
+@dataclass(frozen=True)
+class InputColumn:
+    """A column of the input as it came. `series` (rows,): its cells; `source`: where they stand, for messages."""
+
+    series: pl.Series
+    field: Field
+    source: Source
+
+    @classmethod
+    def of(cls, spec: Spec, source: Source, series: pl.Series) -> InputColumn:
+        """That of a column of the source that has been read as a whole."""
+        name = series.name
+        missing = spec.missing(source.format, name)
+        return cls(series, Field(name, source.schema[name], missing, spec.notation(name)), source)
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.field.name
+
+    @cached_property
+    def missing(self) -> Bools:
+        """(rows,) whether the cell means missing."""
+        frame = self.series.to_frame(self.name)
+        text = self.field.text
+        absent = frame.select((text.is_null() | text.is_in(list(self.field.missing.texts))).alias("")).to_series()
+        return absent.fill_null(True).to_numpy()
+
+    @cached_property
+    def _read(self) -> tuple[Floats, bool]:
+        column = NumberColumn(self.field, "number")
+        column.add(self.series.to_frame(self.name).select(column.expressions))
+        check_numbers(self.source, {self.name: column})
+        values, codes, missing = column.encode()
+        numbers = np.append(values.astype(np.float64), [] if missing is None else [np.nan])
+        return numbers[codes], values.dtype.kind in "iu"
+
+    @property
+    def numbers(self) -> Floats:
+        """(rows,) the cells as numbers, nan where one is missing. Raises DataError, with line and count, for cells that
+        are none."""
+        return self._read[0]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every number is written as a whole one."""
+        return self._read[1]
+
+    @cached_property
+    def kept(self) -> KeptColumn:
+        """The column as its different cells and codes of them."""
+        if self.series.dtype == pl.String:
+            encoder = KeptTexts(self.field, "code")
+            encoder.add(self.series.to_frame(self.name).select(encoder.expressions))
+            return encoder.column()
+        series = unnamed(self.series)
+        cells = series.clear(1).append(series.unique().drop_nulls().sort())
+        codes = series.rank("dense").fill_null(0).to_numpy().astype(np.min_scalar_type(len(cells)))
+        return KeptColumn(cells, codes)
+
+    def moved(self, rows: Ints) -> KeptColumn:
+        """The column where row i shows the cell of row `rows[i]`."""
+        return KeptColumn(self.kept.cells, self.kept.codes[rows])
+
+    def renumbered(self, numbers: Floats, *, whole: bool) -> KeptColumn:
+        """The column with other numbers (rows,) in place of its own, written as they are, with the decimal sign of the
+        input, the shortest texts that read back the same; missing cells stay. `whole`: all of them are whole."""
+        absent = self.missing
+        values, codes = np.unique(np.where(absent, 0.0, numbers), return_inverse=True)
+        if is_text(self.field.dtype):
+            sign = self.field.notation.decimal
+            written = [text.replace(".", sign) for text in texts(values.astype(np.int64) if whole else values)]
+            shown = pl.Series(written, dtype=pl.String)
+        else:
+            kept_whole = whole and self.field.dtype.is_integer()
+            shown = pl.Series(values.astype(np.int64) if kept_whole else values)
+        lacking = unnamed(self.series).filter(pl.Series(absent)).unique(maintain_order=True).drop_nulls()
+        cells = shown.clear(1).append(shown).append(lacking.cast(shown.dtype))
+        of_row = (codes + 1).astype(np.min_scalar_type(len(cells)))
+        if absent.any():
+            places = {cell: len(shown) + 1 + place for place, cell in enumerate(lacking.to_list())}
+            own = unnamed(self.series).filter(pl.Series(absent)).to_list()
+            of_row[absent] = [0 if cell is None else places[cell] for cell in own]
+        return KeptColumn(cells, of_row)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a method is given: the columns that it changes and those that it looks at, by name, all of the same rows.
+
+    `random`: where random numbers come from. `key`: the secret by which a keyed method decides, None without one.
+    `weights` (rows,): the sampling weights, where there are any.
+    """
+
+    columns: Mapping[str, InputColumn]
+    random: np.random.Generator
+    key: bytes | None = None
+    weights: Floats | None = None
+
+    def parts(self, names: Sequence[str]) -> Ints:
+        """(rows,) the part that each row is in by the cells of some columns, counted from 0; all in one where there are
+        no columns."""
+        rows = len(next(iter(self.columns.values())).series)
+        if not names:
+            return np.zeros(rows, np.int64)
+        kept = [self.columns[name].kept for name in names]
+        combinations, _ = mixed_radix([each.codes for each in kept], [len(each.cells) for each in kept])
+        return np.unique(combinations, return_inverse=True)[1].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a method made of its columns.
+
+    `columns`: by name, as they are released. `declared`: what a recipient may know beside the entry of the spec, as
+    JSON: it stands in the manifest. `private`: figures that are worked out from the input, for a private report.
+    """
+
+    columns: Mapping[str, KeptColumn]
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    private: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[Caution, ...] = ()
+
+
+class Method(Protocol):
+    """The members of a method's module."""
+
+    ID: str
+    """What the spec calls it."""
+
+    def run(self, entry: Any, step: Step) -> Change:
+        """What it makes of its columns. `entry`: of the spec. Raises DataError for columns that it can do nothing with,
+        InfeasibleError for what cannot be had of them."""
+
+
+Random = np.random.Generator
+Places = NDArray[np.int64]
+
+__all__ = ["Bools", "Change", "Codes", "InputColumn", "Method", "Places", "Random", "Step"]

@@ -1,0 +1,178 @@
+"""The steps of a spec's `treatments`, made on a table: the columns that they change, and what was measured of them.
+
+Every step looks at the columns of the input: what one changes, another does not see, and no column is changed twice.
+Changed columns are held in memory, as numbers or as codes of their cells, until the release is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anonymize import verify
+from anonymize.classes import Floats
+from anonymize.errors import Caution, DataError, Problem, UnsafeError
+from anonymize.meaning import Changed, Manifest
+from anonymize.spec import Spec
+from anonymize.spec.base import KeyPath
+from anonymize.spec.treatments import Treatment
+from anonymize.table import Table, memory
+from anonymize.table.encode import is_text
+from anonymize.table.named import column, unnamed
+from anonymize.table.source import Source
+from anonymize.treatments import TREATMENTS
+from anonymize.treatments.base import Change, InputColumn, Step
+
+PER_CELL = 48
+"""Bytes that a cell of a column takes that a step changes or looks at: its text, its number, codes before and after."""
+UNBOUNDED = (
+    "values were changed ({}): nothing here bounds what an attacker learns of them, but for the steps that say so; "
+    "what was measured stands under `treatments`"
+)
+
+
+@dataclass(frozen=True)
+class TreatedTable:
+    """A table whose steps have been made. `changes`: of each step of the spec, in its order."""
+
+    table: Table
+    spec: Spec
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def meanings(self) -> dict[str, Changed]:
+        """What the cells of changed columns mean, by name."""
+        return {
+            name: Changed(entry.KIND, entry.method, dict(change.declared))
+            for entry, change in zip(self.spec.treatments, self.changes, strict=True)
+            for name in entry.treated
+        }
+
+    def manifest(self, manifest: Manifest) -> Manifest:
+        """The manifest of a release, with what its changed columns mean."""
+        own = {name: each for name, each in self.meanings.items() if name in manifest.meanings}
+        return replace(manifest, meanings={**manifest.meanings, **own})
+
+    def measured(self, released: pl.LazyFrame, rows: NDArray[np.int64]) -> tuple[dict[str, Any], ...]:
+        """What is measured of each step, from the text of the release and from the input. `rows` (released rows,): of
+        the input, in the order of the release. Raises UnsafeError for columns that are not what their step makes."""
+        entries = self.spec.treatments
+        whole = _read(self.table.source, _names(entries))
+        figures, wrong = [], []
+        for entry, change in zip(entries, self.changes, strict=True):
+            before = {name: whole[name].gather(rows) for name in (*entry.treated, *entry.read)}
+            text = released.select(map(column, entry.treated)).collect(engine="streaming")
+            both = (
+                _compared(self.spec, entry, before),
+                _compared(self.spec, entry, {name: text[name] for name in entry.treated}),
+            )
+            measured = verify.measure_treatment(entry.method, entry.model_dump(), change.declared, *both)
+            figures.append(dict(measured.figures))
+            wrong += [f"treatments: {entry.method} of {', '.join(entry.treated)}: {each}" for each in measured.wrong]
+        if wrong:
+            raise UnsafeError([Problem(each, hint="this is probably a bug") for each in wrong])
+        return tuple(figures)
+
+    def block(self, figures: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The steps as a private report has them, with what was measured of them."""
+        return [
+            {
+                **entry_block(entry),
+                **({"private": dict(change.private)} if change.private else {}),
+                "measured": dict(own),
+            }
+            for entry, change, own in zip(self.spec.treatments, self.changes, figures, strict=True)
+        ]
+
+    @property
+    def warnings(self) -> list[Caution]:
+        """What there is to say of the steps."""
+        if not self.changes:
+            return []
+        methods = ", ".join(dict.fromkeys(entry.method for entry in self.spec.treatments))
+        said = Caution.of(UNBOUNDED.format(methods), "`attack` measures what linking and inference come to")
+        return [said, *(each for change in self.changes for each in change.warnings)]
+
+
+def entry_block(entry: Treatment) -> dict[str, Any]:
+    """A step as reports have it: its method, its columns, what a cell means, and its settings."""
+    settings = entry.model_dump(exclude={"method", "columns", "move"})
+    return {"method": entry.method, "columns": list(entry.treated), "meaning": entry.KIND, "settings": settings}
+
+
+def treat(spec: Spec, table: Table, *, seed: int | None, key: bytes | None, limit: int | None) -> TreatedTable:
+    """Makes the steps of a spec. `seed` None: random numbers are the system's. `limit`: bytes the process may take.
+
+    Raises DataError for columns that are not there, or that a step can do nothing with; MemoryShortage where there is
+    no room for them; InfeasibleError where what a step promises cannot be had.
+    """
+    entries, source = spec.treatments, table.source
+    if not entries:
+        return TreatedTable(table, spec)
+    _check_columns(spec, source)
+    names = _names(entries)
+    weight = spec.weight_column
+    memory.check(PER_CELL * table.rows * len(names), _free(limit), source.name)
+    whole = _read(source, [*names, *([weight] if weight is not None and weight not in names else [])])
+    columns = {name: InputColumn.of(spec, source, series.alias(name)) for name, series in whole.items()}
+    weights: Floats | None = None if weight is None else columns[weight].numbers
+    changes = []
+    for entry, random in zip(entries, _generators(seed, len(entries)), strict=True):
+        own = {name: columns[name] for name in (*entry.treated, *entry.read)}
+        changes.append(TREATMENTS[entry.method].run(entry, Step(own, random, key, weights)))
+    kept = {**table.kept, **{name: each for change in changes for name, each in change.columns.items()}}
+    return TreatedTable(replace(table, kept=kept), spec, tuple(changes))
+
+
+def _free(limit: int | None) -> int | None:
+    """Bytes that there are for columns, as far as anybody knows."""
+    free = memory.available()
+    given = [] if limit is None else [max(limit - memory.PROGRAM, 0)]
+    return min([*given, *([] if free is None else [free])], default=None)
+
+
+def _generators(seed: int | None, count: int) -> list[np.random.Generator]:
+    """A source of random numbers for each step: of a seed, or of 128 bits of the system's entropy."""
+    return [np.random.Generator(np.random.Philox(each)) for each in np.random.SeedSequence(seed).spawn(count)]
+
+
+def _check_columns(spec: Spec, source: Source) -> None:
+    """Raises DataError for columns of steps that the input lacks."""
+    paths: dict[str, KeyPath] = {}
+    for number, entry in enumerate(spec.treatments):
+        paths = {**dict.fromkeys((*entry.treated, *entry.read), ("treatments", number)), **paths}
+    absent = [name for name in paths if name not in source.schema]
+    problems = [spec.problem(paths[name], f"column {name!r} is not in {source.name}") for name in absent]
+    if problems:
+        raise DataError(problems)
+
+
+def _read(source: Source, names: Sequence[str]) -> dict[str, pl.Series]:
+    """Some columns of the input as they came, whole, under no name."""
+    frame = pl.concat(list(source.batches(names)))
+    return {name: unnamed(frame[name]) for name in names}
+
+
+def _names(entries: Sequence[Treatment]) -> list[str]:
+    """The columns that steps change or look at."""
+    return list(dict.fromkeys(name for entry in entries for name in (*entry.treated, *entry.read)))
+
+
+def _compared(spec: Spec, entry: Treatment, cells: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
+    """Columns as they are compared: the treated ones of a method of numbers as numbers, all others as text, null where
+    one is missing."""
+    absent, compared = list(spec.missing("csv").texts), {}
+    for name, series in cells.items():
+        text = pl.col("").cast(pl.String)
+        numeric = name in entry.treated and entry.NUMBERS
+        if numeric and is_text(series.dtype):
+            text = spec.notation(name).with_point(text)
+        text = pl.when(~pl.col("").cast(pl.String).is_in(absent)).then(text)
+        number = text.str.strip_chars().cast(pl.Float64, strict=False)
+        compared[name] = unnamed(series).to_frame().select((number if numeric else text).alias("")).to_series()
+    return compared
