@@ -122,6 +122,8 @@ def _check(request: Attack) -> None:
         problems.append("--previous: is one of those that --series names")
     if request.key is not None and request.series is None:
         problems.append("--key: is that of a --series")
+    if not request.spec.quasi_identifiers:
+        problems.append("attackers know quasi-identifiers, and the spec has none: list what others may know")
     if problems:
         raise UsageError(problems)
 

@@ -33,7 +33,7 @@ from anonymize.publication import SAVE_RISK, named_by, private_files, reported
 from anonymize.spec import Spec, make, override, require
 from anonymize.table import OutputFile
 from anonymize.table.explain import check_bytes
-from anonymize.verify import THRESHOLD, Check, Verdict, check_of, checks_of
+from anonymize.verify import THRESHOLD, Check, Verdict, check_of, checks_of, with_changed
 
 OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight", "no_normalize": "no-normalize"}
 """What the command line calls an option, where it is not its name."""
@@ -209,7 +209,9 @@ def _measured(
         requirements, checks = checks_asked(table.spec, grouped=detached is not None)
         measured = table.measured(checks, request.threshold)
         risk = deeper(table, request.further, request.threshold, records)
-        verdict = replace(measured, passing=table.passing(request.original, request.spec or spec))
+        methods = {name: each.method for name, each in manifest.changed.items()}
+        verdict = with_changed(measured, table.spec.quasi_identifiers, methods)
+        verdict = replace(verdict, passing=table.passing(request.original, request.spec or spec))
         facts = AuditFacts(table, requirements, verdict, risk, remarks=manifest.remarks)
         if request.against.previous is not None:
             alone = table.spec.model_copy(update={"unit": None, "sampling_weight": None})

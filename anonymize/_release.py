@@ -1,6 +1,7 @@
 """The road of the data, from a spec and a table to a release that has been verified. One direction, no way back.
 
 spec, input ─▶ table     quasi-identifiers and sensitive attributes as codes; the rest stays on disk
+table       ─▶ changes   what steps of `treatments` make of single columns, where the spec has any
 table       ─▶ result    which rows share an equivalence class, or a group, or what is drawn (the algorithm)
 result      ─▶ draft     how each row reads (the family of the algorithm: `anonymize.families`)
 draft       ─▶ files     temporary ones, beside their targets (`anonymize.publication`)
@@ -12,6 +13,8 @@ publish                  report, private files and release take their places; or
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -30,6 +33,7 @@ from anonymize.families.steps import (
     write_manifest,
     write_risks,
 )
+from anonymize.families.treating import check_treatments, manifest_paths
 from anonymize.link import SAVE_LINK, link_of
 from anonymize.publication import SAVE_RECODING, SAVE_RISK, Files, Paths, ReleasePaths, named_by, opened
 from anonymize.report import Clock, release_report
@@ -37,7 +41,9 @@ from anonymize.report.public import public_report
 from anonymize.request import Request
 from anonymize.series.following import Following, following
 from anonymize.spec import resolve
-from anonymize.table import Table, read
+from anonymize.table import Source, Table, read
+from anonymize.table.room import Room
+from anonymize.treatments.plan import TreatedTable, treat
 
 if TYPE_CHECKING:
     from anonymize._attack import ReleaseTrial
@@ -69,20 +75,18 @@ def release(request: Request) -> dict[str, Any]:
     (True, 2)
     """
     check_needs(request)
+    check_treatments(request)
     check_bound(request)
     family, clock = family_of(request.algorithm), Clock()
-    paths = _paths(request, family.paths(request))
-    paths.check([request.input or request.spec.input.path, request.key], named_by(request.spec))
-    with following(request) as series, opened(request.spec, paths) as files:
+    with following(request) as series, opened(request.spec, _paths(request, family.paths(request))) as files:
         files = series.begin(files)
         spec = resolve(series.request.spec, files.source.columns).of_types(files.source.numeric)
         request = replace(request, spec=spec)
         requirements, room = family.requirements(spec), room_for(request, files.source)
         timed = partial(stage, request, clock, room=room)
         with timed("read"):
-            algorithm = ALGORITHMS[request.algorithm]
-            workload, at_levels = reads_workload(algorithm, request.options), not algorithm.NEEDS.levels
-            table = read(spec, files.source, workload=workload, room=room, at_levels=at_levels)
+            table = _table(request, files.source, room)
+        table, treated = _treated(request, table, timed)
         with timed("search"):
             run = partial(search, files=files.further, by_parts=room.in_files)
             result = series.search(request, table, requirements, run)
@@ -92,22 +96,45 @@ def release(request: Request) -> dict[str, Any]:
             del result
         with timed("write"):
             draft.write(files)
-            write_manifest(files, manifest := draft.manifest(files))
+            write_manifest(files, manifest := treated.manifest(draft.manifest(files)))
             _write_private(request, series, files, table, draft)
         with timed("verify"), files.sealing():
             measured = with_derived(request, files, draft.measure(files))
+            steps = treated.measured(draft.table_text(files), draft.written.rows)
         check_satisfied(request, measured.verdict)
         trial = _tried(request, files, table, draft)
         series.check(draft, files)
         if request.public:
             report = public_report(published(request, files, manifest))
         else:
-            report = release_report(request, table, clock, with_sample(draft, files, measured)) | series.block()
+            blocks = with_sample(draft, files, measured)
+            report = release_report(request, table, clock, blocks) | series.block() | treated.block(steps)
         request.progress("publish", 0, 0)
         report = report if trial is None else trial.added(report)
-        report["warnings"] += manifest.remarks
+        report["warnings"] += [*manifest.remarks, *treated.warnings(public=request.public)]
         files.publish(report, series.commit, dry_run=request.dry_run)
     return report
+
+
+def _table(request: Request, source: Source, room: Room) -> Table:
+    """The input as the algorithm needs it."""
+    algorithm = ALGORITHMS[request.algorithm]
+    workload, at_levels = reads_workload(algorithm, request.options), not algorithm.NEEDS.levels
+    return read(request.spec, source, workload=workload, room=room, at_levels=at_levels)
+
+
+def _treated(
+    request: Request, table: Table, timed: Callable[[str], AbstractContextManager[None]]
+) -> tuple[Table, TreatedTable]:
+    """The table with the columns that the steps of `treatments` change; a stage of its own where there are any."""
+    if not request.spec.treatments:
+        return table, TreatedTable(table, request.spec)
+    from anonymize.series.key import load
+
+    key = None if request.key is None else load(request.key).secret
+    with timed("treat"):
+        treated = treat(request.spec, table, seed=request.seed, key=key, limit=request.memory_limit)
+    return treated.table, treated
 
 
 def _tried(request: Request, files: Files, table: Table, draft: Draft) -> ReleaseTrial | None:
@@ -130,10 +157,11 @@ def _write_private(request: Request, series: Following, files: Files, table: Tab
 
 
 def _paths(request: Request, release: ReleasePaths) -> Paths:
-    """Where the request reads and writes; where the release goes, the family knows."""
-    texts = release.texts or [path for path in [request.manifest] if path is not None]
+    """Where the request reads and writes; where the release goes, the family knows. Raises UsageError as `Paths.check`
+    does."""
+    texts = release.texts or manifest_paths(request, release.tables[0])
     private = {SAVE_RECODING: request.save_recoding, SAVE_LINK: request.save_link, SAVE_RISK: request.save_risk}
-    return Paths(
+    paths = Paths(
         request.input,
         replace(release, texts=texts),
         request.reports,
@@ -144,3 +172,5 @@ def _paths(request: Request, release: ReleasePaths) -> Paths:
         output_format=request.output_format,
         force=request.force,
     )
+    paths.check([request.input or request.spec.input.path, request.key], named_by(request.spec))
+    return paths

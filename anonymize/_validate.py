@@ -35,6 +35,8 @@ class Validated:
     statements: tuple[str, ...]
     error: AnonymizeError | None
     warnings: tuple[Caution, ...] = ()
+    command: str = "release"
+    """The command that makes a release of the first of them."""
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -61,15 +63,18 @@ def validated(specs: Mapping[str, Callable[[], Spec]], input_path: str | None) -
     warnings: list[Caution] = []
     problems: list[Problem] = []
     kinds: list[type[AnonymizeError]] = []
+    command = ""
     for spec, loading in specs.items():
         try:
-            statement, doubts = _against(loading(), input_path)
+            loaded = loading()
+            statement, doubts = _against(loaded, input_path)
+            command = command or ("release" if loaded.quasi_identifiers else "perturb")
             statements.append(f"{spec} is valid{statement}")
             warnings += [Caution(f"{spec}: {doubt}") for doubt in doubts]
         except (SpecError, UsageError, DataError, InfeasibleError, UnsafeError) as error:
             problems += error.problems
             kinds.append(type(error))
-    return Validated(tuple(specs), tuple(statements), kinds[0](problems) if kinds else None, tuple(warnings))
+    return Validated(tuple(specs), tuple(statements), kinds[0](problems) if kinds else None, tuple(warnings), command)
 
 
 def validated_files(specs: tuple[str, ...], input_path: str | None) -> Validated:
@@ -94,11 +99,20 @@ def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
     with Source.open(loaded, input_path) as source:
         table = read(loaded, source, at_levels=True)
         _check_possible(loaded, table)
+        _check_treatments(loaded, table)
         _refuse_derived(loaded, source)
         statement = f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
         doubts = left_over_warnings(expand(loaded, source.columns))
         labels = twofold({each.name: each.hierarchy for each in table.as_read.attributes})
         return statement, [*doubts, *labels, *_without_brackets(loaded, table)]
+
+
+def _check_treatments(spec: Spec, table: Table) -> None:
+    """Raises what keeps a step of `treatments` from being made on the table; what it draws, or keys, is thrown away."""
+    from anonymize.spec import resolve
+    from anonymize.treatments.plan import treat
+
+    treat(resolve(spec, table.columns).of_types(table.source.numeric), table, seed=0, key=bytes(32), limit=None)
 
 
 def _without_brackets(spec: Spec, table: Table) -> Iterator[Caution]:

@@ -54,7 +54,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Change:
+class BaselineChange:
     """A figure that is not what it was. `was` and `now` are None where there is no bound."""
 
     figure: str
@@ -83,7 +83,9 @@ def read(path: str | Path) -> dict[str, Any]:
     return report
 
 
-def compare(before: Mapping[str, Any], now: Mapping[str, Any], models: Mapping[str, Model] = ALL) -> list[Change]:
+def compare(
+    before: Mapping[str, Any], now: Mapping[str, Any], models: Mapping[str, Model] = ALL
+) -> list[BaselineChange]:
     """The figures of two reports that differ, in the order of the first; groups below k only where k is the same.
 
     Raises UsageError for a figure of the first that the second does not have: nothing can be said about it.
@@ -148,10 +150,10 @@ def _unknown(figure: str) -> UsageError:
     return UsageError(f"--baseline: {figure} cannot be compared: it is not known which way it gets worse")
 
 
-def _change(figure: Figure, was: float | None, now: float | None) -> Change | None:
+def _change(figure: Figure, was: float | None, now: float | None) -> BaselineChange | None:
     higher = figure.worse == "higher"
     unbounded = math.inf if higher else -math.inf
     before, after = (unbounded if value is None else value for value in (was, now))
     if before == after or math.isclose(before, after, rel_tol=_TOLERANCE, abs_tol=_NEGLIGIBLE):
         return None
-    return Change(str(figure), was, now, worse=(after > before) == higher)
+    return BaselineChange(str(figure), was, now, worse=(after > before) == higher)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from anonymize.auditing.baseline import Change
+from anonymize.auditing.baseline import BaselineChange
 from anonymize.auditing.previous import Together
 from anonymize.claims import State, said
 from anonymize.errors import Caution
@@ -51,7 +51,7 @@ class AuditFacts:
     """Further keys of the block `risk`."""
     together: Together | None = None
     baseline: str | Path | None = None
-    changes: tuple[Change, ...] = ()
+    changes: tuple[BaselineChange, ...] = ()
     no_regress: bool = False
     private: bool = True
     remarks: Sequence[Caution] = ()
@@ -151,9 +151,10 @@ class AuditFacts:
             "input": table_block(source, verdict.rows),
             **blocks,
             "privacy": self._privacy(blocks["privacy"]),
-            "risk": merged(blocks["risk"], self.deeper),
-            "classes": blocks["classes"] | {"suppressed_rows": verdict.suppressed_rows},
+            "risk": merged(blocks.get("risk", {}), self.deeper),
         }
+        if verdict.classes:
+            report["classes"] = blocks["classes"] | {"suppressed_rows": verdict.suppressed_rows}
         if self.together is not None:
             report["previous"] = self.together.block()
         if self.baseline is not None:

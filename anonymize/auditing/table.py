@@ -79,6 +79,9 @@ class Audited:
             normalize = self.spec.input.normalize
             reading = Reading(self.buckets.name, self.missing.texts, self.missing.null, threshold, normalize)
             return self.buckets.measured(self.source, self.columns, checks, reading)
+        if not self.columns:
+            rows = self.source.scan().select(pl.len()).collect(engine="streaming").item()
+            return Verdict(rows, 0, (), {}, {})
         with ExitStack() as opened, _placed_in(self.source):
             verdict = measure(
                 self.frame if frame is None else frame,

@@ -35,6 +35,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "k-optimize": ("release:command", "Single-dimensional: least cost, proved or with its gap."),
         "anatomy": ("release:command", "Bucketization: exact quasi-identifiers, sensitive values by group."),
         "randomize": ("release:command", "Randomized response with a bound on disclosure."),
+        "perturb": ("release:command", "The spec's treatments alone: noise, swaps, means of groups."),
     },
     "Check": {
         "audit": ("audit:audit", "Measure any table against privacy models; exit 1 when one is not met."),
@@ -75,6 +76,7 @@ TAKE_IT_WHEN: dict[str, tuple[str, ...]] = {
     ),
     "something is to be predicted, or each value should read one way": ("tds", "bug", "k-optimize"),
     "quasi-identifiers should stay exact, or values be drawn": ("anatomy", "randomize"),
+    "values should be changed rather than generalized": ("perturb",),
 }
 """When to take which release command, as the help has them."""
 

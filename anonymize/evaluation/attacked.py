@@ -335,6 +335,7 @@ def read_release(people: Known, path: str, manifest: Manifest, stack: ExitStack)
     UsageError for columns whose meaning nothing reads, and for a release through channels of which no
     sensitive attribute is known."""
     manifest.check_read([*people.spec.quasi_identifiers, *people.spec.sensitive], "attacked")
+    manifest.check_unchanged(people.spec.quasi_identifiers, "attacked by what is known")
     if not manifest.channels:
         return released(people, path, stack, manifest.detached)
     if not people.table.sensitive:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import polars as pl
@@ -19,7 +19,7 @@ from anonymize.risk import Text
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.scratch import Arrays
-from anonymize.verify import Verdict
+from anonymize.verify import Check, Verdict, checks_of, text_of
 from anonymize.writing.rows import Written
 
 
@@ -49,6 +49,17 @@ class Draft(ABC):
     @abstractmethod
     def manifest(self, files: Files) -> Manifest:
         """What the columns of the release mean, with the files as they are before they are published."""
+
+    def table_text(self, files: Files) -> pl.LazyFrame:
+        """The table as it was written, as text."""
+        return text_of(files.table.part, files.table.format, files.table.separator)
+
+    def checks(self) -> list[Check]:
+        """What the release is checked for, with the hierarchies of sensitive attributes where a distance needs one."""
+        checks = checks_of(self.request.spec, self.requirements)
+        attributes = {check.attribute for check in checks if check.needs_tree}
+        trees = {each.name: each.paths for each in self.table.sensitive if each.name in attributes}
+        return [replace(check, tree=trees.get(check.attribute or "")) for check in checks]
 
     def held(self, arrays: Arrays) -> Draft:
         """The same, with what it has of each row where `arrays` are."""

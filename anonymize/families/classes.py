@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -17,6 +16,7 @@ from anonymize.algorithms.base import Found
 from anonymize.classes import Bools, Partition
 from anonymize.declared import declared
 from anonymize.families.base import Draft, Measured
+from anonymize.families.measured import ReleasedText
 from anonymize.families.steps import (
     by_weights,
     check_hidden,
@@ -28,11 +28,9 @@ from anonymize.families.steps import (
 )
 from anonymize.judging import Judge
 from anonymize.meaning import Manifest
-from anonymize.people import with_people
 from anonymize.privacy import Requirement
 from anonymize.publication import SAVE_RECODING, Files, ReleasePaths
 from anonymize.recoding import Levels, Recoding, Regions, Released
-from anonymize.recoding.typed import NumberColumns
 from anonymize.report.beside import Beside
 from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
 from anonymize.report.passing import PASSING
@@ -42,7 +40,6 @@ from anonymize.spec import Spec
 from anonymize.table import Codes, Table
 from anonymize.table.scratch import Arrays
 from anonymize.threads import ahead, meanwhile, worth
-from anonymize.verify import SharedNumbers, Verdict
 from anonymize.writing.columns import PIECE
 from anonymize.writing.rows import frames
 
@@ -118,7 +115,7 @@ class ClassedDraft(Draft):
             files.private[SAVE_RECODING].write_text(saved.as_json())
         request = self.request
         traced = self.table.units is not None or request.save_link is not None or bool(request.spec.risk.attacks)
-        traced |= request.show_values or request.save_risk is not None
+        traced |= request.show_values or request.save_risk is not None or bool(request.spec.treatments)
         written = self.written if traced or request.in_series else None
         target = files.table
         if not request.public:
@@ -135,7 +132,7 @@ class ClassedDraft(Draft):
         text.read()
         threads = worth(_threads_at_once(self.request, self.table), self.table.rows)
         passing = meanwhile(partial(text.measured, threads), threads)
-        verdict = self._verdict(files, columns, shared)
+        verdict = self._released_text(columns).verdict(files, shared)
         declarations = declared(self.request.spec, columns, files.source.scan())
         verdict = verify.measure_codes(verdict, shared.frame, self.request.spec, declarations)
         verdict = text.with_combinations(verdict)
@@ -185,6 +182,11 @@ class ClassedDraft(Draft):
         """Whom the written rows are about, where the table knows it; the release does not show it."""
         return None if self.table.units is None else self.table.units[self.written.rows]
 
+    def _released_text(self, columns: Mapping[str, Sequence[str]]) -> ReleasedText:
+        some = self.released.dropped_rows or self.released.left_out
+        is_released = pl.Series(self.released.class_of >= 0) if some else None
+        return ReleasedText(self, columns, self._units, is_released)
+
     def _columns(self) -> dict[str, list[str]]:
         """The released columns of each quasi-identifier."""
         names = self.request.spec.quasi_identifiers
@@ -196,47 +198,6 @@ class ClassedDraft(Draft):
         others = [name for name in self.table.columns if roles[name] in (*PASSING, "sensitive")]
         passing = any(roles[name] in PASSING for name in others)
         return [*(name for names in columns.values() for name in names), *others] if passing else []
-
-    def _verdict(self, files: Files, columns: dict[str, list[str]], shared: SharedNumbers) -> Verdict:
-        spec, target = self.request.spec, files.table
-        with ExitStack() as opened:
-            return verify.measure(
-                shared.frame,
-                [column.name for column in self.released.columns],
-                with_people(spec, self.checks(), columns, opened),
-                spec.input.missing,
-                suppressed=spec.output.suppressed,
-                null_missing=spec.missing(target.format).null,
-                missing_as=spec.privacy.missing,
-                normalize=spec.input.normalize,
-                exact=self._exact(columns),
-                units=None if self._units is None else pl.Series(self._units),
-                numbers=NumberColumns.of(spec, target.format).names,
-                ordering=self._ordering(files, columns),
-                shared=shared,
-            )
-
-    def _exact(self, columns: Mapping[str, Sequence[str]]) -> frozenset[str]:
-        """The released columns whose texts are compared as they stand."""
-        return frozenset(each for name in self.request.spec.exact for each in columns.get(name, [name]))
-
-    def _ordering(self, files: Files, columns: dict[str, list[str]]) -> verify.Ordering | None:
-        """Where rows are in the input's order, what they are in order by is read from the input's own text."""
-        spec = self.request.spec
-        if spec.output.row_order != "keep":
-            return None
-        some = self.released.dropped_rows or self.released.left_out
-        is_released = pl.Series(self.released.class_of >= 0) if some else None
-        notations = {name: spec.notation(name) for name in spec.quasi_identifiers}
-        original = verify.OriginalRows(files.source.scan(), is_released, spec.input.missing, notations)
-        return verify.Ordering(columns, verify.CellTemplates.of(spec), judged=True, original=original)
-
-    def checks(self) -> list[verify.Check]:
-        """What the release is checked for, with the hierarchies of sensitive attributes where a distance needs one."""
-        checks = verify.checks_of(self.request.spec, self.requirements)
-        attributes = {check.attribute for check in checks if check.needs_tree}
-        trees = {column.name: column.paths for column in self.table.sensitive if column.name in attributes}
-        return [replace(check, tree=trees.get(check.attribute or "")) for check in checks]
 
 
 def _copied(array: NDArray[Any], arrays: Arrays) -> NDArray[Any]:

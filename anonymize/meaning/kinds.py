@@ -83,16 +83,16 @@ class Detached(Meaning):
 
 @dataclass(frozen=True)
 class Changed(Meaning):
-    """A step of `treatments` changed the value. `shown`: which of `DEFINED` a cell is; `method`: of the step;
+    """A step of `treatments` changed the value. `becomes`: which of `DEFINED` a cell is; `method`: of the step;
     `details`: what a recipient may know of it, such as a matrix or a variance."""
 
-    shown: str
+    becomes: str
     method: str
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
-        return self.shown
+        return self.becomes
 
     def entry(self) -> dict[str, Any]:
         """The method, and what else may be known."""

@@ -78,7 +78,7 @@ class Manifest:
         """What a report says of cells that may show anything: the channels, as far as a file has them, or the columns
         that nothing reads."""
         if not self.channels:
-            return {"unread": self.unread}
+            return {"unread": self.unread} if self.unread else {}
         odds = {name: each.odds for name, each in self.channels.items() if each.values is not None}
         return {"kind": "randomized"} | ({"distortion": odds} if odds and self.path is not None else {})
 
@@ -121,6 +121,13 @@ class Manifest:
         if problems:
             raise UsageError(problems)
 
+    def check_unchanged(self, names: Iterable[str], doing: str) -> None:
+        """Raises UsageError for columns among `names` that a treatment changed. `doing`: see `check_read`."""
+        changed = {name: each for name, each in self.changed.items() if name in set(names)}
+        problems = [f"{name}: was changed by {each.method}, and cannot be {doing}" for name, each in changed.items()]
+        if problems:
+            raise UsageError([Problem(each, file=self.path) for each in problems])
+
     def named(self, names: Sequence[str]) -> list[Channel]:
         """Some of the channels. Raises UsageError for one that there is not, or is named twice."""
         channels = self.channels
@@ -145,8 +152,8 @@ class Manifest:
     ) -> Manifest:
         """What a spec says of a release with classes, but for the columns that mean something else, which are `others`.
         `labels`: as of `Spanning`."""
-        quasi = dict.fromkeys(spec.quasi_identifiers, Spanning(labels))
-        return cls({name: others.get(name) or quasi.get(name) or Exact() for name in _released(spec)})
+        known = {**dict.fromkeys(spec.quasi_identifiers, Spanning(labels)), **_changed(spec), **others}
+        return cls({name: known.get(name) or Exact() for name in _released(spec)})
 
     @classmethod
     def of_buckets(cls, spec: Spec, by: str, table: str | None) -> Manifest:
@@ -154,7 +161,10 @@ class Manifest:
         none is named, the column of groups stands for them."""
         detached = Detached(by, table)
         roles = _released(spec) | ({} if spec.sensitive else {by: "sensitive"})
-        return cls({name: detached if role == "sensitive" else Exact() for name, role in roles.items()})
+        changed = _changed(spec)
+        return cls(
+            {name: detached if role == "sensitive" else changed.get(name) or Exact() for name, role in roles.items()}
+        )
 
     @classmethod
     def of(
@@ -247,6 +257,11 @@ def unjudged(path: str | None, parameters: str | None) -> UsageError:
 def _released(spec: Spec) -> dict[str, str]:
     """The columns that a release has, with their roles."""
     return {name: role for name, role in spec.roles().items() if role not in WITHHELD}
+
+
+def _changed(spec: Spec) -> dict[str, Meaning]:
+    """What columns mean that steps of the spec's `treatments` change."""
+    return {name: Changed(step.KIND, step.method) for name, step in spec.treated.items()}
 
 
 def _unknown(name: str, kind: str) -> str:

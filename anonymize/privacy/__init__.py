@@ -210,8 +210,19 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
         else:
             collected.update(dict.fromkeys(Requirement(model, name, parameters, line) for name in attributes))
     further = spec.privacy.combinations or (spec.privacy.passing and spec.privacy.passing.bounds)
+    further = further or not spec.quasi_identifiers  # of a spec that only changes values
     if not collected and not problems and not further:
         problems.append(_nothing_asked(spec))
+    if collected and not spec.quasi_identifiers:
+        hint = "list what others may know under quasi_identifiers"
+        problems.append(
+            Problem(
+                "privacy: what is required is of rows that read alike in quasi-identifiers, and there are none",
+                _file(spec),
+                _line(spec, "k"),
+                hint=hint,
+            )
+        )
     if problems:
         raise SpecError(problems)
     return tuple(collected)

@@ -128,6 +128,7 @@ def codebook(
             "sampling-weight",
             "mean of its band" if coding.bands else f"in multiples of {coding.round:g}",
         )
+    known |= {name: (roles[name], step.says) for name, step in spec.treated.items() if name in known}
     known |= {column: (roles[name], held) for name, own in meanings.items() for column, held in own.items()}
     if group is not None:
         known[group] = ("group", "the number of the row's group")

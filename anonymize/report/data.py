@@ -179,15 +179,18 @@ def _memory(request: Request, warnings: Sequence[Caution]) -> dict[str, Any]:
 def _with_before(blocks: Blocks, table: Table) -> dict[str, Any]:
     """The measured blocks, the risk of the input beside that of the release."""
     risk = blocks.measured.get("risk", {})
+    alone = {} if blocks.left_out else {"unique_values": _unique_values(table)}
+    if not table.attributes:
+        return {**blocks.measured, **defined({"risk": {**risk, **defined(alone)}})}
     sizes = sizes_before(table) if blocks.sizes is None else blocks.sizes
     before = risk_before(sizes, risk.get("threshold") or THRESHOLD)
-    alone = {} if blocks.left_out else {"unique_values": _unique_values(table)}
     return {**blocks.measured, "risk": {**risk, **defined(alone), "before": before}}
 
 
 def _unique_values(table: Table) -> dict[str, float]:
-    """The share of rows whose value no other row has, of each sensitive attribute, which is released as it is."""
-    counts = {each.name: np.bincount(each.codes, table.counts, minlength=each.size) for each in table.sensitive}
+    """The share of rows whose value no other row has, of each sensitive attribute that is released as it is."""
+    untouched = [each for each in table.sensitive if each.name not in table.kept]
+    counts = {each.name: np.bincount(each.codes, table.counts, minlength=each.size) for each in untouched}
     return {name: float((each == 1).sum() / max(table.rows, 1)) for name, each in counts.items()}
 
 

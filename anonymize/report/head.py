@@ -41,10 +41,10 @@ class Clock:
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """Adds the time of the block to a stage, which is one of `STAGES`."""
+        """Adds the time of the block to a stage: one of `STAGES`, or one that only some releases have."""
         start = time.perf_counter()
         yield
-        self._stages[stage] += time.perf_counter() - start
+        self._stages[stage] = self._stages.get(stage, 0.0) + time.perf_counter() - start
 
     def timing(self) -> dict[str, float]:
         """The report's `timing` block."""

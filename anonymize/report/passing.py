@@ -87,7 +87,8 @@ class PassingText:
         """Those that the file has, by what becomes of them."""
         present, roles = self.frame.collect_schema().names(), self.spec.roles()
         generalized = [name for columns in self.columns_of.values() for name in columns if name in present]
-        apart = [name for name in present if name in (*self.besides, self.spec.output.pseudonym)]
+        changed = [name for name in self.spec.treated if roles.get(name) in PASSING]
+        apart = [name for name in present if name in (*self.besides, self.spec.output.pseudonym, *changed)]
         others = [name for name in present if name not in (*generalized, *apart)]
         passing = [n for n in others if roles.get(n) in PASSING or (self.strange and n not in roles)]
         sensitive = [name for name in others if roles.get(name) == "sensitive"]
@@ -100,6 +101,7 @@ def derived(frame: pl.LazyFrame, spec: Spec, missing: Missing, released: Contain
     `frame`. `missing`: what means missing in it; `released`: the columns of the release."""
     present, roles = frame.collect_schema().names(), spec.roles()
     kept = [name for name in present if name in released and roles.get(name, "insensitive") in PASSING]
+    kept = [name for name in kept if name not in spec.treated]
     units = units_of(frame, spec.unit, missing) if spec.unit in present else None
     if units is not None and spec.input.normalize:
         units = looking_alike(units)

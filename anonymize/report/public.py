@@ -37,6 +37,7 @@ from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec
 from anonymize.table.named import column
 from anonymize.table.trees import trees
+from anonymize.treatments.plan import entry_block
 from anonymize.verify import Check, Verdict
 from anonymize.verify.bucketized import Reading, measure_bucketized
 from anonymize.verify.kept import PassingFigures
@@ -55,6 +56,7 @@ def public_report(published: Published) -> dict[str, Any]:
         **blocks.measured,
         **defined({"utility": blocks.utility, "left_out": blocks.left_out}),
         "recoding": blocks.recoding,
+        **defined({"treatments": [entry_block(each) for each in spec.treatments]}),
         "warnings": [*blocks.warnings, *order_warnings(spec), *unused_parts(spec, name, options)],
     }
 
@@ -114,11 +116,15 @@ def _classed(published: Published) -> Blocks:
     classes = ShownClasses.of(published)
     verdict = _with_passing(published, _measured(published, _checks(published, requirements)))
     levels = {name: costs.level for name, costs in classes.costs.items() if costs.level is not None}
-    kind = KINDS.get(published.family)
+    kind, unlike = (
+        KINDS.get(published.family),
+        published.manifest.changed.keys() & published.spec.quasi_identifiers.keys(),
+    )
     return Blocks(
         output={"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": classes.hidden},
         measured=_with_unknown(published, verdict, requirements),
-        utility=classes.utility(required_size(requirements)),
+        utility={} if unlike else classes.utility(required_size(requirements)),
+        left_out=_undefined(published) if unlike else {},
         recoding=defined({"kind": kind, "levels": levels if kind == "levels" else None}),
         warnings=[*verdict.cautions, *verdict.remarks],
     )
@@ -129,7 +135,7 @@ def _checks(published: Published, requirements: Iterable[Requirement]) -> list[C
     spec = published.spec
     if spec.unit is not None:
         return []
-    checks = verify.checks_of(spec, [each for each in requirements if each.population is None])
+    checks = verify.checks_of(spec, [each for each in requirements if _why(published, each) is None])
     attributes = dict.fromkeys(check.attribute for check in checks if check.attribute and check.needs_tree)
     hierarchies = trees(spec, published.table.text, attributes)
     return [replace(check, tree=hierarchies.get(check.attribute or "")) for check in checks]
@@ -188,7 +194,7 @@ def _with_unknown(published: Published, verdict: Verdict, requirements: Sequence
     spec = published.spec
     blocks = verdict_blocks(verdict)
     blocks_of_models = iter(blocks["privacy"]["models"])
-    reasons = [_why(spec, each) for each in requirements]
+    reasons = [_why(published, each) for each in requirements]
     models = [
         next(blocks_of_models) if why is None else _unknown(each, why)
         for each, why in zip(requirements, reasons, strict=True)
@@ -198,7 +204,8 @@ def _with_unknown(published: Published, verdict: Verdict, requirements: Sequence
     if hidden := [each for each in models if each.get("unknown")]:
         privacy_block |= _stated(overall([verdict.state, State.UNKNOWN]))
         privacy_block["unknown"] = [*blocks["privacy"].get("unknown", []), *map(_sentence, hidden)]
-        risk.pop("journalist_max")
+        if any(each.population is not None for each in requirements):
+            risk.pop("journalist_max")
     measured = {**blocks, "privacy": privacy_block}
     if spec.unit is not None:
         return {**measured, "risk": {"passing": _by_rows(spec, risk["passing"])}}
@@ -228,10 +235,13 @@ def _sentence(entry: Mapping[str, Any]) -> str:
     return f"{entry['model']}{about} could not be shown: {entry['unknown']}"
 
 
-def _why(spec: Spec, requirement: Requirement) -> str | None:
+def _why(published: Published, requirement: Requirement) -> str | None:
     """Why the release does not show whether a requirement is met; None where it does."""
+    spec, changed = published.spec, published.manifest.changed
     if requirement.population is not None:
         return "it is about a population, which is not in the release"
+    if requirement.attribute in changed:
+        return f"{requirement.attribute} was changed by {changed[requirement.attribute].method}"
     return None if spec.unit is None else "it is about individuals, and the release shows rows"
 
 
@@ -292,9 +302,11 @@ def _untrue(published: Published) -> Blocks:
     rows = _rows(published)
     models = [_unknown(each, "it depends on the original, which is not in the release") for each in requirements]
     passing = _passing(published)
-    state = overall([State.UNKNOWN, *(each.state for each in passing.results)])
+    unread = [State.UNKNOWN] if models or published.manifest.unread else []
+    state = overall([*unread, *(each.state for each in passing.results)])
     block = {**_stated(state), "verified": True, "missing": "own-category", "models": models}
-    block["unknown"] = [_sentence(each) for each in models]
+    if models:
+        block["unknown"] = [_sentence(each) for each in models]
     return Blocks(
         output={"rows": rows},
         measured={"privacy": block, "risk": {"passing": passing.block()}},

@@ -180,7 +180,8 @@ def randomize_on_engine(df: DataFrame, request: EngineRandomize) -> EngineRandom
     check_needs(Request(spec, NAME, request.options))
     requirements = disclosures(spec)
     check_columns(spec, df)
-    refuse(beyond(spec) | {"risk: attacks": spec.risk.attacks}, "make the release on one machine")
+    more = {"risk: attacks": spec.risk.attacks, "treatments": spec.treatments}
+    refuse(beyond(spec) | more, "make the release on one machine")
     places, rows = places_of(df.columns), named_by_place(df)
     with clock("read"):
         learned = learn(rows, places, spec, (), request.most_values)

@@ -160,6 +160,7 @@ def _beyond(
         "weights: correlation": spec.weights == "correlation",
         "workload": (spec.workload.targets and not targets) or spec.workload.selections,
         "risk: attacks": spec.risk.attacks,
+        "treatments": spec.treatments,
         "a population": any(each.population is not None for each in requirements),
         "a model that asks something of the table as a whole": any(m.asks_table(given) for m, given in models),
         "hierarchy: rare": any(isinstance(each.hierarchy, Rare) for each in definitions.values()),

@@ -73,14 +73,23 @@ class Microaggregation(OfColumns):
     k: Annotated[int, Field(ge=2)]
     """How many rows a group has, at least; at most twice as many less one."""
     grouping: Literal["search", "mdav", "univariate", "individual-ranking", "pca", "z-scores"] = "search"
-    """How groups are made: search (from MDAV, by exact swaps and moves), mdav, univariate (the optimum of one column),
-    individual-ranking (each column by itself), pca or z-scores (by one projection of all columns)."""
+    """How groups are made: search (from MDAV, by exact swaps and moves), mdav (as sdcMicro), univariate (the optimum of
+    one column), individual-ranking (each column by itself), pca or z-scores (by one projection of all columns)."""
     show: Literal["mean", "median", "mode"] = "mean"
     """What the rows of a group show."""
-    scale: Literal["z-scores", "none"] = "z-scores"
-    """In what distances are measured: standard deviations of each column, or as the numbers are."""
-    small: Literal["refuse", "pool"] = "refuse"
-    """What happens to parts (see `by`) of fewer than k rows: refuse, or pool them with each other."""
+    scale: Literal["z-scores", "robust", "none"] = "z-scores"
+    """How columns are made comparable: by mean and standard deviation, by median and median absolute deviation, or not
+    at all."""
+    fixed: bool = False
+    """Whether orders (`pca`, `z-scores`, `univariate`, `individual-ranking`) are cut after every k rows, and not where
+    least is lost."""
+    missing: Literal["refuse", "pattern"] = "refuse"
+    """What happens to rows with missing values: refuse, or group them with those that miss the same (pattern)."""
+    small: Literal["refuse", "pool", "keep"] = "refuse"
+    """What happens to parts (see `by`) of fewer than k rows: refuse, pool them with each other, or keep them as groups
+    of fewer rows, which are counted."""
+    effort: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] = 1
+    """How long `search` works, in proportion to the usual."""
     weighted: bool = False
     """Whether means count each row by its sampling weight."""
     digits: Annotated[int, Field(ge=0, le=15)] | None = None

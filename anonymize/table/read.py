@@ -143,7 +143,8 @@ class _Encoders:
         check_types(source, definitions, released)
         keys = {name: str(number) for number, name in enumerate(source.columns)}
         coding = spec.weight_coding
-        passing = [name for name in passed_through(spec, source) if coding is None or name != coding.column]
+        changed = {*spec.treated, *([] if coding is None else [coding.column])}
+        passing = [name for name in passed_through(spec, source) if name not in changed]
         few = with_few_texts(source, passing)
         return cls(
             {name: _encoder(definition, fields[name], keys[name], arrays) for name, definition in definitions.items()},

@@ -10,6 +10,7 @@ __all__ = ["TREATMENTS", "Method"]
 TREATMENTS: Registry[Method] = Registry(
     __name__,
     {
+        "microaggregation": "microaggregation",
         "noise": "noise",
     },
 )

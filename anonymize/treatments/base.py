@@ -91,24 +91,22 @@ class InputColumn:
         return KeptColumn(self.kept.cells, self.kept.codes[rows])
 
     def renumbered(self, numbers: Floats, *, whole: bool) -> KeptColumn:
-        """The column with other numbers (rows,) in place of its own, written as they are, with the decimal sign of the
-        input, the shortest texts that read back the same; missing cells stay. `whole`: all of them are whole."""
-        absent = self.missing
-        values, codes = np.unique(np.where(absent, 0.0, numbers), return_inverse=True)
+        """The column with other numbers (rows,) in place of its own, nan where one is missing: written with the decimal
+        sign of the input, as the shortest texts that read back the same. A missing cell is the first text that means
+        it. `whole`: all of them are whole."""
+        absent = np.isnan(numbers)
+        values, codes = np.unique(numbers[~absent], return_inverse=True)
+        values = values.astype(np.int64) if whole else values
         if is_text(self.field.dtype):
             sign = self.field.notation.decimal
-            written = [text.replace(".", sign) for text in texts(values.astype(np.int64) if whole else values)]
-            shown = pl.Series(written, dtype=pl.String)
+            cells = pl.Series(
+                [None, self.field.missing.text or None, *(text.replace(".", sign) for text in texts(values))]
+            )
         else:
             kept_whole = whole and self.field.dtype.is_integer()
-            shown = pl.Series(values.astype(np.int64) if kept_whole else values)
-        lacking = unnamed(self.series).filter(pl.Series(absent)).unique(maintain_order=True).drop_nulls()
-        cells = shown.clear(1).append(shown).append(lacking.cast(shown.dtype))
-        of_row = (codes + 1).astype(np.min_scalar_type(len(cells)))
-        if absent.any():
-            places = {cell: len(shown) + 1 + place for place, cell in enumerate(lacking.to_list())}
-            own = unnamed(self.series).filter(pl.Series(absent)).to_list()
-            of_row[absent] = [0 if cell is None else places[cell] for cell in own]
+            cells = pl.Series([None, None]).cast(pl.Int64 if kept_whole else pl.Float64).extend(pl.Series(values))
+        of_row = np.ones(len(numbers), np.min_scalar_type(len(cells)))
+        of_row[~absent] = codes + 2
         return KeptColumn(cells, of_row)
 
 

@@ -35,7 +35,7 @@ TKDE 2002; Hansen and Mukherjee: A polynomial algorithm for optimal univariate m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +43,10 @@ import numpy as np
 from anonymize.algorithms.clustering.ordered import grouped_by_squares
 from anonymize.algorithms.deadline import Deadline
 from anonymize.classes import Bools, Floats, Ints, run_starts
-from anonymize.errors import DataError, Problem
+from anonymize.errors import Caution, DataError, Problem
+from anonymize.spec.treatments import Microaggregation
+from anonymize.table.kept import KeptColumn
+from anonymize.treatments.base import Change, InputColumn, Step
 from anonymize.treatments.grouping.mdav import mdav
 
 ID = "microaggregation"
@@ -292,3 +295,49 @@ def information_lost(values: Floats, released: Floats) -> float:
             lost += float(np.square((present - own[known]) / present.std(ddof=1)).sum())
             whole += len(present) - 1
     return lost / whole if whole else 0.0
+
+
+# --- the step ---------------------------------------------------------------------------------------------------------
+
+
+def run(entry: Microaggregation, step: Step) -> Change:
+    """The columns with what each group shows. Raises DataError as `strata_of` does."""
+    columns = [step.columns[name] for name in entry.columns]
+    values = np.column_stack([each.numbers for each in columns])
+    by = step.parts(entry.by) if entry.by else None
+    strata = strata_of(values, entry.k, by, missing=entry.missing, small=entry.small, names=entry.columns)
+    group = groups(
+        values,
+        entry.k,
+        method=entry.grouping,
+        scale=entry.scale,
+        fixed=entry.fixed,
+        strata=strata.labels,
+        effort=entry.effort,
+    )
+    weights = step.weights if entry.weighted else None
+    released = aggregated(values, group, shown_as=entry.show, weights=weights)
+    released = released if entry.digits is None else np.round(released, entry.digits)
+    return Change(
+        {each.name: _renumbered(each, own) for each, own in zip(columns, released.T, strict=True)},
+        declared={"k": entry.k, "aggregate": entry.show},
+        private={
+            "groups": int(group.max()) + 1,
+            "information_lost": information_lost(values, released),
+            "small_parts": strata.small,
+        },
+        warnings=tuple(_warnings(entry, strata)),
+    )
+
+
+def _renumbered(column: InputColumn, values: Floats) -> KeptColumn:
+    """A column with what its groups show, in whole numbers where all are."""
+    present = values[~np.isnan(values)]
+    return column.renumbered(values, whole=column.whole and bool((present % 1 == 0).all()))
+
+
+def _warnings(entry: Microaggregation, strata: Strata) -> Iterator[Caution]:
+    if strata.small:
+        said = f"{strata.small} parts have fewer than k = {entry.k} rows, {strata.small_rows} in all"
+        done = "were taken together" if entry.small == "pool" else "are groups of fewer rows"
+        yield Caution.of(f"microaggregation: {said}, and {done}", "parts by fewer columns: `by`")

@@ -78,25 +78,21 @@ class TreatedTable:
             raise UnsafeError([Problem(each, hint="this is probably a bug") for each in wrong])
         return tuple(figures)
 
-    def block(self, figures: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The steps as a private report has them, with what was measured of them."""
-        return [
-            {
-                **entry_block(entry),
-                **({"private": dict(change.private)} if change.private else {}),
-                "measured": dict(own),
-            }
-            for entry, change, own in zip(self.spec.treatments, self.changes, figures, strict=True)
-        ]
+    def block(self, figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The block `treatments` of a private report: the steps, with what was measured of them; none without any."""
+        blocks = []
+        for entry, change, own in zip(self.spec.treatments, self.changes, figures, strict=True):
+            private = {"private": dict(change.private)} if change.private else {}
+            blocks.append({**entry_block(entry), **private, "measured": dict(own)})
+        return {"treatments": blocks} if blocks else {}
 
-    @property
-    def warnings(self) -> list[Caution]:
-        """What there is to say of the steps."""
+    def warnings(self, *, public: bool) -> list[Caution]:
+        """What there is to say of the steps; `public`: without what follows from the input."""
         if not self.changes:
             return []
         methods = ", ".join(dict.fromkeys(entry.method for entry in self.spec.treatments))
         said = Caution.of(UNBOUNDED.format(methods), "`attack` measures what linking and inference come to")
-        return [said, *(each for change in self.changes for each in change.warnings)]
+        return [said, *(each for change in self.changes for each in change.warnings if not public)]
 
 
 def entry_block(entry: Treatment) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from anonymize.verify.measuring import measure
 from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, SharedNumbers, text_of
 from anonymize.verify.tighten import Ordering, OriginalRows
-from anonymize.verify.treated import TREATMENT_TWINS, measure_treatment
+from anonymize.verify.treated import TREATMENT_TWINS, measure_treatment, with_changed
 from anonymize.verify.twins import TWINS, TwinBound
 from anonymize.verify.verdict import BY_ORDER, THRESHOLD, Check, Verdict, Wildcard, check_of, checks_of
 
@@ -47,4 +47,5 @@ __all__ = [
     "measure_codes",
     "measure_treatment",
     "text_of",
+    "with_changed",
 ]

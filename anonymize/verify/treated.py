@@ -7,13 +7,18 @@ value is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import polars as pl
 
+from anonymize.claims import Result
+from anonymize.verify.verdict import Verdict
+
 Settings: TypeAlias = Mapping[str, Any]
+CLOSE = 1e-9
+"""How far, relative to the largest number, sums may be from each other that are the same."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,50 @@ class BothColumns:
 Twin: TypeAlias = Callable[[Settings, Settings, BothColumns], MeasuredTreatment]
 
 
+def microaggregation(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
+    """Rows that read the same are at least k; means are those of the rows that show them.
+
+    Groups are found by what they show, so that two that show the same are one. Of columns that are grouped each by
+    itself, each is looked at by itself.
+    """
+    names, wrong = list(columns.after), []
+    figures: dict[str, Any] = {}
+    after = pl.DataFrame({**columns.after, **{f"by {n}": columns.before[n] for n in settings["by"]}})
+    pooled = settings["small"] == "pool"
+    parts = [] if pooled else [f"by {name}" for name in settings["by"]]
+    sets = [[name] for name in names] if settings["grouping"] == "individual-ranking" else [names]
+    for own in sets:
+        sizes = after.group_by([*own, *parts]).len()["len"]
+        figures[", ".join(own)] = {"groups": len(sizes), "smallest": sizes.min(), "largest": sizes.max()}
+        fewest = min(sizes.to_list(), default=0)
+        if settings["small"] != "keep" and fewest < settings["k"]:
+            wrong.append(f"{', '.join(own)}: a group has {fewest} rows")
+        wrong += [each for name in own for each in _not_means(name, [*own, *parts], after, settings, columns)]
+    figures["total_kept"] = {name: _same_total(columns, name) for name in names}
+    return MeasuredTreatment(figures, wrong)
+
+
+def _not_means(
+    name: str, groups: list[str], after: pl.DataFrame, settings: Settings, columns: BothColumns
+) -> list[str]:
+    """Where a column does not show the means of its groups, as far as the settings say that it does."""
+    if columns.missing_moved(name) and settings["missing"] == "refuse":
+        return [f"{name}: missing values are not where they were"]
+    if settings["show"] != "mean" or settings["weighted"] or settings["digits"] is not None:
+        return []
+    both = after.with_columns(before=columns.before[name]).filter(pl.col(name).is_not_null())
+    means = both.group_by(groups).agg(mean=pl.col("before").mean(), value=pl.col(name).first())
+    scale = both.select(pl.col("before").abs().max()).item() or 1.0
+    off = means.select(((pl.col("mean") - pl.col("value")).abs() > CLOSE * scale).sum()).item()
+    return [f"{name}: {off} groups do not show their mean"] if off else []
+
+
+def _same_total(columns: BothColumns, name: str) -> bool:
+    """Whether a column adds up to what it did."""
+    before, after = float(columns.before[name].sum()), float(columns.after[name].sum())
+    return abs(before - after) <= CLOSE * max(abs(before), abs(after), 1.0)
+
+
 def noise(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
     """Missing values stay; what is bounded is; the mean and the spread of the noise."""
     figures: dict[str, Any] = {}
@@ -66,7 +115,28 @@ def noise(settings: Settings, declared: Settings, columns: BothColumns) -> Measu
     return MeasuredTreatment(figures, wrong)
 
 
+def with_changed(verdict: Verdict, quasi_identifiers: Collection[str], changed: Mapping[str, str]) -> Verdict:
+    """A verdict on a table of which some columns do not hold what they held: `changed`, by name the method.
+
+    What is required of a sensitive attribute that was changed is not shown by the table, and nothing that is required
+    of classes where a quasi-identifier was changed by what leaves no rows alike.
+    """
+    strange = [name for name in quasi_identifiers if name in changed and changed[name] not in ALIKE]
+
+    def judged(result: Result) -> Result:
+        name = strange[0] if strange else result.attribute
+        if name is None or name not in changed:
+            return result
+        return result.unshown(f"{name} was changed by {changed[name]}, and the table does not show what it was")
+
+    return replace(verdict, results=tuple(map(judged, verdict.results))) if changed else verdict
+
+
+ALIKE = ("microaggregation",)
+"""Methods whose rows read the same: they count for k as those of any class do."""
+
 TREATMENT_TWINS: dict[str, Twin] = {
+    "microaggregation": microaggregation,
     "noise": noise,
 }
 """By the name of the method."""

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from anonymize.auditing.baseline import PASSING, Change, compare, figures
+from anonymize.auditing.baseline import PASSING, BaselineChange, compare, figures
 from anonymize.errors import UsageError
 from anonymize.privacy import ALL, MODELS, ClassModel, Groups, Limit
 from anonymize.privacy.base import Parameters
@@ -35,8 +35,8 @@ def result(model: str, attribute: str | None = None, **achieved: Any) -> dict[st
 
 def test_a_figure_of_a_new_model_that_rose_is_worse() -> None:
     before, now = (report(result("toy", "s", sameness=figure)) for figure in (0.25, 0.625))
-    assert compare(before, now, KNOWN) == [Change("toy sameness of s", 0.25, 0.625, worse=True)]
-    assert compare(now, before, KNOWN) == [Change("toy sameness of s", 0.625, 0.25, worse=False)]
+    assert compare(before, now, KNOWN) == [BaselineChange("toy sameness of s", 0.25, 0.625, worse=True)]
+    assert compare(now, before, KNOWN) == [BaselineChange("toy sameness of s", 0.625, 0.25, worse=False)]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from anonymize.auditing.baseline import Change
+from anonymize.auditing.baseline import BaselineChange
 from anonymize.auditing.facts import AuditFacts
 from anonymize.claims import Basis, State
 from anonymize.errors import Caution
@@ -114,7 +114,10 @@ def test_a_direct_identifier_is_an_error_where_something_is_required(state: Stat
 
 @pytest.mark.parametrize("no_regress", [False, True])
 def test_what_is_worse_is_an_error_where_nothing_may_be(no_regress: bool) -> None:
-    changes = (Change("risk marketer", 0.5, 0.25, worse=False), Change("risk uniques", 0, 1, worse=True))
+    changes = (
+        BaselineChange("risk marketer", 0.5, 0.25, worse=False),
+        BaselineChange("risk uniques", 0, 1, worse=True),
+    )
     facts = facts_of(baseline="old.json", changes=changes, no_regress=no_regress)
     finding = facts.findings()[0]
     assert (finding.title, finding.message) == ("risk uniques", "risk uniques is 1, and was 0")

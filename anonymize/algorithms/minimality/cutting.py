@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from anonymize.algorithms.minimality.refusals import Refusals, Step
+from anonymize.algorithms.minimality.refusals import RefinedParts, Refusals
 from anonymize.algorithms.splitting.batch import Batch
 from anonymize.classes import Bools, Ints
 from anonymize.judging import Judge
@@ -23,7 +23,7 @@ class LastCut:
 
     def __call__(self, batch: Batch, part: Ints, parts: int) -> Bools:
         """See `splitting.grow.Allowed`. Parts come in pairs; where one of a pair is empty, the class was not cut."""
-        step = Step(part, np.arange(parts) // 2)
+        step = RefinedParts(part, np.arange(parts) // 2)
         tried = (self.refusals.worth(step, batch.sensitive) & (step.sizes() > 0)).reshape(-1, 2).all(axis=1)
         fine = self.judge.meets(part, parts, batch) & self.refusals.clear(step, batch.sensitive)
         refused = tried & ~fine.reshape(-1, 2).all(axis=1)

@@ -20,7 +20,7 @@ from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.minimality.masked import by_rows, check_maskable
-from anonymize.algorithms.minimality.refusals import Refusals, Step
+from anonymize.algorithms.minimality.refusals import RefinedParts, Refusals
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Judge
@@ -77,11 +77,11 @@ class Descent:
         frequency, group = self.bottom.rolled(vector)
         return np.asarray(group[self.distinct_of]) if frequency.safe.all() else None
 
-    def _step(self, lower: Vector, labels: Ints) -> Step:
+    def _step(self, lower: Vector, labels: Ints) -> RefinedParts:
         finer = self.bottom.rolled(lower)[1][self.distinct_of]
         whole = np.zeros(int(finer.max()) + 1, np.int64)
         whole[finer] = labels
-        return Step(finer, whole)
+        return RefinedParts(finer, whole)
 
     def _next(self, vector: Vector, target: Vector, labels: Ints) -> Vector | None:
         """The step towards the target that may be tried and loses least afterwards, by what is known before it."""

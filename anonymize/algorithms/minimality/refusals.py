@@ -83,7 +83,7 @@ FREQUENCY, DISTINCT = "frequency-l-diversity", "distinct-l-diversity"
 
 
 @dataclass(frozen=True)
-class Step:
+class RefinedParts:
     """Classes (C,) that are parted. `part` (n,): of each row, `whole` (parts,): the class that each is of."""
 
     part: Ints
@@ -141,7 +141,7 @@ class Diversity:
     size: int
     counted: Bools
 
-    def worth(self, step: Step, codes: Sequence[Codes]) -> Bools:
+    def worth(self, step: RefinedParts, codes: Sequence[Codes]) -> Bools:
         """(parts,) whether the step may be tried, as far as each part goes: by the values of its class alone."""
         attribute_codes = codes[self.index]
         if self.model == DISTINCT:
@@ -149,7 +149,7 @@ class Diversity:
         pairs = self._pairs(step, attribute_codes)
         return pairs.all_of(pairs.unrevealing(np.zeros_like(pairs.present), self.diversity), step.parts)
 
-    def clear(self, step: Step, codes: Sequence[Codes]) -> Bools:
+    def clear(self, step: RefinedParts, codes: Sequence[Codes]) -> Bools:
         """(parts,) whether each part may be shown, where the step may be tried."""
         if self.model == DISTINCT:
             return np.ones(step.parts, np.bool_)
@@ -160,7 +160,7 @@ class Diversity:
         runs = Runs.count_values(labels, codes, classes, self.size)
         return runs.subset(self.counted[runs.codes])
 
-    def _pairs(self, step: Step, codes: Codes) -> MarkedParts:
+    def _pairs(self, step: RefinedParts, codes: Codes) -> MarkedParts:
         """All pairs of a part and a value of its class: a part without a value tells something, too."""
         sizes, inside = step.sizes(), self._runs(step.part, codes, step.parts)
         around = self._runs(step.whole[step.part], codes, step.classes)
@@ -174,7 +174,7 @@ class Diversity:
         rows = step.of_class(sizes)[step.whole[owner]]
         return MarkedParts(owner, rows, around.counts[entry], sizes[owner], present)
 
-    def _open(self, step: Step, codes: Codes) -> Bools:
+    def _open(self, step: RefinedParts, codes: Codes) -> Bools:
         """Whether somebody in any part is left with enough values, for all parts of a class alike.
 
         The fewest values that a part can have it has if it is filled with rows without a value and those of the most
@@ -220,7 +220,7 @@ class Refusals:
         frequency_requirements = [each for each in requirements if each.model in (FREQUENCY, DISTINCT)]
         return cls([_diversity(each, names.index(each.attribute or ""), columns) for each in frequency_requirements])
 
-    def worth(self, step: Step, codes: Sequence[Codes]) -> Bools:
+    def worth(self, step: RefinedParts, codes: Sequence[Codes]) -> Bools:
         """(parts,) whether the step may be tried, as far as each part goes; `codes`: (n,) of each sensitive attribute.
         Nobody learns anything from a step that is not tried."""
         worth = np.ones(step.parts, np.bool_)
@@ -228,7 +228,7 @@ class Refusals:
             worth &= diversity.worth(step, codes)
         return worth
 
-    def clear(self, step: Step, codes: Sequence[Codes]) -> Bools:
+    def clear(self, step: RefinedParts, codes: Sequence[Codes]) -> Bools:
         """(parts,) whether each part may be shown, where the step may be tried. A class is parted only if all its parts
         may be shown."""
         clear = np.ones(step.parts, np.bool_)

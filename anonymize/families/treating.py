@@ -1,0 +1,52 @@
+"""Steps of `treatments` on the road of a release: which requests can have them, and where their manifest goes."""
+
+from __future__ import annotations
+
+from anonymize.algorithms import ALGORITHMS
+from anonymize.errors import Problem, UsageError
+from anonymize.families.steps import refuse_seed
+from anonymize.names import manifest_beside
+from anonymize.places import is_uri
+from anonymize.request import Request
+
+PERTURB = "perturb"
+"""The command that makes treatments alone."""
+
+
+def check_treatments(request: Request) -> None:
+    """Raises UsageError for steps of `treatments` that cannot be made on this road."""
+    spec, method = request.spec, request.algorithm
+    if not spec.quasi_identifiers and method != PERTURB:
+        hint = "`anonymize perturb` makes the spec's treatments alone"
+        raise UsageError(Problem(f"{method} needs quasi-identifiers, and the spec has none", hint=hint))
+    if not spec.quasi_identifiers and request.save_risk is not None:
+        raise UsageError("--save-risk: records are found by quasi-identifiers, and the spec has none")
+    if not spec.treatments:
+        return
+    unclassed = ALGORITHMS[method].NEEDS.family in ("bucketization", "randomization")
+    treated = list(spec.treated)
+    refused = {
+        "--save-recoding: rows that are recoded later would keep what a step of `treatments` changes": (
+            request.save_recoding is not None
+        ),
+        "treatments: not in a series: what is drawn anew at each release averages out over them": request.in_series,
+        f"treatments: {method} has no meaning of its own sensitive attributes for a changed one": (
+            unclassed and bool(set(spec.sensitive) & set(treated))
+        ),
+        f"treatments: {method} generalizes quasi-identifiers; `anonymize perturb` changes them": (
+            method != PERTURB and bool(set(spec.quasi_identifiers) & set(treated))
+        ),
+    }
+    if wrong := [each for each, present in refused.items() if present]:
+        raise UsageError([spec.problem(("treatments",), each) for each in wrong])
+    if any(entry.DRAWS for entry in spec.treatments):
+        refuse_seed(request)
+
+
+def manifest_paths(request: Request, output: str) -> list[str]:
+    """Where the manifest goes: where it is asked for, and beside a release whose columns mean more than the spec says
+    of quasi-identifiers."""
+    if request.manifest is not None:
+        return [request.manifest]
+    aside = request.spec.treatments and output not in ("-", "/dev/stdout") and not is_uri(output)
+    return [manifest_beside(output)] if aside else []

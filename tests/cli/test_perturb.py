@@ -1,0 +1,179 @@
+"""Steps of `treatments` as a user runs them: alone with `perturb`, and beside the classes of another command."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Call
+
+ROWS = [
+    (30 + n % 7, f"021{n % 3}", "" if n == 4 else str(1000 + 10 * n), ("cook", "clerk", "nurse")[n % 3])
+    for n in range(24)
+]
+TABLE = "age,zip,wage,job\n" + "".join(",".join(map(str, row)) + "\n" for row in ROWS)
+NOISE = "treatments: [{method: noise, columns: [wage], scale: 0.1}]\n"
+ALONE = "version: 1\ninput: {path: table.csv}\ninsensitive: [age, zip, wage, job]\n"
+BESIDE = """\
+version: 1
+input: {path: table.csv}
+quasi_identifiers: {age: {type: numeric}}
+sensitive: {wage: {type: numeric}}
+insensitive: [zip, job]
+privacy: {k: 3, l: 2}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text(TABLE)
+    return tmp_path
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "spec.yaml"
+    path.write_text(text)
+    return path
+
+
+def columns(path: Path) -> dict[str, list[str]]:
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def released(call: Call, folder: Path, text: str, command: str, *more: object) -> tuple[dict[str, list[str]], Any]:
+    spec = written(folder, text)
+    result = call(command, spec, "-o", "out.csv", "-r", "report.json", "--force", "-q", *more)
+    assert result.code == 0, result.err
+    return columns(folder / "out.csv"), json.loads((folder / "report.json").read_text())
+
+
+def test_perturb_changes_what_a_step_names_and_nothing_else(call: Call, folder: Path) -> None:
+    out, report = released(call, folder, ALONE + NOISE, "perturb")
+    before = columns(folder / "table.csv")
+    rest = sorted(zip(before["age"], before["zip"], before["job"], strict=True))
+    assert sorted(zip(out["age"], out["zip"], out["job"], strict=True)) == rest
+    assert out["wage"].count("") == 1 and not set(out["wage"]) & set(before["wage"]) - {""}
+    assert report["privacy"]["state"] == "nothing required" and report["privacy"]["satisfied"] is None
+    (step,) = report["treatments"]
+    assert (step["method"], step["columns"], step["meaning"]) == ("noise", ["wage"], "channel")
+    assert any("nothing here bounds what an attacker learns" in each for each in report["warnings"])
+
+
+def test_the_manifest_beside_the_release_says_what_a_changed_cell_means(call: Call, folder: Path) -> None:
+    released(call, folder, ALONE + NOISE, "perturb")
+    manifest = json.loads((folder / "out.manifest.json").read_text())
+    by_name = {each["name"]: each for each in manifest["columns"]}
+    assert (by_name["wage"]["meaning"], by_name["wage"]["method"]) == ("channel", "noise")
+    assert by_name["zip"]["meaning"] == "exact"
+
+
+def test_every_release_command_makes_the_steps_beside_its_classes(call: Call, folder: Path) -> None:
+    out, report = released(call, folder, BESIDE + NOISE, "mondrian")
+    assert report["classes"]["min_size"] >= 3 and len(report["treatments"]) == 1
+    assert not set(out["wage"]) & set(columns(folder / "table.csv")["wage"]) - {""}
+
+
+def test_a_model_of_a_changed_column_is_measured_on_what_it_was(call: Call, folder: Path) -> None:
+    """Noise makes all values differ: it is not what makes a class diverse."""
+    same = TABLE.replace("\n", "\n", 1)
+    (folder / "table.csv").write_text("\n".join([same.split("\n")[0], *("30,021,1000,cook" for _ in range(12)), ""]))
+    result = call("mondrian", written(folder, BESIDE + NOISE), "-o", "out.csv")
+    assert result.code == 4 and not (folder / "out.csv").exists()
+
+
+def test_audit_does_not_know_what_a_changed_column_was(call: Call, folder: Path) -> None:
+    released(call, folder, BESIDE + NOISE, "mondrian")
+    result = call("audit", "spec.yaml", "-i", "out.csv", "--json")
+    models = {each["model"]: each for each in json.loads(result.out)["privacy"]["models"]}
+    assert result.code == 1
+    assert models["k-anonymity"]["satisfied"] is True
+    assert models["distinct-l-diversity"]["satisfied"] is None and models["distinct-l-diversity"]["basis"] == "unknown"
+
+
+def test_a_manifest_tells_audit_without_a_spec(call: Call, folder: Path) -> None:
+    released(call, folder, BESIDE + NOISE, "mondrian")
+    result = call("audit", "-i", "out.csv", "--qi", "age", "--sensitive", "wage", "-l", "2", "--json")
+    assert result.code == 1 and json.loads(result.out)["privacy"]["models"][0]["satisfied"] is None
+
+
+def test_a_public_report_has_the_steps_and_nothing_of_the_input(call: Call, folder: Path) -> None:
+    _, report = released(call, folder, BESIDE + NOISE, "mondrian", "--public-report")
+    (step,) = report["treatments"]
+    assert "measured" not in step and "private" not in step
+    by_model = {each["model"]: each["satisfied"] for each in report["privacy"]["models"]}
+    assert by_model == {"k-anonymity": True, "distinct-l-diversity": None}
+
+
+def test_a_seed_gives_the_same_bytes_and_cannot_be_published(call: Call, folder: Path) -> None:
+    spec, files = written(folder, ALONE + NOISE), []
+    for name in ("one.csv", "two.csv"):
+        assert call("perturb", spec, "-o", name, "--seed", "7", "-q").code == 0
+        files.append((folder / name).read_bytes())
+    assert files[0] == files[1]
+    assert call("perturb", spec, "-o", "three.csv", "--seed", "7", "--public-report", "-r", "r.json").code == 2
+    assert call("perturb", spec, "-o", "four.csv", "-q").code == 0
+    assert (folder / "four.csv").read_bytes() != files[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "more", "said"),
+    [
+        ("mondrian", ALONE + NOISE, [], "needs quasi-identifiers"),
+        ("perturb", ALONE, [], "`quasi_identifiers` is missing"),
+        ("perturb", BESIDE, [], "no `treatments`"),
+        ("perturb", ALONE + NOISE, ["-k", "3"], "quasi-identifiers, and there are none"),
+        ("mondrian", BESIDE + NOISE, ["--save-recoding", "r.json"], "--save-recoding"),
+        ("anatomy", BESIDE.replace("k: 3, ", "") + NOISE, [], "sensitive"),
+        ("perturb", ALONE + NOISE.replace("wage", "wages"), [], "`wages` has no role"),
+        ("perturb", ALONE + NOISE.replace("noise", "suppress"), [], "suppress is not built yet"),
+        ("perturb", BESIDE + NOISE.replace("wage", "age"), [], "do not count for k"),
+        (
+            "mondrian",
+            BESIDE.replace("k: 3, l: 2", "passing: {uniques: 1}") + NOISE.replace("wage", "age"),
+            [],
+            "perturb",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    call: Call, folder: Path, command: str, text: str, more: list[str], said: str
+) -> None:
+    result = call(command, written(folder, text), "-o", "out.csv", *more)
+    assert result.code == 2, result.err
+    assert said in " ".join(result.err.split())
+    assert not (folder / "out.csv").exists()
+
+
+def test_a_text_in_a_column_of_numbers_has_its_line(call: Call, folder: Path) -> None:
+    (folder / "table.csv").write_text(TABLE.replace("1020", "CANARY"))
+    result = call("perturb", written(folder, ALONE + NOISE), "-o", "out.csv")
+    assert result.code == 3 and "wage" in result.err and "4" in result.err and "CANARY" not in result.err
+
+
+def test_a_spec_that_only_changes_values_is_valid_and_leads_to_perturb(call: Call, folder: Path) -> None:
+    result = call("validate", written(folder, ALONE + NOISE), "-i", "table.csv")
+    assert result.code == 0 and "anonymize perturb" in result.err
+
+
+def test_attackers_need_what_others_know(call: Call, folder: Path) -> None:
+    released(call, folder, ALONE + NOISE, "perturb")
+    assert call("attack", "spec.yaml", "out.csv").code == 2
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_numbers_are_written_as_they_were_read(call: Call, folder: Path, separator: str) -> None:
+    """A decimal comma comes back as one."""
+    lines = ["wage;job", *(f"{1000 + n},5;cook" for n in range(10))]
+    (folder / "table.csv").write_text("\n".join(lines) + "\n")
+    text = 'version: 1\ninput: {path: table.csv, separator: ";", decimal: ","}\ninsensitive: [wage, job]\n'
+    spec = written(folder, text + NOISE)
+    assert call("perturb", spec, "-o", "out.csv", "-q").code == 0
+    cells = [line.split(";")[0] for line in (folder / "out.csv").read_text().splitlines()[1:]]
+    assert all("." not in cell and "," in cell for cell in cells)

@@ -1,0 +1,77 @@
+"""Steps of `treatments` against the spec around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from anonymize.errors import SpecError
+from anonymize.privacy import PARAMETERS
+from anonymize.spec import make
+from anonymize.spec.treatments import METHODS
+
+BASE = {"version": 1, "identifiers": ["id"], "insensitive": ["wage", "tax", "job"], "unit": "person"}
+
+
+def spec(*steps: dict[str, Any], **more: Any) -> Any:
+    return make({**BASE, **more, "treatments": list(steps)}, PARAMETERS)
+
+
+def noise(*columns: str, **more: Any) -> dict[str, Any]:
+    return {"method": "noise", "columns": list(columns), "scale": 0.1, **more}
+
+
+def test_steps_are_known_by_the_columns_that_they_change() -> None:
+    made = spec(noise("wage"), {"method": "random-swap", "columns": ["job"]})
+    assert {name: step.method for name, step in made.treated.items()} == {"wage": "noise", "job": "random-swap"}
+
+
+def test_numbers_of_a_treated_column_are_written_as_the_input_says() -> None:
+    made = spec(noise("wage"), input={"decimal": ","})
+    assert made.notation("wage").decimal == "," and made.notation("tax").decimal == "."
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ([noise("wage"), noise("tax", "wage")], "treated by step 1 (noise) already"),
+        ([noise("wagge")], "has no role"),
+        ([noise("id")], "left out"),
+        ([noise("person")], "left out"),
+        ([noise("wage", by=["wage"])], "goes by as well"),
+        ([{"method": "microaggregation", "columns": ["wage", "tax"], "k": 3, "grouping": "univariate"}], "one column"),
+        ([{"method": "microaggregation", "columns": ["wage"], "k": 3, "weighted": True}], "no sampling weight"),
+        ([{"method": "pram", "columns": ["job"]}], "expected `keep`, or a `matrix`"),
+        ([{"method": "pram", "columns": ["job"], "matrix": {"a": {"a": 0.5}}}], "1 in all"),
+        ([{"method": "pram", "columns": ["job"], "matrix": {"a": {"b": 1}}}], "no row of its own"),
+    ],
+)
+def test_steps_that_cannot_be(steps: list[dict[str, Any]], said: str) -> None:
+    with pytest.raises(SpecError, match=said.replace("(", r"\(").replace(")", r"\)")):
+        spec(*steps)
+
+
+def test_a_quasi_identifier_counts_for_k_after_microaggregation_alone() -> None:
+    quasi = {"age": {"type": "numeric"}}
+    grouped = {"method": "microaggregation", "columns": ["age"], "k": 3}
+    assert spec(grouped, quasi_identifiers=quasi, privacy={"k": 3}).treated["age"].COUNTS
+    assert spec(noise("age"), quasi_identifiers=quasi).treated["age"].method == "noise"
+    with pytest.raises(SpecError, match="do not count for k"):
+        spec(noise("age"), quasi_identifiers=quasi, privacy={"k": 3})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_says_what_a_changed_cell_holds(method: str) -> None:
+    settings: dict[str, dict[str, Any]] = {
+        "microaggregation": {"k": 3},
+        "pram": {"keep": 0.8},
+        "noise": {"scale": 0.1},
+        "shuffle": {"given": ["tax"]},
+        "date-shift": {"by": ["person"], "days": 30},
+        "record-swap": {"move": ["job"]},
+    }
+    own = settings.get(method, {})
+    columns = {} if method == "record-swap" else {"columns": ["wage"]}
+    (step,) = spec({"method": method, **columns, **own}).treatments
+    assert step.says and step.KIND in ("aggregate", "channel", "moved")
