@@ -153,6 +153,8 @@ class _SizedColumn:
 def _read(texts: pl.Series) -> Iterator[pl.Series]:
     """Texts as numbers; and as days, and moments, of each form that the first of them has."""
     yield texts.cast(pl.Float64, strict=False)
+    if not texts.head(1).str.contains("[0-9]").all():  # as every form has
+        return
     for forms, kind in ((DAYS, pl.Date), (MOMENTS, pl.Datetime)):
         for form in forms:
             if texts.head(1).str.strptime(kind, form, strict=False).null_count() == 0:
@@ -220,7 +222,9 @@ class _Search:
     def column(self, name: str, column: NumberedColumn, notation: Notation) -> _SizedColumn:
         """A column, and what is known of it alone."""
         sizes = _Sizes.of(column.numbers.of_row, self.units, self.group)
-        texts = column.texts.to_frame("text").select(with_point(pl.col("text"), notation)).to_series()
+        texts = column.texts
+        if notation != POINT:
+            texts = texts.to_frame("text").select(with_point(pl.col("text"), notation)).to_series()
         return _SizedColumn(name, column.numbers, sizes, texts)
 
     def derivations(self, quasi: Sequence[_SizedColumn], kept: Sequence[_SizedColumn]) -> Iterator[Derivation]:
