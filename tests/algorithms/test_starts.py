@@ -23,9 +23,9 @@ from anonymize.recoding import Regions
 from anonymize.table import Table
 from tests.algorithms.tables import categorical, k_anonymity, numeric, requirement, sensitive, table_of, taxonomy
 
-ROWS = 120
+ROWS = 80
 SEEDS = (8, 9)
-EFFORT = 0.17
+EFFORT = 0.18
 BUDGET: dict[str, Any] = {"passes": 5, "sweeps": 3}
 """The same for all: what `EFFORT` leaves to a table of so many rows. What `high` gives takes five times as long and
 tells no more."""
@@ -108,7 +108,9 @@ def test_of_a_small_table_nothing_loses_more_than_mondrian_refined(
         assert lost(table, method.run(table, required, options, Context(seed=3))) <= refined
 
 
-@pytest.mark.parametrize(("rows", "columns", "alone"), [(160, 1, True), (100, 1, False), (160, 32, False)])
+@pytest.mark.parametrize(
+    ("rows", "columns", "alone"), [(ROWS + 40, 1, True), (ROWS - 20, 1, False), (ROWS + 40, 32, False)]
+)
 def test_only_small_tables_are_refined_once_more(
     monkeypatch: pytest.MonkeyPatch, rows: int, columns: int, alone: bool
 ) -> None:
