@@ -23,7 +23,7 @@ from anonymize.formats import FORMATS
 from anonymize.link import Link, LinkedFile
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
-from anonymize.spec import load
+from anonymize.spec import load, make
 from anonymize.table.files import sha256_of
 
 SPEC = """version: 1
@@ -65,6 +65,28 @@ def request_(folder: Path) -> Callable[..., Attack]:
         return Attack(spec, str(folder / released), **named)  # type: ignore[arg-type]
 
     return make
+
+
+def test_numbers_that_a_release_changed_are_linked_by_distance(folder: Path, request_: Callable[..., Attack]) -> None:
+    """Ages plus a little that is different for everybody, in another order; the same ages are not attacked."""
+    table = pl.read_csv(folder / "table.csv")
+    changed = table.with_columns(age=pl.col("age") + pl.int_range(pl.len()) / 1000)
+    kept = make({"version": 1, "quasi_identifiers": {"town": {}}, "insensitive": ["age"], "sensitive": ["illness"]}, {})
+    known = table.with_columns(age=pl.col("age") + pl.int_range(pl.len()) / 1001)
+    known.write_csv(folder / "exact.csv")
+    order = np.random.default_rng(3).permutation(len(table))
+    for name, rows in (("noisy.csv", changed[order]), ("same.csv", known[order])):
+        rows.write_csv(folder / name)
+        before, after = (LinkedFile(sha256_of(folder / each), len(table)) for each in ("exact.csv", name))
+        (folder / f"{name}.json").write_text(Link(before, after, order).text("x.json"))
+        request = request_(name, link=f"{name}.json", attackers=["distance-linkage"], max_excess=1.0)
+        block = attack(replace(request, spec=kept, original=str(folder / "exact.csv"))).report["attacks"]
+        if name == "same.csv":
+            assert block["results"] == [] and block["left_out"] == ["distance-linkage"]
+        else:
+            (result,) = block["results"]
+            assert result["rate"]["value"] > 0.9 and result["baseline"]["value"] == pytest.approx(1 / 400)
+            assert result["figures"]["columns"] == 1
 
 
 def test_every_attacker_has_what_an_attacker_needs() -> None:

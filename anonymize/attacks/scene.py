@@ -282,7 +282,9 @@ class Scene:
     `levels`: of each (levels, size) the node of each code at each level of its hierarchy, that of numbers, too.
     `required`: what the release was made to meet. `in_order`: says whether its rows are in an order that follows
     from what they show, which tells nothing about the original's; the release is read for it. `kept`: makes the same
-    scene with the columns that are kept in place of the sensitive attributes, None where there are none.
+    scene with the columns that are kept in place of the sensitive attributes, None where there are none. `numbers`: the
+    columns of numbers that the release changed, (rows, columns) as they were and as they are, of every released row;
+    nan for what is no number or of nobody; None where it changed none, or it is not known whom rows are about.
     """
 
     attributes: tuple[str, ...]
@@ -301,6 +303,7 @@ class Scene:
     required: Required | None = None
     in_order: Callable[[], bool] = lambda: False
     kept: Callable[[], Scene | None] = lambda: None
+    numbers: Callable[[], tuple[Floats, Floats] | None] = lambda: None
 
     def with_chains(self, rows_of: Sequence[Ints | None]) -> Scene:
         """The same scene, where it is known of earlier releases which rows are about the same people."""

@@ -18,7 +18,7 @@ import polars as pl
 
 from anonymize.attacks import ChannelRows, ShownRows, TargetPeople
 from anonymize.auditing.buckets import buckets_of
-from anonymize.classes import Bools, Ints, Partition
+from anonymize.classes import Bools, Floats, Ints, Partition
 from anonymize.domain.cells import numbers
 from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.meaning import Channel, Detached, Manifest
@@ -314,6 +314,40 @@ def _kept(people: Known, release: ReadRelease) -> tuple[Ints, Ints] | None:
     codes = both.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
     first, second = np.split(codes, [people.table.rows])
     return first, second
+
+
+def changed_numbers(people: Known, release: ReadRelease, row_of: Ints | None) -> tuple[Floats, Floats] | None:
+    """See `Scene.numbers`: the columns of one name that are numbers wherever they are not missing, in the original and
+    in the release, and of which some cell is another number there. Sampling weights are none of them.
+
+    `row_of` (people of the original,): the released row about each, -1 for none; None where that is not known.
+    """
+    texts, weight = release.file.texts, people.spec.weight_column
+    if row_of is None:
+        return None
+    names = [name for name in people.table.columns if name in texts.columns and name != weight]
+    linked = np.flatnonzero(row_of >= 0)
+    pairs = []
+    for name in names:
+        before, after = people.columns([name])[name].head(people.rows), texts[name]
+        if _are_numbers(before) and _are_numbers(after):
+            original, released = np.full(len(after), np.nan), _floats(after)
+            original[row_of[linked]] = _floats(before)[linked]
+            if not np.array_equal(original[row_of[linked]], released[row_of[linked]], equal_nan=True):
+                pairs.append((original, released))
+    if not pairs:
+        return None
+    originals, changed = zip(*pairs, strict=True)
+    return np.stack(originals, axis=1), np.stack(changed, axis=1)
+
+
+def _are_numbers(texts: pl.Series) -> bool:
+    """Whether all texts that are there read as numbers, and some are."""
+    return texts.null_count() == numbers(texts).null_count() < len(texts)
+
+
+def _floats(texts: pl.Series) -> Floats:
+    return numbers(texts).cast(pl.Float64).fill_null(np.nan).to_numpy()
 
 
 def _column(release: ReadRelease, name: str) -> pl.Series:

@@ -14,7 +14,7 @@ from anonymize.attacks import ATTACKERS, ONLY_NAMED, EarlierRows, KnownDiversity
 from anonymize.claims import State
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, coded_kept, people_of
+from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, changed_numbers, coded_kept, people_of
 from anonymize.formats import Finding, state_of
 from anonymize.reading.files import ReleasedSource
 from anonymize.request import Progress
@@ -73,6 +73,7 @@ def scene_of(
         required=_required(people.spec),
         in_order=cache(partial(_in_order, releases[0].file, people.spec)),
         kept=partial(_kept_scene, plan, people, releases[0], row_of),
+        numbers=partial(changed_numbers, people, releases[0], row_of),
     )
 
 

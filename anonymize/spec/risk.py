@@ -18,6 +18,7 @@ ReleaseAttacker = Literal[
     "singling-out",
     "singling-out-end",
     "linkability",
+    "distance-linkage",
     "inference-majority",
     "inference-certain",
     "homogeneity-retained",

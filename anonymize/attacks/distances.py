@@ -21,15 +21,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.risk.frequency import Floats, Ints
+from anonymize.classes import Floats, Ints
 
 Scale: TypeAlias = Literal["standardized", "ranks"]
 """How columns are made comparable: by the original's means and standard deviations, or each by its ranks."""
+SCALES: tuple[Scale, ...] = get_args(Scale)
 Metric: TypeAlias = Literal["euclidean", "manhattan", "gower"]
 """Between rows: of numbers as they stand, or (gower) the mean of the differences relative to each column's range."""
 

@@ -1,0 +1,168 @@
+"""Numbers that were changed, against counting by hand and what sdcMicro computes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from anonymize.attacks import Scene, distance_linkage
+from anonymize.attacks.distances import Metric, comparable, intervals, nearest, one_to_one
+from anonymize.classes import Floats
+from anonymize.treatments.grouping.mdav import mdav
+from tests.attacks.scenes import of_rows, random_scene
+from tests.treatments.tarragona import needs_tarragona, oracle, tarragona
+
+
+def drawn(rows: int = 60, columns: int = 3) -> Floats:
+    return np.random.default_rng(1).normal(size=(rows, columns)) * [1.0, 100.0, 0.01][:columns]
+
+
+def test_everybody_is_found_in_his_own_numbers_and_in_shuffled_ones() -> None:
+    original = drawn()
+    assert nearest(original, original).rate == 1.0
+    order = np.random.default_rng(2).permutation(len(original))
+    row_of = np.argsort(order)
+    assert nearest(original, original[order], row_of=row_of).rate == 1.0
+    assert nearest(original, original[order]).rate < 0.1
+    assert one_to_one(original, original).rate == 1.0
+
+
+def test_the_nearest_of_each_against_all_distances() -> None:
+    original = drawn()
+    released = original + np.random.default_rng(3).normal(size=original.shape) * original.std(axis=0)
+    known, shown = comparable(original, released)
+    distances = np.linalg.norm(known[:, None] - shown[None], axis=2)
+    linked = nearest(original, released)
+    assert linked.distances == pytest.approx(distances.min(axis=1))
+    assert linked.chances.tolist() == (distances.argmin(axis=1) == np.arange(len(original))).astype(float).tolist()
+
+
+def test_rows_that_read_the_same_are_equally_likely() -> None:
+    original = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    released = np.repeat([[1.0], [11.0]], 3, axis=0)
+    assert nearest(original, released).chances.tolist() == pytest.approx([1 / 3] * 6)
+    assert one_to_one(original, released).chances.tolist() == pytest.approx([1 / 3] * 6)
+    assert one_to_one(original, released).distances.sum() == 4.0
+
+
+def test_weights_decide_between_columns() -> None:
+    original = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+    released = np.array([[0.0, 2.0], [1.0, 1.0], [2.0, 0.0]])  # right by the first column, wrong by the second
+    assert nearest(original, released, weights=[100, 1]).rate == 1.0
+    assert nearest(original, released, weights=[1, 100]).rate == pytest.approx(1 / 3)
+
+
+def test_ranks_are_what_is_left_of_a_monotone_change() -> None:
+    original = np.exp(drawn(40, 2) / [1, 100])
+    assert nearest(original, original**3, scale="ranks").rate == 1.0
+    assert intervals(original, original**3, 0.0, scale="ranks") == 1.0
+    assert intervals(original, original**3, 0.01) < 0.5
+
+
+def test_some_people_and_columns_without_spread() -> None:
+    original = np.column_stack([drawn(20, 1), np.full(20, 7.0)])
+    linked = nearest(original, original + np.array([0, 5]), people=np.array([3, 4]))
+    assert linked.chances.tolist() == [1, 1]
+    assert nearest(original[:, 1:], original[:, 1:]).chances.tolist() == [1 / 20] * 20
+    assert nearest(original[:0], original[:0]).rate == 0.0 == intervals(original[:0], original[:0])
+
+
+def test_intervals_hold_every_value_of_a_row() -> None:
+    released = np.array([[0.0, 0.0], [10.0, 10.0], [20.0, 20.0]])  # standard deviation 10
+    original = released + np.array([[0.4, 0.6], [0.5, 0.5], [0.0, -0.4]])
+    assert intervals(original, released) == pytest.approx(2 / 3)
+    assert intervals(original, released, 0.01) == 0.0 and intervals(original, released, 0.1) == 1.0
+
+
+def test_what_is_refused() -> None:
+    good = drawn(4, 2)
+    bad = good.copy()
+    bad[1:3, 1] = [np.nan, np.inf]
+    with pytest.raises(ValueError, match="the original: 2 cells of column 2 are no finite numbers"):
+        nearest(bad, good)
+    with pytest.raises(ValueError, match="the release: 2 cells of column 2"):
+        intervals(good, bad)
+    with pytest.raises(ValueError, match="2 columns, and the release 1"):
+        nearest(good, good[:, :1])
+    with pytest.raises(ValueError, match="one positive number for each of 2 columns"):
+        nearest(good, good, weights=[1, 0])
+    with pytest.raises(ValueError, match="same rows and columns"):
+        one_to_one(good, good[:3])
+
+
+# --- the attacker ----------------------------------------------------------------------------------------------------
+
+
+def numbered_scene(original: Floats, released: Floats) -> Scene:
+    """People whose row n is released as row n, with numbers."""
+    rows = len(original)
+    codes = np.zeros((rows, 1), int)
+    scene = of_rows(codes, np.zeros((rows, 1, 2), int), np.zeros(rows, int), (1,))
+    return replace(scene, numbers=lambda: (original, released))
+
+
+def test_numbers_with_little_noise_give_people_away_and_shuffled_ones_do_not() -> None:
+    original = drawn(200)
+    (leak,) = distance_linkage.attack(numbered_scene(original, original * 1.0001))
+    assert leak.hits.mean() == 1.0 and leak.baseline.tolist() == [1 / 200] * 200 and leak.complete
+    assert leak.figures["columns"] == 3 and leak.figures["intervals"] == 1.0
+    shuffled = np.random.default_rng(5).permutation(original, axis=0)
+    (nothing,) = distance_linkage.attack(numbered_scene(original, shuffled))
+    assert nothing.excess is not None and nothing.excess.value < 0.05
+
+
+def test_the_better_way_counts() -> None:
+    original = np.exp(drawn(50, 1))
+    (success,) = distance_linkage.attack(numbered_scene(original, original**5))
+    assert success.figures["ranks"] == 1.0 == success.hits.mean() > success.figures["standardized"]
+
+
+def test_rows_that_lack_a_number_are_left_out() -> None:
+    original = drawn(20)
+    released = original.copy()
+    released[3, 1] = np.nan
+    (success,) = distance_linkage.attack(numbered_scene(original, released))
+    assert len(success.hits) == 19 and success.hits.mean() == 1.0
+
+
+def test_nobody_is_attacked_without_changed_numbers_or_links() -> None:
+    scene = random_scene(1)
+    assert distance_linkage.attack(scene) == []
+    unlinked = random_scene(1, linked=False)
+    assert distance_linkage.attack(replace(unlinked, numbers=lambda: (drawn(40), drawn(40)))) == []
+
+
+# --- sdcMicro --------------------------------------------------------------------------------------------------------
+
+
+def masked(values: Floats, k: int) -> Floats:
+    """Means of groups by MDAV, of columns that are standardized."""
+    groups = np.asarray(mdav((values - values.mean(axis=0)) / values.std(axis=0, ddof=1), k))
+    sizes = np.bincount(groups)
+    return np.stack([np.bincount(groups, column) / sizes for column in values.T], axis=1)[groups]
+
+
+@needs_tarragona
+@pytest.mark.parametrize("k", [3, 5, 10])
+def test_intervals_are_those_of_sdcmicro(k: int) -> None:
+    _, values = tarragona()
+    theirs = oracle("microaggregation_tarragona")["runs"][f"tarragona_mdav_k{k}"]
+    for width, name in ((0.01, "dRisk_k001"), (0.05, "dRisk_k005"), (0.1, "dRisk_k010")):
+        assert intervals(values, masked(values, k), width) == pytest.approx(theirs[name], abs=1e-9)
+
+
+@needs_tarragona
+@pytest.mark.parametrize("metric", ["gower", "euclidean"])
+@pytest.mark.parametrize("k", [3, 5, 10])
+def test_rows_are_linked_one_to_one_as_by_sdcmicro(k: int, metric: Metric) -> None:
+    """The least total distance is the same. The matches that sdcMicro counts as correct are more than the chances here:
+    its solver gives out rows that read the same in the order of the table, and no attacker knows that order."""
+    _, values = tarragona()
+    known = values[:200]
+    known = (known - known.mean(axis=0)) / known.std(axis=0, ddof=1)
+    linked = one_to_one(known, masked(known, k), metric=metric)
+    theirs = oracle("recordlinkage")["results"][f"k{k}_{metric}"]
+    assert linked.distances.sum() == pytest.approx(theirs["total_distance"], abs=1e-9)
+    assert linked.rate <= 1 / k < theirs["correct_match_rate"] + 1 / k
