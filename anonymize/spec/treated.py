@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 
 from anonymize.spec.base import KeyPath
 from anonymize.spec.columns import WITHHELD
 from anonymize.spec.messages import Fault, dotted, nearest_or_all
 from anonymize.spec.model import Spec
-from anonymize.spec.treatments import Microaggregation, Pram, Treatment
+from anonymize.spec.treatments import DateShift, Microaggregation, Noise, Pram, Treatment
 
 _UNTREATED = {"identifier": "an identifier, and left out", "unit": "the unit, and left out"}
 _CLOSE = 1e-9
@@ -40,7 +42,9 @@ def _columns(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
     for name in (*step.treated, *step.read):
         if name not in roles and closed:
             yield Fault(path, f"`{dotted(path)}`: `{name}` has no role in the spec", nearest_or_all(name, roles))
-    for name in step.treated:
+    for name in (name for name, count in Counter(step.treated).items() if count > 1):
+        yield Fault(path, f"`{dotted(path)}`: `{name}` stands there twice")
+    for name in dict.fromkeys(step.treated):
         role = roles.get(name)
         if role in WITHHELD:
             yield Fault(path, f"`{dotted(path)}`: `{name}` is {_UNTREATED[role]}: there is nothing to treat")
@@ -69,6 +73,12 @@ def _settings(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
             yield Fault((*path, "weighted"), f"`{dotted(path)}`: there is no sampling weight", at_key=True)
     if isinstance(step, Pram):
         yield from _pram(step, path)
+        yield from _published(spec, step, path)
+    if isinstance(step, Noise):
+        yield from _noise(step, path)
+    if isinstance(step, DateShift) and not _has_days(step.format):
+        message = f"`{dotted((*path, 'format'))}`: no format of a date"
+        yield Fault((*path, "format"), message, "%Y-%m-%d is year, month and day; a zone (%z) is not understood")
 
 
 def _pram(step: Pram, path: KeyPath) -> Iterator[Fault]:
@@ -76,6 +86,10 @@ def _pram(step: Pram, path: KeyPath) -> Iterator[Fault]:
     where = f"`{dotted(path)}`"
     if (step.keep is None) == (step.matrix is None):
         yield Fault(path, f"{where}: expected `keep`, or a `matrix`")
+    if step.alpha != 1 and not step.invariant:
+        yield Fault((*path, "alpha"), f"{where}: `alpha` is of an `invariant` matrix", at_key=True)
+    if any(before == after for before, after in step.forbidden):
+        yield Fault((*path, "forbidden"), f"{where}: a value cannot be forbidden to stay", at_key=True)
     if step.matrix is None:
         return
     if step.invariant or step.forbidden or step.joint:
@@ -88,3 +102,34 @@ def _pram(step: Pram, path: KeyPath) -> Iterator[Fault]:
         if unknown := [each for each in row if each not in step.matrix]:
             inner = (*path, "matrix", value, unknown[0])
             yield Fault(inner, f"`{dotted(inner)}`: has no row of its own", nearest_or_all(unknown[0], step.matrix))
+
+
+def _published(spec: Spec, step: Pram, path: KeyPath) -> Iterator[Fault]:
+    """Parts whose values the manifest would publish, although the release does not show them."""
+    roles = spec.roles()
+    for name in step.by:
+        if roles.get(name) in WITHHELD or (roles.get(name) == "quasi-identifier" and _counts(spec)):
+            message = (
+                f"the matrices of parts stand in the manifest by values of `{name}`, which the release does not show"
+            )
+            yield Fault((*path, "by"), f"`{dotted(path)}`: {message}", "part by columns that are released as they are")
+
+
+def _noise(step: Noise, path: KeyPath) -> Iterator[Fault]:
+    """Settings that contradict each other."""
+    where = f"`{dotted(path)}`"
+    exact = {"least": step.least is not None, "keep_zero": step.keep_zero, "only": step.only != "all"}
+    for key in (key for key, given in exact.items() if given and step.kind == "romm"):
+        message = f"romm keeps means and covariances of all rows, which `{key}` would change"
+        yield Fault((*path, key), f"{where}: {message}", at_key=True)
+    if step.whole and step.round is not None and step.round % 1:
+        yield Fault((*path, "round"), f"{where}: multiples of this `round` are not all `whole`", at_key=True)
+
+
+def _has_days(form: str) -> bool:
+    """Whether a day can be written in a format and be read again."""
+    day = datetime(2001, 12, 24)
+    try:
+        return "%z" not in form.lower() and datetime.strptime(day.strftime(form), form) == day
+    except ValueError:
+        return False

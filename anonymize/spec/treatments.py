@@ -108,13 +108,16 @@ class Pram(OfColumns):
 
     method: Literal["pram"]
     keep: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """The probability with which a value stays; with `invariant`, the least one before the matrix is made so."""
+    """The probability with which a value stays, all others that may come instead being equally likely; with
+    `invariant`, that of the matrix from which the invariant one is made."""
     matrix: dict[Text, dict[Text, Annotated[float, Field(ge=0, le=1)]]] | None = None
     """For each value the probability of each value that is shown instead; what is not named has none."""
     invariant: bool = False
     """Whether the matrix is made such that the expected counts of values stay as they are."""
+    alpha: Share = 1.0
+    """With `invariant`: the share of the matrix that is made so; with the rest of the probability values stay."""
     forbidden: tuple[Annotated[tuple[Text, ...], Field(min_length=2, max_length=2)], ...] = ()
-    """Pairs of values [from, to] of which the first never becomes the second."""
+    """Pairs of values [from, to] of which the first never becomes the second, in any of the columns."""
     joint: bool = False
     """Whether the columns are treated as one, whose values are those combinations that occur."""
 
@@ -144,11 +147,11 @@ class RankSwap(Swapping):
 
 
 class RandomSwap(Swapping):
-    """The values of some rows change places at random."""
+    """The values of some rows change places at random, those of all columns together."""
 
     method: Literal["random-swap"]
     rate: Share = 0.05
-    """The share of rows that are swapped."""
+    """The share of rows that are swapped, at least."""
 
     @property
     def says(self) -> str:
@@ -162,7 +165,9 @@ class RecordSwap(Treatment):
 
     method: Literal["record-swap"]
     move: Names
-    """The columns that change places, the coarsest region first."""
+    """The columns that change places: regions inside each other, the coarsest first."""
+    carry: tuple[Text, ...] = ()
+    """Further columns that go with them, as what else is known of a place."""
     alike: tuple[Text, ...] = ()
     """Columns in which two that change places are equal."""
     households: Text | None = None
@@ -172,11 +177,11 @@ class RecordSwap(Treatment):
     k: Annotated[int, Field(ge=2)] = 3
     """Records of combinations of fewer rows than this, within a region, are at risk."""
     rate: Share = 0.05
-    """The share of records (or households) that are swapped at least, those at risk counted."""
+    """The share of records (or households) that are swapped, at least; those at risk count towards it."""
 
     @property
     def treated(self) -> tuple[str, ...]:
-        return self.move
+        return (*self.move, *self.carry)
 
     @property
     def read(self) -> tuple[str, ...]:
@@ -201,7 +206,8 @@ class Noise(OfColumns):
     scale: Positive
     """Standard deviation of the noise: as a share of the column's own, or of the factor (multiplicative)."""
     only: Literal["all", "outliers"] = "all"
-    """Which rows are changed."""
+    """Which numbers are changed: all, or those outside the quartiles of their column by more than 1.5 times the
+    distance between these."""
     whole: bool | None = None
     """Whether whole numbers are shown. Left out: where the column has whole numbers alone."""
     round: Positive | None = None
@@ -249,7 +255,7 @@ class DateShift(Treatment):
     days: Annotated[int, Field(ge=1)]
     """How many days dates move at most, forward or back."""
     format: Text = "%Y-%m-%d"
-    """How dates are written."""
+    """How dates are written, with or without a time of day; a column of dates in a typed input needs none."""
 
     @property
     def treated(self) -> tuple[str, ...]:

@@ -11,7 +11,13 @@ TREATMENTS: Registry[Method] = Registry(
     __name__,
     {
         "microaggregation": "microaggregation",
+        "pram": "pram",
+        "rank-swap": "rank_swap",
+        "random-swap": "random_swap",
+        "record-swap": "record_swap",
         "noise": "noise",
+        "shuffle": "shuffle",
+        "date-shift": "date_shift",
     },
 )
 """By name, and the module of each, which is imported when it is first taken."""

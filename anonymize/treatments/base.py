@@ -16,7 +16,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Codes, Floats, Ints, mixed_radix
-from anonymize.domain.grid import texts
 from anonymize.errors import Caution
 from anonymize.spec import Spec
 from anonymize.table.encode import Field, NumberColumn, is_text
@@ -92,22 +91,25 @@ class InputColumn:
 
     def renumbered(self, numbers: Floats, *, whole: bool) -> KeptColumn:
         """The column with other numbers (rows,) in place of its own, nan where one is missing: written with the decimal
-        sign of the input, as the shortest texts that read back the same. A missing cell is the first text that means
-        it. `whole`: all of them are whole."""
-        absent = np.isnan(numbers)
-        values, codes = np.unique(numbers[~absent], return_inverse=True)
-        values = values.astype(np.int64) if whole else values
+        sign of the input, as the shortest texts that read back the same. `whole`: all of them are whole."""
+        present = ~np.isnan(numbers)
+        values, codes = np.unique(numbers[present], return_inverse=True)
+        places = np.full(len(numbers), -1)
+        places[present] = codes
         if is_text(self.field.dtype):
-            sign = self.field.notation.decimal
-            cells = pl.Series(
-                [None, self.field.missing.text or None, *(text.replace(".", sign) for text in texts(values))]
-            )
+            written = pl.Series(values.astype(np.int64) if whole else values + 0.0).cast(pl.String)
+            cells, sign = written.str.strip_suffix(".0"), self.field.notation.decimal
+            cells = cells if sign == "." else cells.str.replace(".", sign, literal=True)
         else:
-            kept_whole = whole and self.field.dtype.is_integer()
-            cells = pl.Series([None, None]).cast(pl.Int64 if kept_whole else pl.Float64).extend(pl.Series(values))
-        of_row = np.ones(len(numbers), np.min_scalar_type(len(cells)))
-        of_row[~absent] = codes + 2
-        return KeptColumn(cells, of_row)
+            cells = pl.Series(values.astype(np.int64) if whole and self.field.dtype.is_integer() else values)
+        return self.with_cells(cells, places)
+
+    def with_cells(self, cells: pl.Series, places: Ints) -> KeptColumn:
+        """The column with other `cells`: `places` (rows,) which of them a row has, -1 where one is missing. A missing
+        cell is the first text that means it."""
+        lacking = [None, self.field.missing.text or None] if is_text(self.field.dtype) else [None, None]
+        every = pl.concat([pl.Series(lacking, dtype=cells.dtype), cells])
+        return KeptColumn(every, (places + 2).astype(np.min_scalar_type(len(every))))
 
 
 @dataclass(frozen=True)

@@ -7,112 +7,19 @@ value is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import polars as pl
 
 from anonymize.claims import Result
+from anonymize.verify.aggregated import microaggregation
+from anonymize.verify.both import BothColumns, MeasuredTreatment, Settings, Twin
+from anonymize.verify.exchanged import random_swap, rank_swap, record_swap, shuffle
+from anonymize.verify.noised import noise
+from anonymize.verify.shifted import date_shift
+from anonymize.verify.transitions import pram
 from anonymize.verify.verdict import Verdict
-
-Settings: TypeAlias = Mapping[str, Any]
-CLOSE = 1e-9
-"""How far, relative to the largest number, sums may be from each other that are the same."""
-
-
-@dataclass(frozen=True)
-class MeasuredTreatment:
-    """`figures`: what a step comes to, for a private report. `wrong`: how the release is not what the step makes."""
-
-    figures: Mapping[str, Any] = field(default_factory=dict)
-    wrong: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class BothColumns:
-    """Columns before and after a step, (rows,) in the same order."""
-
-    before: Mapping[str, pl.Series]
-    after: Mapping[str, pl.Series]
-
-    def pair(self, name: str) -> pl.DataFrame:
-        """A treated column, `before` and `after`."""
-        return pl.DataFrame({"before": self.before[name], "after": self.after[name]})
-
-    def changed(self, name: str) -> float:
-        """The share of rows in which a treated column has changed."""
-        pair = self.pair(name)
-        different = pair.select(pl.col("before").ne_missing(pl.col("after")).mean()).item()
-        return 0.0 if different is None else float(different)
-
-    def missing_moved(self, name: str) -> bool:
-        """Whether another row is missing than before."""
-        return not self.before[name].is_null().equals(self.after[name].is_null())
-
-
-Twin: TypeAlias = Callable[[Settings, Settings, BothColumns], MeasuredTreatment]
-
-
-def microaggregation(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
-    """Rows that read the same are at least k; means are those of the rows that show them.
-
-    Groups are found by what they show, so that two that show the same are one. Of columns that are grouped each by
-    itself, each is looked at by itself.
-    """
-    names, wrong = list(columns.after), []
-    figures: dict[str, Any] = {}
-    after = pl.DataFrame({**columns.after, **{f"by {n}": columns.before[n] for n in settings["by"]}})
-    pooled = settings["small"] == "pool"
-    parts = [] if pooled else [f"by {name}" for name in settings["by"]]
-    sets = [[name] for name in names] if settings["grouping"] == "individual-ranking" else [names]
-    for own in sets:
-        sizes = after.group_by([*own, *parts]).len()["len"]
-        figures[", ".join(own)] = {"groups": len(sizes), "smallest": sizes.min(), "largest": sizes.max()}
-        fewest = min(sizes.to_list(), default=0)
-        if settings["small"] != "keep" and fewest < settings["k"]:
-            wrong.append(f"{', '.join(own)}: a group has {fewest} rows")
-        wrong += [each for name in own for each in _not_means(name, [*own, *parts], after, settings, columns)]
-    figures["total_kept"] = {name: _same_total(columns, name) for name in names}
-    return MeasuredTreatment(figures, wrong)
-
-
-def _not_means(
-    name: str, groups: list[str], after: pl.DataFrame, settings: Settings, columns: BothColumns
-) -> list[str]:
-    """Where a column does not show the means of its groups, as far as the settings say that it does."""
-    if columns.missing_moved(name) and settings["missing"] == "refuse":
-        return [f"{name}: missing values are not where they were"]
-    if settings["show"] != "mean" or settings["weighted"] or settings["digits"] is not None:
-        return []
-    both = after.with_columns(before=columns.before[name]).filter(pl.col(name).is_not_null())
-    means = both.group_by(groups).agg(mean=pl.col("before").mean(), value=pl.col(name).first())
-    scale = both.select(pl.col("before").abs().max()).item() or 1.0
-    off = means.select(((pl.col("mean") - pl.col("value")).abs() > CLOSE * scale).sum()).item()
-    return [f"{name}: {off} groups do not show their mean"] if off else []
-
-
-def _same_total(columns: BothColumns, name: str) -> bool:
-    """Whether a column adds up to what it did."""
-    before, after = float(columns.before[name].sum()), float(columns.after[name].sum())
-    return abs(before - after) <= CLOSE * max(abs(before), abs(after), 1.0)
-
-
-def noise(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
-    """Missing values stay; what is bounded is; the mean and the spread of the noise."""
-    figures: dict[str, Any] = {}
-    wrong = []
-    for name in columns.after:
-        pair = columns.pair(name)
-        if columns.missing_moved(name):
-            wrong.append(f"{name}: missing values are not where they were")
-        difference = pair["after"] - pair["before"]
-        figures[name] = {
-            "changed": columns.changed(name),
-            "noise_mean": difference.mean(),
-            "noise_deviation": difference.std(),
-        }
-    return MeasuredTreatment(figures, wrong)
 
 
 def with_changed(verdict: Verdict, quasi_identifiers: Collection[str], changed: Mapping[str, str]) -> Verdict:
@@ -137,7 +44,13 @@ ALIKE = ("microaggregation",)
 
 TREATMENT_TWINS: dict[str, Twin] = {
     "microaggregation": microaggregation,
+    "pram": pram,
+    "rank-swap": rank_swap,
+    "random-swap": random_swap,
+    "record-swap": record_swap,
     "noise": noise,
+    "shuffle": shuffle,
+    "date-shift": date_shift,
 }
 """By the name of the method."""
 

@@ -1,0 +1,42 @@
+"""Rows by the part that they are in, and what methods say of rows that they could not change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from anonymize.classes import Ints
+from anonymize.errors import Caution, DataError, Problem, RowsError
+from anonymize.table.wrong import placed
+from anonymize.treatments.base import InputColumn
+
+
+def members(parts: Ints) -> list[Ints]:
+    """The rows of each part, in their order. `parts` (rows,): numbers of parts, all from 0 occurring."""
+    if not len(parts):
+        return []
+    if not parts.any():
+        return [np.arange(len(parts))]
+    order = np.argsort(parts, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(parts[order])) + 1)
+
+
+def unchanged(method: str, columns: str, count: int, reason: str) -> Caution:
+    """Rows that are as they were, although the step is of them."""
+    noun = "row stays as it is" if count == 1 else "rows stay as they are"
+    text = f"{method} of {columns}: {count:,} {noun}: they {reason}"
+    return Caution.of(text, "coarser parts (`by`), another method, or leaving them out before")
+
+
+def wrong_rows(column: InputColumn, rows: Ints, text: str, hint: str | None = None) -> DataError:
+    """Rows whose cells a method can do nothing with; the line of the first is looked up. `text`: what is wrong, behind
+    the number of rows."""
+    count = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+    error = RowsError(Problem(f"column {column.name!r}: {text} in {count}", hint=hint), int(rows[0]))
+    return DataError([problem for _, problem in placed([(column.name, error)], column.source)])
+
+
+def names_of(columns: Sequence[InputColumn]) -> str:
+    """The columns, as a message has them."""
+    return ", ".join(column.name for column in columns)

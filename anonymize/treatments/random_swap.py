@@ -1,0 +1,56 @@
+"""Random swapping: the cells of some rows change places at random.
+
+What it does. In each part (`by`) so many rows are drawn that they are at least `rate` of it, and two at least. They
+form a circle in random order, and each shows what the next one has in all of the step's columns: what these tell
+together stays together, and what they have to do with all other columns does not. Rows in which one of the columns is
+missing take no part.
+
+What it guarantees. Each part has the same combinations of the step's cells as before, as often, which is measured in
+the written file: what is counted of these columns alone is exact.
+
+What it does not. A row that was drawn may get a cell equal to its own. With a probability of about 1 - `rate` a row
+shows what it had: an attacker who finds a person by other columns is right that often, and only swapping of most rows
+changes that. Relations to other columns get weaker in proportion to `rate`.
+
+What it tells besides. The manifest says `rate`. Which rows were swapped is nowhere.
+
+Cost. Linear, and a sort of the rows.
+
+Reference. Dalenius, Reiss: Data-swapping: a technique for disclosure control, Journal of Statistical Planning and
+Inference 6, 1982.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from anonymize.errors import DataError, Problem
+from anonymize.spec.treatments import RandomSwap
+from anonymize.treatments.base import Change, Step
+from anonymize.treatments.parts import names_of, unchanged
+from anonymize.treatments.swapping import cycled
+
+ID = "random-swap"
+
+
+def run(entry: RandomSwap, step: Step) -> Change:
+    """The columns with the cells of some rows swapped. Raises DataError where no part has two rows to swap."""
+    columns = [step.columns[name] for name in entry.columns]
+    lacking = np.logical_or.reduce([column.missing for column in columns])
+    present = np.flatnonzero(~lacking)
+    own = step.parts(entry.by)[present]
+    sizes = np.bincount(own, minlength=1)
+    wanted = np.where(sizes > 1, np.maximum(np.ceil(entry.rate * sizes - 1e-9), 2), 0).astype(np.int64)
+    if not wanted.any():
+        message = f"random-swap of {names_of(columns)}: none of {len(lacking):,} rows has a partner"
+        raise DataError(Problem(message, columns[0].source.name, hint="coarser parts (`by`)"))
+    order = np.argsort(own + step.random.random(len(own)))
+    starts = np.cumsum(sizes) - sizes
+    drawn = order[np.arange(len(own)) - starts[own[order]] < wanted[own[order]]]
+    donors = np.arange(len(lacking))
+    donors[present[drawn]] = present[drawn][cycled(own[drawn], step.random)]
+    alone = int((sizes == 1).sum())
+    reasons = {"are alone in their part": alone, "lack one of the columns": int(lacking.sum())}
+    warnings = tuple(unchanged(ID, names_of(columns), count, why) for why, count in reasons.items() if count)
+    declared = {"rate": entry.rate, "by": list(entry.by), "together": list(entry.columns)}
+    return Change({column.name: column.moved(donors) for column in columns}, declared, warnings=warnings)

@@ -1,0 +1,178 @@
+"""Targeted record swapping: records, or whole households, change places between regions, those at risk first.
+
+What it does. `move` names regions inside each other, the coarsest first. A record is at risk in a region if fewer than
+`k` rows of that region have its combination of the columns under `risk`; a household, if one of its rows is. From the
+coarsest region to the finest, all that are at risk there and have not been swapped yet change places with a random
+one that is in another such region of the same next coarser region, has the same cells in `alike` (and `by`), and has
+not been swapped either. If fewer than `rate` have been swapped then, more are drawn at random, and swapped in the same
+way between the finest regions. The two exchange all regions, and what `carry` names; everything else stays with them.
+With `households` all rows of a household go together, and `move`, `carry`, `alike` and `by` must be the same in all of
+them.
+
+What it guarantees. Within each combination of `alike` (and `by`) every place has as many records (households) as
+before: tables of these columns by region are exact. Households stay together. Both are measured in the written file. No
+record is swapped twice.
+
+What it does not. It bounds no risk: it makes it uncertain whether a record is where it is shown. Those at risk that
+find no partner stay, are counted, and the report warns of them: wider regions, or fewer columns in `alike`, find more.
+Tables of columns that are not in `alike` change for regions, those of the finest most. Rows of a place change in number
+unless the size of households is in `alike`.
+
+What it tells besides. The manifest says `rate` and `alike`. Which records were swapped, and how many, is in no file
+that is published; who is in an unusual place for what they are is more likely to have been.
+
+Cost. A few sorts of the records.
+
+Reference. Office for National Statistics: statistical disclosure control for 2011 Census, 2011; Giessing, Schulte
+Nordholt: Harmonised protection of census data in the ESS, 2017. sdcMicro has it as `recordSwap`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from anonymize.classes import Bools, Ints, mixed_radix
+from anonymize.errors import Caution, DataError, Problem
+from anonymize.spec.treatments import RecordSwap
+from anonymize.treatments.base import Change, InputColumn, Step
+from anonymize.treatments.parts import wrong_rows
+from anonymize.treatments.swapping import Matching
+
+ID = "record-swap"
+DRAWINGS = 20
+"""How often more records are drawn for `rate`, at most, where those before found no partners."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """What changes places: records or households. `of_row` (rows,): the unit of each row; `first` (units,): the first
+    row of each."""
+
+    of_row: Ints
+    first: Ints
+
+    @classmethod
+    def of(cls, entry: RecordSwap, step: Step) -> Units:
+        """Those of a step. Raises DataError for rows of no household, and for households that are not in one place."""
+        rows = len(step.columns[entry.move[0]].series)
+        if entry.households is None:
+            return cls(np.arange(rows), np.arange(rows))
+        column = step.columns[entry.households]
+        nobody = np.flatnonzero(column.missing)
+        if len(nobody):
+            raise wrong_rows(column, nobody, "no household", "a number of its own for each who lives alone")
+        of_row = step.parts([entry.households])
+        first = np.full(int(of_row.max(initial=-1)) + 1, rows)
+        first[of_row[::-1]] = np.arange(rows)[::-1]
+        units = cls(of_row, first)
+        for name in dict.fromkeys((*entry.treated, *entry.alike, *entry.by)):
+            codes = step.columns[name].kept.codes
+            different = np.flatnonzero(codes != codes[first[of_row]])
+            if len(different):
+                text = "not the same as in the first row of the household,"
+                raise wrong_rows(step.columns[name], different, text, "what is of persons cannot part households")
+        return units
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def keys(self, columns: Sequence[InputColumn]) -> Ints:
+        """(units,) a number for each combination of cells."""
+        if not columns:
+            return np.zeros(len(self), np.int64)
+        kept = [column.kept for column in columns]
+        return mixed_radix([each.codes[self.first] for each in kept], [len(each.cells) for each in kept])[0]
+
+
+@dataclass
+class Exchange:
+    """How far it has come. `partner` (units,): whose place each takes, itself where nobody's; `placed` (units,): who has
+    a place; `alone`: by region, how many at risk found nobody, of how many."""
+
+    units: Units
+    partner: Ints
+    placed: Bools
+    alone: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def free(self) -> Bools:
+        """(units,) who may still be swapped."""
+        return np.asarray(self.placed & (self.partner == np.arange(len(self.partner))))
+
+    def match(self, wanted: Bools, level: int, entry: RecordSwap, step: Step) -> None:
+        """Swaps units that are wanted, and still free, between regions of a level."""
+        columns = [step.columns[name] for name in entry.move]
+        alike = [step.columns[name] for name in (*entry.by, *entry.alike)]
+        groups = self.units.keys([*columns[:level], *alike])
+        matching = Matching(groups, self.units.keys(columns[: level + 1]), self.free)
+        one, other = matching.of(wanted & self.free, step.random)
+        self.partner[one], self.partner[other] = other, one
+
+
+def run(entry: RecordSwap, step: Step) -> Change:
+    """The columns of places, with some of them exchanged. Raises DataError where nobody has a partner."""
+    units = Units.of(entry, step)
+    unplaced = np.logical_or.reduce([step.columns[name].missing[units.first] for name in entry.move])
+    state = Exchange(units, np.arange(len(units)), ~unplaced)
+    for level, name in enumerate(entry.move):
+        risky = _at_risk(entry, step, units, level)
+        state.match(risky, level, entry, step)
+        if risky.any():
+            state.alone[name] = int((risky & (state.partner == np.arange(len(units)))).sum()), int(risky.sum())
+    wanted = math.ceil(entry.rate * len(units) - 1e-9)
+    short = _fill_up(entry, step, state, wanted)
+    if short == wanted and wanted:
+        message = f"record-swap of {', '.join(entry.move)}: none of {len(units):,} has a partner"
+        raise DataError(Problem(message, step.columns[entry.move[0]].source.name, hint="fewer columns in `alike`"))
+    donors = units.first[state.partner][units.of_row]
+    moved = state.partner != np.arange(len(units))
+    donors = np.where(moved[units.of_row], donors, np.arange(len(donors)))
+    private = {"swapped": int(moved.sum()), "of": len(units), "at_risk_without_partner": dict(state.alone)}
+    declared = {"rate": entry.rate, "alike": list(entry.alike), "by": list(entry.by), "together": list(entry.treated)}
+    changed = {name: step.columns[name].moved(donors) for name in entry.treated}
+    return Change(changed, declared, private, tuple(_warnings(entry, state, short, int(unplaced.sum()))))
+
+
+def _at_risk(entry: RecordSwap, step: Step, units: Units, level: int) -> Bools:
+    """(units,) whether a row has a combination of the columns of risk that is rare in its region of a level."""
+    risky = np.zeros(len(units), bool)
+    if entry.risk:
+        keys = step.parts([*entry.move[: level + 1], *entry.risk])
+        rare = np.bincount(keys)[keys] < entry.k
+        risky[units.of_row[rare]] = True
+    return risky
+
+
+def _fill_up(entry: RecordSwap, step: Step, state: Exchange, wanted: int) -> int:
+    """Swaps more units, drawn at random, until as many are swapped as are wanted. How many are missing in the end."""
+    tried = np.zeros(len(state.partner), bool)
+    for _ in range(DRAWINGS):
+        lacking = wanted - int((state.partner != np.arange(len(state.partner))).sum())
+        able = np.flatnonzero(state.free & ~tried)
+        if lacking <= 0 or not len(able):
+            break
+        drawn = step.random.choice(able, min(-(-lacking // 2), len(able)), replace=False, shuffle=False)
+        chosen = np.zeros(len(tried), bool)
+        chosen[drawn] = True
+        state.match(chosen, len(entry.move) - 1, entry, step)
+        tried |= chosen
+    return max(wanted - int((state.partner != np.arange(len(state.partner))).sum()), 0)
+
+
+def _warnings(entry: RecordSwap, state: Exchange, short: int, unplaced: int) -> list[Caution]:
+    """Who stays where it is, though it should not."""
+    noun, remedy = "records" if entry.households is None else "households", "fewer columns in `alike`, or wider regions"
+    said = [
+        f"{count:,} of {all_of:,} {noun} at risk in their `{name}` found no partner, and stay"
+        for name, (count, all_of) in state.alone.items()
+        if count
+    ]
+    if short:
+        said.append(f"{short:,} {noun} fewer than `rate` says were swapped: no more have partners")
+    if unplaced:
+        said.append(f"{unplaced:,} {noun} have no place, and stay without")
+    return [Caution.of(f"record-swap: {text}", remedy) for text in said]
