@@ -90,8 +90,8 @@ class Units:
 
 @dataclass
 class Exchange:
-    """How far it has come. `partner` (units,): whose place each takes, itself where nobody's; `placed` (units,): who has
-    a place; `alone`: by region, how many at risk found nobody, of how many."""
+    """How far it has come. `partner` (units,): whose place each takes, itself where nobody's; `placed` (units,): who
+    has a place; `alone`: by region, how many at risk found nobody, of how many."""
 
     units: Units
     partner: Ints

@@ -1,27 +1,27 @@
 """Data shuffling: the values of a column are dealt out anew, such that ranks go together with other columns as before.
 
-What it does. Ranks of all columns are turned into normal scores. From those of the columns under `given` the scores of
-the shuffled columns are predicted linearly, and normal numbers are added with the covariances that the prediction
-leaves over: a random draw of the shuffled columns from a normal copula, given the others. The row with the i-th lowest
-drawn score then shows the cell with the i-th lowest number, column by column. With `by`, each part by itself. Missing
+What it does. Of all columns together a normal copula is made: the one of normal columns with the same rank correlations
+(2 sin(pi r / 6) of Spearman's r). Given a row's ranks in the columns under `given`, scores of the shuffled columns are
+drawn from it. The row with the i-th lowest drawn score then shows the cell with the i-th lowest number, column by
+column. With `by`, each part by itself. Missing
 cells stay; a row that lacks a given number is taken to have the median of that column, and is counted in a warning.
 
 What it guarantees. Each column has the same cells as before, as often, in every part: this is measured in the written
 file. Given the columns under `given`, a row's new value has nothing to do with its old one: an attacker who knows these
 learns nothing from it that the columns under `given` and the copula do not tell. Rank correlations, with the given
-columns and among the shuffled ones, are kept but for chance, and to the degree to which relations are those of a normal
-copula; the report has them before and after.
+columns and among the shuffled ones, are kept but for chance, as far as a normal copula can have them all and ranks are
+not shared by many; the report has them before and after.
 
 What it does not. Relations to columns that are not under `given` are lost but for what goes through these. Relations
 that rise and fall again are not seen by ranks. Where the given columns determine the ranks of a shuffled one, what is
-drawn is what was there, which is an error.
+drawn is what was there: an error, or a warning with the number of rows where it is so in some parts only.
 
 What it tells besides. The manifest names the columns under `given`.
 
 Cost. Two sorts of every shuffled column and one of every given one.
 
 Reference. Muralidhar, Sarathy: Data shuffling: a new masking approach for numerical data, Management Science 52(5),
-2006. They have normal correlations from Spearman's, 2 sin(pi r / 6); scores have them directly, and fit each other.
+2006.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def run(entry: Shuffle, step: Step) -> Change:
     known = np.column_stack([column.numbers for column in given])
     for rows in members(parts):
         present = ~np.isnan(shuffled[rows])
-        drawn, left = _drawn(_scores(shuffled[rows]), _scores(known[rows]), step.random)
+        drawn, left = _drawn(shuffled[rows], known[rows], step.random)
         alike = np.nanmax(shuffled[rows], axis=0, initial=-np.inf) <= np.nanmin(shuffled[rows], axis=0, initial=np.inf)
         still += np.where(alike, present.sum(axis=0), 0)
         determined += np.where(~alike & (left < DETERMINED), present.sum(axis=0), 0)
@@ -59,52 +59,70 @@ def run(entry: Shuffle, step: Step) -> Change:
             ranked = own[np.argsort(shuffled[own, place], kind="stable")]
             donors[own[np.argsort(drawn[present[:, place], place])], place] = ranked
     _check_determined(columns, determined)
+    reasons = {
+        "are alone, or all the same, within their part": still,
+        "are determined by `given` in their part": determined,
+    }
     warnings = [
-        unchanged(ID, column.name, count, "are alone, or all the same, within their part")
-        for column, count in zip(columns, still.tolist(), strict=True)
-        if count
+        unchanged(ID, column.name, int(counts[place]), reason)
+        for reason, counts in reasons.items()
+        for place, column in enumerate(columns)
+        if counts[place]
     ]
     changed = {column.name: column.moved(donors[:, place]) for place, column in enumerate(columns)}
     return Change(changed, {"given": list(entry.given), "by": list(entry.by)}, warnings=(*warnings, *_lacking(given)))
 
 
-def _scores(numbers: Floats) -> Floats:
-    """(rows, columns) normal scores of the ranks of each column, equal numbers having the mean of their ranks; 0 for
-    missing ones."""
-    from scipy.special import ndtri
-
-    scores = np.zeros(numbers.shape)
+def _ranks(numbers: Floats) -> Floats:
+    """(rows, columns) how far the rank of each number is from the middle of its column, as a share of the numbers and
+    one; equal numbers have the mean of their ranks, and missing ones 0."""
+    ranks = np.zeros(numbers.shape)
     for place, column in enumerate(numbers.T):
         present: Bools = ~np.isnan(column)
         values = column[present]
         order = np.argsort(values, kind="stable")
         starts = np.flatnonzero(np.append(True, np.diff(values[order]) != 0)) if len(values) else np.zeros(0, np.int64)
         sizes = np.diff(np.append(starts, len(values)))
-        ranks = np.empty(len(values))
-        ranks[order] = np.repeat(starts + (sizes + 1) / 2, sizes)
-        scores[present, place] = ndtri(ranks / (len(values) + 1))
-    return scores
+        own = np.empty(len(values))
+        own[order] = np.repeat(starts + (sizes + 1) / 2, sizes)
+        ranks[present, place] = own / (len(values) + 1) - 0.5
+    return ranks
 
 
-def _drawn(scores: Floats, given: Floats, random: Random) -> tuple[Floats, Floats]:
-    """(rows, columns) random scores, distributed as the scores given others are; and (columns,) the share of variance
-    that these leave over.
+def _drawn(numbers: Floats, given: Floats, random: Random) -> tuple[Floats, Floats]:
+    """(rows, columns) random scores, distributed as those of the numbers given others are; and (columns,) the share of
+    variance that these leave over.
 
-    Scores are regressed on the given ones, of which collinear ones count once; the noise has the covariances of what
-    the regression leaves over, by the axes of these.
+    Given columns that are collinear count once; the noise has the covariances of what they leave over, by its axes.
     """
-    centred, explaining = scores - scores.mean(axis=0), given - given.mean(axis=0)
-    slopes = np.linalg.pinv(explaining.T @ explaining, rcond=1e-10, hermitian=True) @ (explaining.T @ centred)
-    predicted = explaining @ slopes
-    rest = (centred - predicted).T @ (centred - predicted) / max(len(scores), 1)
+    from scipy.special import ndtri
+
+    width, ranks = given.shape[1], _ranks(np.column_stack([given, numbers]))
+    correlations = _correlations(ranks, ~np.isnan(np.column_stack([given, numbers])))
+    slopes = np.linalg.pinv(correlations[:width, :width], rcond=1e-10, hermitian=True) @ correlations[:width, width:]
+    rest = correlations[width:, width:] - correlations[width:, :width] @ slopes
     values, axes = np.linalg.eigh(rest)
-    noise = random.standard_normal(scores.shape) @ (np.sqrt(np.clip(values, 0, None))[:, None] * axes.T)
-    total = np.square(centred).mean(axis=0)
-    left = np.divide(np.diag(rest), total, out=np.zeros(len(total)), where=total > 0)
-    return predicted + noise, left
+    scores = ndtri(ranks[:, :width] + 0.5)
+    scores /= np.maximum(scores.std(axis=0), 1e-9)
+    noise = random.standard_normal(numbers.shape) @ (np.sqrt(np.clip(values, 0, None))[:, None] * axes.T)
+    return scores @ slopes + noise, np.diag(rest)
+
+
+def _correlations(ranks: Floats, present: Bools) -> Floats:
+    """(columns, columns) the correlations that normal columns have whose rank correlations are those of the ranks, as
+    near as there are any. Each is of the rows in which both numbers are present."""
+    squares, counted = ranks**2, present.astype(float)
+    shared = np.sqrt((squares.T @ counted) * (counted.T @ squares))
+    spearman = np.divide(ranks.T @ ranks, shared, out=np.zeros_like(shared), where=shared > 0)
+    np.fill_diagonal(spearman, 1)
+    values, axes = np.linalg.eigh(2 * np.sin(np.pi / 6 * np.clip(spearman, -1, 1)))
+    made = (axes * np.clip(values, 0, None)) @ axes.T
+    scale = np.sqrt(np.diag(made))
+    return np.asarray(made / np.outer(scale, scale))
 
 
 def _check_determined(columns: list[InputColumn], rows: Ints) -> None:
+    """Raises DataError for columns that are determined in all parts."""
     problems = [
         Problem(
             f"shuffle of {column.name!r}: the columns under `given` determine the ranks of {count:,} rows, which would "
@@ -113,7 +131,7 @@ def _check_determined(columns: list[InputColumn], rows: Ints) -> None:
             hint="fewer columns under `given`, or coarser parts (`by`)",
         )
         for column, count in zip(columns, rows.tolist(), strict=True)
-        if count
+        if count and count == (~column.missing).sum()
     ]
     if problems:
         raise DataError(problems)
