@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,7 @@ from anonymize.table.source import Source
 from anonymize.treatments import TREATMENTS
 from anonymize.treatments.base import InputColumn, Step
 
-STEPS = {
+STEPS: dict[str, dict[str, Any]] = {
     "pram": {"method": "pram", "columns": ["roof"], "keep": 0.8},
     "pram invariant, by region": {
         "method": "pram",

@@ -129,10 +129,10 @@ def _drawing(
         own = numbers[rows]
         drawn = random.standard_normal(own.shape)
         if len(deviations) == 1:
-            return own + drawn @ (np.broadcast_to(roots, (1, *roots.shape[-2:]))[0] * deviations[0])
+            return np.asarray(own + drawn @ (roots.reshape(roots.shape[-2:]) * deviations[0]))
         of_row = parts[rows]
         mixed = np.einsum("ri,rij->rj", drawn, roots[of_row]) if roots.ndim == 3 else drawn @ roots
-        return own + mixed * deviations[of_row]
+        return np.asarray(own + mixed * deviations[of_row])
 
     return added, (deviations == 0)[parts] & ~np.isnan(numbers)
 

@@ -203,8 +203,9 @@ def _moment_differs(own: Noised, group: pl.DataFrame, one: int, other: int) -> b
         first, second = pl.col(f"{side}{one}"), pl.col(f"{side}{other}")
         product = ((first - first.mean()) * (second - second.mean())).mean()
         values[side] = rows.select(a=first.mean(), b=second.mean(), c=product).row(0)
-    spreads = tuple(rows[f"b{place}"].std(ddof=0) for place in (one, other))
-    sizes = tuple(rows[f"b{place}"].abs().max() for place in (one, other))
+    columns = [pl.col(f"b{place}") for place in (one, other)]
+    spreads = rows.select(a=columns[0].std(ddof=0), b=columns[1].std(ddof=0)).row(0)
+    sizes = rows.select(a=columns[0].abs().max(), b=columns[1].abs().max()).row(0)
     half = own.steps[one] / 2, own.steps[other] / 2
     slack = (
         half[0] + _CLOSE * sizes[0],

@@ -12,7 +12,7 @@ from anonymize.errors import DataError, UsageError
 from tests.common.treatments import Made, make_step
 
 DAY = date(2020, 2, 27)
-VISITS = {
+VISITS: dict[str, Any] = {
     "patient": [row // 3 for row in range(300)],
     "came": [str(DAY + timedelta(days=row % 7)) for row in range(300)],
     "left": [str(DAY + timedelta(days=row % 7 + 3)) if row % 5 else None for row in range(300)],
@@ -29,7 +29,7 @@ def moved(columns: Any = VISITS, /, **entry: Any) -> Made:
 def days(made: Made, name: str) -> list[int | None]:
     return [
         None if after is None else (date.fromisoformat(after) - date.fromisoformat(before)).days
-        for before, after in zip(VISITS[name], made.texts[name], strict=True)  # type: ignore[arg-type]
+        for before, after in zip(VISITS[name], made.texts[name], strict=True)
     ]
 
 

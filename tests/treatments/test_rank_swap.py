@@ -26,7 +26,7 @@ def swapped(columns: Any = PEOPLE, /, **entry: Any) -> Made:
 def test_cells_come_from_near_ranks_as_the_text_that_they_were() -> None:
     cells = [f"{value:04d}.50" for value in PEOPLE["wage"]]
     made = swapped({"wage": cells}, distance=0.02)
-    assert sorted(made.texts["wage"]) == sorted(cells)
+    assert sorted(map(str, made.texts["wage"])) == sorted(cells)
     moves = np.abs(made.after["wage"].to_numpy() - made.before["wage"].to_numpy())
     assert 20 < moves.max() <= 40
     assert moves.min() > 0

@@ -67,7 +67,7 @@ def test_missing_values_that_have_moved_are_found() -> None:
 
 
 def test_zeros_limits_rounding_and_signs_are_compared() -> None:
-    cases = {
+    cases: dict[str, dict[str, Any]] = {
         "1 zeros have changed": {"keep_zero": True},
         "1 numbers are below `least`": {"least": 0},
         "1 numbers are not rounded": {"round": 0.5},

@@ -51,6 +51,6 @@ def test_texts_that_are_no_dates_and_missing_ones_that_moved_are_found(made: Mad
 
 
 def test_a_time_of_day_that_changed_is_found() -> None:
-    columns = {"patient": [1], "came": ["2020-02-01 10:00"]}
+    columns: dict[str, Any] = {"patient": [1], "came": ["2020-02-01 10:00"]}
     made = make_step(columns, method="date-shift", columns=["came"], by=["patient"], days=5, format="%Y-%m-%d %H:%M")
     assert "1 dates have not moved by whole days" in sentences(made, came=["2020-02-03 11:00"])
