@@ -40,7 +40,7 @@ from anonymize.errors import Caution, DataError, Problem
 from anonymize.spec.treatments import RecordSwap
 from anonymize.treatments.base import Change, InputColumn, Step
 from anonymize.treatments.parts import wrong_rows
-from anonymize.treatments.swapping import Matching
+from anonymize.treatments.swapping import Pairing
 
 ID = "record-swap"
 DRAWINGS = 20
@@ -108,8 +108,8 @@ class Exchange:
         columns = [step.columns[name] for name in entry.move]
         alike = [step.columns[name] for name in (*entry.by, *entry.alike)]
         groups = self.units.keys([*columns[:level], *alike])
-        matching = Matching(groups, self.units.keys(columns[: level + 1]), self.free)
-        one, other = matching.of(wanted & self.free, step.random)
+        pairing = Pairing(groups, self.units.keys(columns[: level + 1]), self.free)
+        one, other = pairing.of(wanted & self.free, step.random)
         self.partner[one], self.partner[other] = other, one
 
 

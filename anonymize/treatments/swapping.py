@@ -32,7 +32,7 @@ def cycled(groups: Ints, random: Random) -> Ints:
 
 
 @dataclass(frozen=True)
-class Matching:
+class Pairing:
     """Pairs of units of the same group and of different regions.
 
     `groups`, `regions` (units,): numbers; `free` (units,): who may be in a pair.

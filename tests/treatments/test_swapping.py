@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.treatments.swapping import Matching, cycled
+from anonymize.treatments.swapping import Pairing, cycled
 
 units = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.booleans(), st.booleans()), max_size=60)
 
@@ -29,7 +29,7 @@ def test_pairs_are_of_one_group_and_two_regions_and_no_wanted_unit_is_left_with_
 ) -> None:
     groups, regions, wanted, free = (np.array([row[place] for row in rows], int) for place in range(4))
     wanted, free = (wanted & free).astype(bool), free.astype(bool)
-    one, other = Matching(groups, regions, free).of(wanted, np.random.default_rng(seed))
+    one, other = Pairing(groups, regions, free).of(wanted, np.random.default_rng(seed))
     both = np.concatenate([one, other])
     assert len(set(both.tolist())) == len(both)
     assert free[both].all()
@@ -46,7 +46,7 @@ def test_partners_are_not_always_the_same() -> None:
     groups, regions = np.zeros(40, np.int64), np.arange(40) % 4
     wanted = np.arange(40) < 5
     drawn = {
-        tuple(Matching(groups, regions, np.ones(40, bool)).of(wanted, np.random.default_rng(seed))[1].tolist())
+        tuple(Pairing(groups, regions, np.ones(40, bool)).of(wanted, np.random.default_rng(seed))[1].tolist())
         for seed in range(5)
     }
     assert len(drawn) == 5
