@@ -16,7 +16,7 @@ ROWS = [
     for n in range(24)
 ]
 TABLE = "age,zip,wage,job\n" + "".join(",".join(map(str, row)) + "\n" for row in ROWS)
-NOISE = "treatments: [{method: noise, columns: [wage], scale: 0.1}]\n"
+NOISE = "treatments: [{method: noise, columns: [wage], scale: 0.1, whole: false}]\n"
 ALONE = "version: 1\ninput: {path: table.csv}\ninsensitive: [age, zip, wage, job]\n"
 BESIDE = """\
 version: 1
@@ -120,6 +120,39 @@ def test_a_seed_gives_the_same_bytes_and_cannot_be_published(call: Call, folder:
     assert call("perturb", spec, "-o", "three.csv", "--seed", "7", "--public-report", "-r", "r.json").code == 2
     assert call("perturb", spec, "-o", "four.csv", "-q").code == 0
     assert (folder / "four.csv").read_bytes() != files[0]
+
+
+STEPS = """\
+treatments:
+  - {method: pram, columns: [job], keep: 0.5, invariant: true}
+  - {method: noise, columns: [wage], kind: romm, scale: 0.5}
+  - {method: shuffle, columns: [tax], given: [hours]}
+  - {method: rank-swap, columns: [age], distance: 0.3}
+  - {method: random-swap, columns: [sex], rate: 0.5}
+  - {method: record-swap, move: [region, zip], households: home, rate: 0.2}
+  - {method: date-shift, columns: [born], by: [home], days: 30}
+"""
+
+
+def test_every_method_is_made_and_measured(call: Call, folder: Path) -> None:
+    lines = ["home,region,zip,job,wage,tax,hours,age,sex,born"]
+    for row in range(60):
+        home, job = row // 2, ("cook", "clerk", "nurse")[row % 3]
+        numbers = f"{1000 + row * row % 97}.5,{row * 7 % 31},{row % 11},{20 + row % 40}"
+        lines.append(f"{home},r{home % 2},{home % 4},{job},{numbers},{'mf'[row % 2]},1990-0{1 + row % 9}-11")
+    (folder / "table.csv").write_text("\n".join(lines) + "\n")
+    assert call("key", "make", "key").code == 0
+    text = "version: 1\ninput: {path: table.csv}\nidentifiers: [home]\nothers: insensitive\n"
+    assert call("perturb", written(folder, text + STEPS), "-o", "out.csv").code == 2
+    out, report = released(call, folder, text + STEPS, "perturb", "--key", "key")
+    before = columns(folder / "table.csv")
+    for name in ("tax", "age", "sex", "zip"):
+        assert sorted(out[name]) == sorted(before[name])
+    assert not {*out["wage"]} & {*before["wage"]}
+    assert [each["method"] for each in report["treatments"]] == [
+        *("pram", "noise", "shuffle", "rank-swap", "random-swap", "record-swap", "date-shift")
+    ]
+    assert all(each["measured"] for each in report["treatments"])
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,10 @@ def noise(*columns: str, **more: Any) -> dict[str, Any]:
     return {"method": "noise", "columns": list(columns), "scale": 0.1, **more}
 
 
+def shifted(form: str) -> dict[str, Any]:
+    return {"method": "date-shift", "columns": ["wage"], "by": ["person"], "days": 9, "format": form}
+
+
 def test_steps_are_known_by_the_columns_that_they_change() -> None:
     made = spec(noise("wage"), {"method": "random-swap", "columns": ["job"]})
     assert {name: step.method for name, step in made.treated.items()} == {"wage": "noise", "job": "random-swap"}
@@ -45,11 +49,30 @@ def test_numbers_of_a_treated_column_are_written_as_the_input_says() -> None:
         ([{"method": "pram", "columns": ["job"]}], "expected `keep`, or a `matrix`"),
         ([{"method": "pram", "columns": ["job"], "matrix": {"a": {"a": 0.5}}}], "1 in all"),
         ([{"method": "pram", "columns": ["job"], "matrix": {"a": {"b": 1}}}], "no row of its own"),
+        ([noise("wage", "wage")], "stands there twice"),
+        ([{"method": "record-swap", "move": ["job"], "carry": ["job"]}], "stands there twice"),
+        ([{"method": "pram", "columns": ["job"], "keep": 0.5, "alpha": 0.5}], "is of an `invariant` matrix"),
+        ([{"method": "pram", "columns": ["job"], "keep": 0.5, "forbidden": [["a", "a"]]}], "forbidden to stay"),
+        ([{"method": "pram", "columns": ["job"], "keep": 0.5, "by": ["id"]}], "the release does not show"),
+        ([noise("wage", kind="romm", least=0)], "which `least` would change"),
+        ([noise("wage", kind="romm", keep_zero=True)], "which `keep_zero` would change"),
+        ([noise("wage", kind="romm", only="outliers")], "which `only` would change"),
+        ([noise("wage", whole=True, round=0.5)], "not all `whole`"),
+        ([shifted("day")], "no format of a date"),
+        ([shifted("%H:%M")], "no format of a date"),
+        ([shifted("%Y-%m-%d %H:%M %z")], "no format of a date"),
     ],
 )
 def test_steps_that_cannot_be(steps: list[dict[str, Any]], said: str) -> None:
     with pytest.raises(SpecError, match=said.replace("(", r"\(").replace(")", r"\)")):
         spec(*steps)
+
+
+def test_parts_that_only_a_release_without_classes_shows_may_part_a_matrix_there_alone() -> None:
+    quasi, step = {"age": {"type": "numeric"}}, {"method": "pram", "columns": ["job"], "keep": 0.5, "by": ["age"]}
+    assert spec(step, quasi_identifiers=quasi).treated["job"].by == ("age",)
+    with pytest.raises(SpecError, match="the release does not show"):
+        spec(step, quasi_identifiers=quasi, privacy={"k": 3})
 
 
 def test_a_quasi_identifier_counts_for_k_after_microaggregation_alone() -> None:
