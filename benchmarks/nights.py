@@ -197,6 +197,18 @@ def series(folder: Path, data: Path, command: str, count: int, wait: int | None,
         assert worst >= (K, 0) and worst[1] >= L, "the guarantee does not hold"
     audit = [sys.executable, "-m", "anonymize", "audit", "spec.yaml", "--series", "state", "--key", "key.json", "-q"]
     print(f"audit --series: exit 0 in {ran(audit, folder):.1f} s", flush=True)
+    print(departed(folder, count - 1))
+
+
+def departed(folder: Path, night: int) -> str:
+    """How often the last two files give the value of somebody away who left between them, and how often the class of
+    the earlier one alone does."""
+    files = ["spec.yaml", f"out{night}.csv", "-i", f"in{night}.csv", "--series", "state", "--key", "key.json"]
+    command = [sys.executable, "-m", "anonymize", "attack", *files, "--attackers", "composition", "--json", "-q"]
+    ended = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    *_, left = json.loads(ended.stdout)["attacks"]["results"]
+    rate, alone = (left[name]["value"] for name in ("rate", "baseline"))
+    return f"{left['targets']} left: by two files {rate:.3f} right, by their class alone {alone:.3f}"
 
 
 # --- kills -----------------------------------------------------------------------------------------------------------
