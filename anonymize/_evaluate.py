@@ -49,6 +49,7 @@ from anonymize.spec.patterns import withheld
 from anonymize.spec.queries import load as load_queries
 from anonymize.table import Source, Table, read
 from anonymize.threads import pool_of
+from anonymize.treatments.plan import numbers_kept
 from anonymize.verify.risk import classes_block
 
 
@@ -97,12 +98,15 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
         files = stack.enter_context(opened(request.spec, paths))
         request = replace(request, spec=resolve(request.spec, files.source.columns))
         request.progress("read", 0, 0)
-        coming = stack.enter_context(_coming(request)) if manifest.spans else None
+        classed = manifest.spans and not manifest.changed.keys() & request.spec.quasi_identifiers.keys()
+        coming = stack.enter_context(_coming(request)) if classed else None
         table = read(request.spec, files.source, workload=True)
         report = _head(request, table, clock)
         report["warnings"] += manifest.remarks
         released = None
-        if request.released is not None and not manifest.spans:
+        if manifest.changed and request.released is not None:
+            report |= _of_changed(request, files.source)
+        if request.released is not None and (manifest.channels or manifest.detached is not None):
             unclassed = opened_release(manifest, request.method, request.spec, table, request.released, stack)
             request.progress("measure", 0, 0)
             report |= blocks(unclassed, table, _queries(request, table))
@@ -192,7 +196,7 @@ def _manifest(request: Evaluate) -> Manifest:
         needing_classes = {
             "--models": request.models is not None,
             "--tree": request.tree is not None,
-            "--link": request.link is not None,
+            "--link": request.link is not None and not manifest.changed,
         }
         problems = [
             f"{flag}: needs a release with equivalence classes" for flag, given in needing_classes.items() if given
@@ -219,6 +223,23 @@ def _about_units(request: Evaluate) -> list[Caution]:
         return []
     said = f"rows are counted, not individuals: the spec has the unit {unit}, which a release does not show"
     return [Caution.of(said, "the report that was written with the release counts individuals: `-r report.html`")]
+
+
+def _of_changed(request: Evaluate, original: Source) -> dict[str, Any]:
+    """The block `numbers`: what is left of numbers that steps of `treatments` have changed. Rows are matched by the
+    link, where there is one."""
+    with Source.open(request.spec.of_release(), request.released) as source:
+        source.check()
+        absent = [name for name in request.spec.treated if name not in source.columns]
+        if absent:
+            raise DataError([Problem(f"has no column {name}", file=source.name) for name in absent])
+        rows = None
+        if request.link is not None:
+            link = load_link(request.link)
+            link.check(request.link, input=original.sha256, release=source.sha256)
+            rows = link.rows
+        kept = numbers_kept(request.spec, original.scan(), source.scan(), rows)
+        return kept | {"output": {"path": source.name, "sha256": source.sha256, "rows": source.rows}}
 
 
 @contextmanager

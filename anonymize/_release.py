@@ -74,9 +74,7 @@ def release(request: Request) -> dict[str, Any]:
     >>> report["privacy"]["satisfied"], report["classes"]["min_size"]
     (True, 2)
     """
-    check_needs(request)
-    check_treatments(request)
-    check_bound(request)
+    _check(request)
     family, clock = family_of(request.algorithm), Clock()
     with following(request) as series, opened(request.spec, _paths(request, family.paths(request))) as files:
         files = series.begin(files)
@@ -108,12 +106,20 @@ def release(request: Request) -> dict[str, Any]:
             report = public_report(published(request, files, manifest))
         else:
             blocks = with_sample(draft, files, measured)
-            report = release_report(request, table, clock, blocks) | series.block() | treated.block(steps)
+            report = release_report(request, table, clock, blocks) | series.block()
+            report |= treated.blocks(steps, draft.table_text(files), draft.written.rows)
         request.progress("publish", 0, 0)
         report = report if trial is None else trial.added(report)
         report["warnings"] += [*manifest.remarks, *treated.warnings(public=request.public)]
         files.publish(report, series.commit, dry_run=request.dry_run)
     return report
+
+
+def _check(request: Request) -> None:
+    """Raises UsageError for what cannot be asked of the algorithm."""
+    check_needs(request)
+    check_treatments(request)
+    check_bound(request)
 
 
 def _table(request: Request, source: Source, room: Room) -> Table:

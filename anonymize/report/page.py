@@ -12,6 +12,7 @@ from typing import Any
 
 from anonymize.claims import State
 from anonymize.errors import Caution
+from anonymize.report import treated
 from anonymize.report.attacks import FURTHER, attacked, label
 from anonymize.report.attacks import TITLE as ATTACKS
 from anonymize.report.cards import CARDED, Card, cards, rows
@@ -215,6 +216,7 @@ def _chapters(report: Report) -> Iterator[Chapter]:
         "Re-identification risk": _risks,
         "Equivalence classes": _sizes,
         "Loss by attribute (mean per cell)": _losses,
+        treated.NUMBERS: treated.pictures,
     }
     for section in sections(dict(report)):
         pictures = tuple(illustrated.get(section.title, _none)(report))

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from anonymize.metrics import METRICS
-from anonymize.report import attacks, evaluation, series
+from anonymize.report import attacks, evaluation, series, treated
 from anonymize.report.risk import risks
 from anonymize.report.section import Section, explained, figure, share
 from anonymize.report.verdict import known_by
@@ -29,6 +29,7 @@ INTROS = {
     "one and no more of the other.",
     attacks.TITLE: "Success: how often the attacker is right. Excess: the share of what was left to learn that he "
     "learns because of the release, over the control where there is one, else over the baseline.",
+    **treated.INTROS,
     "Codebook": "How the columns and special cells of the release read.",
 }
 """How to read a section, by its title: on a page, and where a table has no meanings of its own."""
@@ -44,6 +45,8 @@ def sections(report: dict[str, Any]) -> list[Section]:
         "series": series.sections,
         "classes": _classes,
         "risk": risks,
+        "treatments": treated.steps,
+        "numbers": treated.numbers,
         "utility": _utilities,
         "recoding": _levels,
     }

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from anonymize import verify
 from anonymize.classes import Floats
 from anonymize.errors import Caution, DataError, Problem, UnsafeError
+from anonymize.fidelity.numbers import NumbersBoth
 from anonymize.meaning import Changed, Manifest
 from anonymize.spec import Spec
 from anonymize.spec.base import KeyPath
@@ -78,13 +79,18 @@ class TreatedTable:
             raise UnsafeError([Problem(each, hint="this is probably a bug") for each in wrong])
         return tuple(figures)
 
-    def block(self, figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """The block `treatments` of a private report: the steps, with what was measured of them; none without any."""
+    def blocks(
+        self, figures: Sequence[Mapping[str, Any]], released: pl.LazyFrame, rows: NDArray[np.int64]
+    ) -> dict[str, Any]:
+        """The blocks of a private report: `treatments`, the steps, with what was measured of them, and `numbers`, what
+        is left of those that were changed; none without any. See `measured`."""
+        if not self.changes:
+            return {}
         blocks = []
         for entry, change, own in zip(self.spec.treatments, self.changes, figures, strict=True):
             private = {"private": dict(change.private)} if change.private else {}
             blocks.append({**entry_block(entry), **private, "measured": dict(own)})
-        return {"treatments": blocks} if blocks else {}
+        return {"treatments": blocks, **numbers_kept(self.spec, self.table.source.scan(), released, rows)}
 
     def warnings(self, *, public: bool) -> list[Caution]:
         """What there is to say of the steps; `public`: without what follows from the input."""
@@ -99,6 +105,27 @@ def entry_block(entry: Treatment) -> dict[str, Any]:
     """A step as reports have it: its method, its columns, what a cell means, and its settings."""
     settings = entry.model_dump(exclude={"method", "columns", "move"})
     return {"method": entry.method, "columns": list(entry.treated), "meaning": entry.KIND, "settings": settings}
+
+
+def numbers_kept(
+    spec: Spec, original: pl.LazyFrame, released: pl.LazyFrame, rows: NDArray[np.int64] | None
+) -> dict[str, Any]:
+    """The block `numbers` of a report: what a release has left of the numbers that steps have changed; none without
+    any. `rows` (released rows,): that of the original which each released row is; None where nobody knows."""
+    present = set(released.collect_schema().names())
+    changed = {name: each for name, each in spec.treated.items() if each.NUMBERS and name in present}
+    weight = spec.weight_column if spec.weight_column in present else None
+    names = [*changed, *([] if weight is None else [weight])]
+    if not changed:
+        return {}
+    sides = []
+    for frame, places in ((original, rows), (released, None)):
+        text = frame.select(map(column, names)).collect(engine="streaming")
+        whole = text if places is None else text[places]
+        sides.append({name: _numbers(spec, whole[name]).to_numpy() for name in names})
+    weights = [None if weight is None else side.pop(weight) for side in sides]
+    block = NumbersBoth(sides[0], sides[1], rows is not None, *weights).block()
+    return {"numbers": block} if block else {}
 
 
 def treat(spec: Spec, table: Table, *, seed: int | None, key: bytes | None, limit: int | None) -> TreatedTable:
@@ -162,13 +189,18 @@ def _names(entries: Sequence[Treatment]) -> list[str]:
 def _compared(spec: Spec, entry: Treatment, cells: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
     """Columns as they are compared: the treated ones of a method of numbers as numbers, all others as text, null where
     one is missing."""
-    absent, compared = list(spec.missing("csv").texts), {}
-    for name, series in cells.items():
-        text = pl.col("").cast(pl.String)
-        numeric = name in entry.treated and entry.NUMBERS
-        if numeric and is_text(series.dtype):
-            text = spec.notation(name).with_point(text)
-        text = pl.when(~pl.col("").cast(pl.String).is_in(absent)).then(text)
-        number = text.str.strip_chars().cast(pl.Float64, strict=False)
-        compared[name] = unnamed(series).to_frame().select((number if numeric else text).alias("")).to_series()
-    return compared
+    numeric = set(entry.treated) if entry.NUMBERS else set()
+    return {name: (_numbers if name in numeric else _texts)(spec, each.alias(name)) for name, each in cells.items()}
+
+
+def _texts(spec: Spec, series: pl.Series) -> pl.Series:
+    """A column as text, null where a value is missing."""
+    text = unnamed(series).cast(pl.String)
+    return text.set(text.is_in(list(spec.missing("csv").texts)), None)
+
+
+def _numbers(spec: Spec, series: pl.Series) -> pl.Series:
+    """A column as numbers, null where one is missing."""
+    text = _texts(spec, series).to_frame()
+    written = spec.notation(series.name).with_point(pl.col("")) if is_text(series.dtype) else pl.col("")
+    return text.select(written.str.strip_chars().cast(pl.Float64, strict=False)).to_series()

@@ -210,3 +210,35 @@ def test_numbers_are_written_as_they_were_read(call: Call, folder: Path, separat
     assert call("perturb", spec, "-o", "out.csv", "-q").code == 0
     cells = [line.split(";")[0] for line in (folder / "out.csv").read_text().splitlines()[1:]]
     assert all("." not in cell and "," in cell for cell in cells)
+
+
+def test_evaluate_says_what_is_left_of_the_numbers(call: Call, folder: Path) -> None:
+    released(call, folder, ALONE + NOISE, "perturb", "--save-link", "link.json")
+    alone = json.loads(call("evaluate", "spec.yaml", "out.csv", "--json").out)["numbers"]
+    linked = json.loads(call("evaluate", "spec.yaml", "out.csv", "--link", "link.json", "--json").out)["numbers"]
+    report = json.loads((folder / "report.json").read_text())
+    assert "il1s" not in alone and linked == report["numbers"]
+    assert alone["columns"]["wage"]["mean_change"] == linked["columns"]["wage"]["mean_change"]
+
+
+MEANS = BESIDE.replace("sensitive: {wage: {type: numeric}}", "").replace(
+    "{age: {type: numeric}}", "{age: {type: numeric}, wage: {type: numeric}}"
+)
+GROUPED = "treatments: [{method: microaggregation, columns: [age, wage], k: 3, missing: pattern, small: pool}]\n"
+
+
+def test_microaggregation_of_the_quasi_identifiers_is_k_anonymous(call: Call, folder: Path) -> None:
+    text = MEANS.replace(", l: 2", "") + GROUPED
+    out, report = released(call, folder, text, "perturb")
+    assert report["privacy"]["satisfied"] is True and report["classes"]["min_size"] >= 3
+    pairs = list(zip(out["age"], out["wage"], strict=True))
+    assert min(pairs.count(pair) for pair in pairs) == report["classes"]["min_size"]
+    assert call("audit", "spec.yaml", "-i", "out.csv", "-q").code == 0
+    assert call("evaluate", "spec.yaml", "out.csv").code == 0
+    assert call("attack", "spec.yaml", "out.csv").code == 2
+
+
+def test_too_small_a_k_of_the_step_is_found_by_the_check(call: Call, folder: Path) -> None:
+    text = MEANS.replace("k: 3, l: 2", "k: 9") + GROUPED
+    result = call("perturb", written(folder, text), "-o", "out.csv")
+    assert result.code == 1 and "k-anonymity" in result.err and not (folder / "out.csv").exists()

@@ -131,3 +131,19 @@ def test_every_metric_is_named() -> None:
 
 def test_the_command_prints_it() -> None:
     assert json.loads(CliRunner().invoke(schema, ["--report"]).output) == SCHEMA_OF_REPORTS
+
+
+TREATED: dict[str, Any] = {
+    "identifiers": ["id", "sex", "ill", "ward"],
+    "insensitive": ["age", "weight"],
+    "treatments": [{"method": "microaggregation", "columns": ["age", "weight"], "k": 3}],
+}
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_reports_of_treatments(public: bool) -> None:
+    report = anonymize.release(PEOPLE, TREATED, "perturb", public=public).report
+    jsonschema.validate(report, SCHEMA_OF_REPORTS)
+    assert report["treatments"][0]["method"] == "microaggregation"
+    assert ("numbers" in report) is not public
+    assert {*report} <= {*SCHEMA_OF_REPORTS["properties"]}

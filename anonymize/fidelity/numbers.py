@@ -1,0 +1,162 @@
+"""What a release keeps of numbers whose values were changed: moments, correlations, regressions, weighted totals.
+
+Differences are in standard deviations of the original column, so that no figure is a value of it. A missing cell counts
+nowhere; figures of several columns are of the rows in which none is missing, on either side by itself.
+
+References. Mateo-Sanz, Domingo-Ferrer, Sebé: Probabilistic information loss measures in confidentiality protection of
+continuous microdata, 2005 (IL1s: Yancey, Winkler, Creecy 2002); Karr, Kohnen, Oganian, Reiter, Sanil: A framework for
+evaluating the utility of data altered to protect confidentiality, 2006 (overlap of confidence intervals).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anonymize.classes import Floats
+
+DECILES = np.arange(1, 10) / 10
+NORMAL_95 = 1.96
+"""Half the width of an interval with 95 % confidence, in standard errors."""
+COLLINEAR = 1e-9
+"""An eigenvalue of correlations that is smaller says that columns follow from each other."""
+
+
+@dataclass(frozen=True)
+class NumbersBoth:
+    """Columns of numbers before and after, by name, nan where one is missing. `matched`: row i of both is about the
+    same record. `weights`, `weights_after`: the sampling weights of each side, where there are any."""
+
+    before: Mapping[str, Floats]
+    after: Mapping[str, Floats]
+    matched: bool = False
+    weights: Floats | None = None
+    weights_after: Floats | None = None
+
+    def block(self) -> dict[str, Any]:
+        """The block `numbers` of a report; empty where no column has two different numbers."""
+        known = {name: values[~np.isnan(values)] for name, values in self.before.items()}
+        names = [name for name, values in known.items() if len(values) > 1 and values.min() < values.max()]
+        if not names:
+            return {}
+        block: dict[str, Any] = {"columns": {name: self._column(name) for name in names}}
+        if self.matched:
+            block["il1s"] = float(np.mean([each["il1s"] for each in block["columns"].values()]))
+        if len(names) > 1:
+            block |= self._together(names)
+        return block
+
+    def _column(self, name: str) -> dict[str, Any]:
+        """One column: its mean, variance and deciles, and its weighted total."""
+        before, after = self.before[name], self.after[name]
+        spread = float(np.nanstd(before, ddof=1))
+        known, present = before[~np.isnan(before)], after[~np.isnan(after)]
+        if not len(present):
+            return {"missing_after": 1.0}
+        moved = np.abs(np.quantile(present, DECILES) - np.quantile(known, DECILES)) / spread
+        figures = {
+            "mean_change": float(present.mean() - known.mean()) / spread,
+            "variance_ratio": float(present.var(ddof=1)) / spread**2 if len(present) > 1 else None,
+            "decile_change_max": float(moved.max()),
+        }
+        if self.matched:
+            # IL1s: how far cells moved, in standard deviations by the square root of two; a mean over cells.
+            moved = np.abs(before - after) / (np.sqrt(2) * spread)
+            figures["il1s"] = float(np.nanmean(moved)) if (~np.isnan(moved)).any() else 0.0
+        return figures | self._total(name)
+
+    def _total(self, name: str) -> dict[str, Any]:
+        """The weighted total: its change, and that in its own standard errors as of a sample with replacement."""
+        if self.weights is None or self.weights_after is None:
+            return {}
+        before, error = weighted_total(self.before[name], self.weights)
+        after, _ = weighted_total(self.after[name], self.weights_after)
+        relative = (after - before) / abs(before) if before else None
+        return {"total_change": relative, "total_change_in_errors": (after - before) / error if error else None}
+
+    def _together(self, names: list[str]) -> dict[str, Any]:
+        """Several columns: covariances in standard deviations of both, correlations, eigenvalues, regressions."""
+        before, after = (_complete(side, names) for side in (self.before, self.after))
+        if min(len(before), len(after)) < 3:
+            return {}
+        spread = before.std(axis=0, ddof=1)
+        spread[spread == 0] = 1
+        pairs = np.triu_indices(len(names), 1)
+        own = np.cov(before.T) / np.outer(spread, spread)
+        other = np.cov(after.T) / np.outer(spread, spread)
+        covariances = np.abs(own - other)[pairs]
+        correlations = np.abs(_correlations(before) - _correlations(after))[pairs]
+        return {
+            "covariance_change": {"mean": float(covariances.mean()), "max": float(covariances.max())},
+            "correlation_change": {"mean": float(correlations.mean()), "max": float(correlations.max())},
+            "eigenvalues": _eigenvalues(_correlations(before), _correlations(after)),
+            "regression_overlap": _overlap(before, after),
+        }
+
+
+def weighted_total(values: Floats, weights: Floats) -> tuple[float, float]:
+    """The total of values (rows,) by sampling weights (rows,), and its standard error as if rows were drawn
+    independently with replacement: the root of n / (n - 1) times the sum of squared deviations of weighted values."""
+    own = (values * weights)[~np.isnan(values)]
+    n = len(own)
+    error = float(np.sqrt(n / (n - 1) * np.square(own - own.mean()).sum())) if n > 1 else 0.0
+    return float(own.sum()), error
+
+
+def _complete(side: Mapping[str, Floats], names: list[str]) -> Floats:
+    """(rows, columns) the rows in which no column is missing."""
+    values = np.column_stack([side[name] for name in names])
+    return np.asarray(values[~np.isnan(values).any(axis=1)])
+
+
+def _correlations(values: Floats) -> Floats:
+    """(columns, columns), 0 with a constant column."""
+    spread = values.std(axis=0)
+    centred = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    correlations = centred.T @ centred / len(values)
+    np.fill_diagonal(correlations, 1)
+    return np.asarray(correlations)
+
+
+def _eigenvalues(before: Floats, after: Floats) -> dict[str, Any]:
+    """How far eigenvalues of correlations are from what they were, relative to that: in all, and of how many that are
+    not those of columns which follow from others."""
+    own, other = (np.sort(np.linalg.eigvalsh(each))[::-1] for each in (before, after))
+    counted = own > COLLINEAR
+    return {"change": float((np.abs(own - other)[counted] / own[counted]).sum()), "counted": int(counted.sum())}
+
+
+def _overlap(before: Floats, after: Floats) -> dict[str, Any] | None:
+    """How much the confidence intervals of regression coefficients overlap, of each column on all others: the mean of
+    the shares that the overlap has of both (1: the same; below 0: apart), and the least; None of collinear ones."""
+    shares = []
+    for index in range(before.shape[1]):
+        fits = [_fitted(values, index) for values in (before, after)]
+        if fits[0] is None or fits[1] is None:
+            return None
+        (own, own_error), (other, other_error) = fits[0], fits[1]
+        low = np.maximum(own - NORMAL_95 * own_error, other - NORMAL_95 * other_error)
+        high = np.minimum(own + NORMAL_95 * own_error, other + NORMAL_95 * other_error)
+        widths = 2 * NORMAL_95 * np.stack((own_error, other_error))
+        if (widths == 0).any():
+            return None
+        shares.append(((high - low) / widths).mean(axis=0))
+    flat = np.concatenate(shares)
+    return {"mean": float(flat.mean()), "min": float(flat.min())}
+
+
+def _fitted(values: Floats, index: int) -> tuple[Floats, Floats] | None:
+    """Coefficients of a column on all others by least squares, without the intercept, and their standard errors; None
+    where the others are collinear, or as many as the rows."""
+    target, others = values[:, index], np.delete(values, index, axis=1)
+    design = np.column_stack((np.ones(len(values)), others))
+    left = len(values) - design.shape[1]
+    if left < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
+        return None
+    inverse = np.linalg.inv(design.T @ design)
+    coefficients = inverse @ design.T @ target
+    variance = float(np.square(target - design @ coefficients).sum()) / left
+    return coefficients[1:], np.sqrt(variance * np.diag(inverse))[1:]

@@ -1,0 +1,92 @@
+"""What is left of numbers: by hand, against what must hold, and against sdcMicro where its results are at hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anonymize.fidelity.numbers import NumbersBoth, weighted_total
+from anonymize.treatments.microaggregation import aggregated, groups
+from tests.examples import some
+from tests.treatments.tarragona import needs_tarragona, oracle, tarragona
+
+
+def both(before: list[float], after: list[float], **more: object) -> NumbersBoth:
+    return NumbersBoth({"x": np.array(before)}, {"x": np.array(after)}, **more)  # type: ignore[arg-type]
+
+
+def test_a_column_by_hand() -> None:
+    """1, 2, 3, 6 with sample deviation root of 14/3; all shifted by one."""
+    block = both([1, 2, 3, 6], [2, 3, 4, 7], matched=True).block()
+    spread = (14 / 3) ** 0.5
+    column = block["columns"]["x"]
+    assert column["mean_change"] == pytest.approx(1 / spread)
+    assert column["variance_ratio"] == pytest.approx(1)
+    assert column["decile_change_max"] == pytest.approx(1 / spread)
+    assert block["il1s"] == pytest.approx(1 / (spread * 2**0.5))
+
+
+def test_rows_that_nobody_can_match_have_no_il1s() -> None:
+    assert "il1s" not in both([1, 2, 3], [3, 2, 1]).block()
+
+
+@pytest.mark.parametrize("before", [[], [1], [2, 2, 2], [np.nan, np.nan]])
+def test_a_column_without_two_numbers_says_nothing(before: list[float]) -> None:
+    assert both(before, before).block() == {}
+
+
+def test_missing_cells_count_nowhere() -> None:
+    alone = both([1, 2, 4], [1, 3, 4], matched=True).block()
+    assert both([1, 2, np.nan, 4], [1, 3, np.nan, 4], matched=True).block() == alone
+
+
+def test_all_missing_afterwards_is_said() -> None:
+    assert both([1, 2], [np.nan, np.nan]).block()["columns"]["x"] == {"missing_after": 1.0}
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4))
+@settings(max_examples=some(12))
+def test_the_same_numbers_have_lost_nothing(seed: int, columns: int) -> None:
+    values = np.random.default_rng(seed).normal(size=(30, columns))
+    side = {str(index): own for index, own in enumerate(values.T)}
+    block = NumbersBoth(side, side, matched=True).block()
+    assert block["il1s"] == 0
+    assert all(each["mean_change"] == 0 and each["decile_change_max"] == 0 for each in block["columns"].values())
+    if columns > 1:
+        assert block["covariance_change"]["max"] == block["correlation_change"]["max"] == 0
+        assert block["eigenvalues"]["change"] == 0
+        assert block["regression_overlap"] == {"mean": pytest.approx(1), "min": pytest.approx(1)}
+
+
+def test_collinear_columns_have_no_regression_and_no_part_in_eigenvalues() -> None:
+    values = np.random.default_rng(1).normal(size=40)
+    side = {"a": values, "b": 2 * values, "c": np.random.default_rng(2).normal(size=40)}
+    block = NumbersBoth(side, side).block()
+    assert block["regression_overlap"] is None
+    assert block["eigenvalues"] == {"change": 0, "counted": 2}
+
+
+def test_weighted_totals_by_hand() -> None:
+    """10 and 40, deviating by 15 from their mean of 25: variance 2 x 450."""
+    total, error = weighted_total(np.array([1.0, 2.0, np.nan]), np.array([10.0, 20.0, 5.0]))
+    assert total == 50 and error == pytest.approx((2 * 450) ** 0.5)
+    weights = np.array([10.0, 20.0])
+    block = NumbersBoth({"x": np.array([1.0, 2.0])}, {"x": np.array([1.0, 3.5])}, False, weights, weights).block()
+    assert block["columns"]["x"]["total_change"] == pytest.approx(30 / 50)
+    assert block["columns"]["x"]["total_change_in_errors"] == pytest.approx(30 / 30)
+
+
+@needs_tarragona
+@pytest.mark.parametrize("run", ["tarragona_mdav_k3", "tarragona_mdav_k10", "tarragona_pca_k5"])
+def test_il1s_and_eigenvalues_are_those_of_sdcmicro(run: str) -> None:
+    """sdcMicro adds IL1s over cells; the mean over cells is what is compared."""
+    expected, (names, values) = oracle("microaggregation_tarragona")["runs"][run], tarragona()
+    method, k = run.split("_")[1], int(run.rsplit("k", 1)[1])
+    released = aggregated(values, groups(values, k, method=method, fixed=True))
+    block = NumbersBoth(
+        dict(zip(names, values.T, strict=True)), dict(zip(names, released.T, strict=True)), True
+    ).block()
+    assert block["il1s"] == pytest.approx(expected["IL1s_mean"], rel=1e-9)
+    assert block["eigenvalues"]["change"] == pytest.approx(expected["eigen"], rel=1e-9)
