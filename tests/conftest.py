@@ -12,7 +12,7 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 FOUND = [Phase.explicit, Phase.reuse, Phase.generate, Phase.target]
 
 settings.register_profile(
-    "same", max_examples=36, derandomize=True, deadline=None, suppress_health_check=SLOW, phases=FOUND
+    "same", max_examples=20, derandomize=True, deadline=None, suppress_health_check=SLOW, phases=FOUND
 )
 settings.register_profile("explore", max_examples=2000, deadline=None, suppress_health_check=SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))

@@ -12,8 +12,8 @@ Value = TypeVar("Value")
 
 
 def some(count: int) -> int:
-    """A quarter of the examples, one at least."""
-    return count if THOROUGH else max(count // 4, 1)
+    """A sixth of the examples, one at least."""
+    return count if THOROUGH else max(count // 6, 1)
 
 
 def first(values: Sequence[Value], count: int) -> Sequence[Value]:

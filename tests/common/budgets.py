@@ -20,7 +20,7 @@ LIMITED: dict[str, dict[str, Any]] = {
 of its budget, its own tests check."""
 
 OF_EVERY_MODEL = settings(
-    max_examples=settings().max_examples if THOROUGH else 20,
+    max_examples=settings().max_examples if THOROUGH else 10,
     suppress_health_check=[*settings().suppress_health_check, HealthCheck.filter_too_much],
 )
 """For what is checked of every privacy model: fewer examples than HYPOTHESIS_PROFILE=explore gives. Parameters that do

@@ -65,8 +65,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return paths
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1400, "light")])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_quiet_whole_and_accessible(
     browser: Any, pages: dict[str, Path], name: str, width: int, scheme: str
