@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks import ATTACKERS
+from anonymize.attacks import ATTACKERS, OF_NUMBERS
 from anonymize.auditing.retraced import PastReleases, in_series
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
@@ -122,7 +122,9 @@ def _check(request: Attack) -> None:
         problems.append("--previous: is one of those that --series names")
     if request.key is not None and request.series is None:
         problems.append("--key: is that of a --series")
-    if not request.spec.quasi_identifiers:
+    if not request.spec.quasi_identifiers and not (
+        request.spec.treatments and OF_NUMBERS.issuperset(request.attackers)
+    ):
         problems.append("attackers know quasi-identifiers, and the spec has none: list what others may know")
     if problems:
         raise UsageError(problems)

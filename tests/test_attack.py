@@ -89,6 +89,26 @@ def test_numbers_that_a_release_changed_are_linked_by_distance(folder: Path, req
             assert result["figures"]["columns"] == 1
 
 
+def test_changed_numbers_are_attacked_without_quasi_identifiers(tmp_path: Path) -> None:
+    """Nobody else can attack such a release, and a table that nothing changed is attacked by nobody."""
+    table, names = tmp_path / "table.csv", ["pay", "hours"]
+    values = np.random.default_rng(1).normal(size=(90, 2))
+    pl.DataFrame(values, schema=names).write_csv(table)
+    content = {"version": 1, "input": {"path": str(table)}, "insensitive": names}
+    step = {"method": "microaggregation", "columns": names, "k": 3, "grouping": "mdav"}
+    spec = make(content | {"treatments": [step], "risk": {"attacks": ["distance-linkage"]}}, PARAMETERS)
+    paths = [str(tmp_path / name) for name in ("released.csv", "link.json")]
+    options = ALGORITHMS["perturb"].Options()
+    report = release(Request(spec, "perturb", options, output=paths[0], save_link=paths[1]))
+    attacked = attack(Attack(spec, paths[0], link=paths[1])).report["attacks"]
+    assert [each["attacker"] for each in attacked["results"]] == ["distance-linkage"]
+    assert 0.2 < attacked["results"][0]["rate"]["value"] <= 1 / 3
+    assert report["attacks"]["results"][0]["rate"] == attacked["results"][0]["rate"]
+    for wrong in ({"attackers": ["prosecutor"]}, {"spec": make(content, PARAMETERS)}):
+        with pytest.raises(UsageError, match="the spec has none"):
+            attack(replace(Attack(spec, paths[0], link=paths[1]), **wrong))
+
+
 def test_every_attacker_has_what_an_attacker_needs() -> None:
     for name, attacker in ATTACKERS.items():
         manual = attacker.__doc__ or ""

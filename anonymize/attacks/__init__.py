@@ -40,6 +40,7 @@ from anonymize.attacks.success import ExcessEstimate, Success
 
 __all__ = [
     "ATTACKERS",
+    "OF_NUMBERS",
     "ONLY_NAMED",
     "Attacker",
     "ChannelRows",
@@ -96,6 +97,8 @@ ATTACKERS: dict[str, Attacker] = {module.ID: cast(Attacker, module) for module i
 
 ONLY_NAMED = frozenset({prosecutor_retained.ID, homogeneity_retained.ID, smallest_region.ID})
 """Those whom a limit is about only where they are named: no privacy model promises anything against them."""
+OF_NUMBERS = frozenset({distance_linkage.ID})
+"""Those who know numbers, and need no quasi-identifiers."""
 _OF_CHANNELS = (reconstruction.ID, reconstruction_row.ID)
 """Those who read cells that may show anything; to all others a cell is true."""
 
@@ -111,4 +114,5 @@ def suited(scene: Scene) -> list[str]:
     """The attackers who can make something of what is shown; of a release without rows nobody can."""
     if not scene.release.rows:
         return []
-    return [name for name in ATTACKERS if scene.channels is None or name in _OF_CHANNELS]
+    able = ATTACKERS if scene.attributes else OF_NUMBERS
+    return [name for name in able if scene.channels is None or name in _OF_CHANNELS]

@@ -62,6 +62,9 @@ def deeper(table: Audited, further: Deeper, threshold: float, records: OutputFil
     weight = table.spec.weight_column
     if weight is None and further == Deeper() and records is None and table.units is None:
         return {}
+    if not table.columns_of:
+        _refuse_without(further, records)
+        return {}
     text = Text(table.frame, list(table.columns_of.values()), table.spec, table.missing, table.units)
     frequency = text.frequency(by_row=records is not None or table.units is not None)
     risks = sampled(text, threshold, frequency)
@@ -83,6 +86,19 @@ def deeper(table: Audited, further: Deeper, threshold: float, records: OutputFil
     if further.subsets is not None and analysis is not None:
         risks |= analysis.as_dict()
     return risks
+
+
+def _refuse_without(further: Deeper, records: OutputFile | None) -> None:
+    """Raises UsageError for what is measured of quasi-identifiers, of a table that has none."""
+    wanted: dict[str, object] = {
+        "subsets": further.subsets,
+        "log-linear": further.log_linear,
+        "population": further.population,
+    }
+    wanted |= {"sampling-fraction": further.fraction, "save-risk": records}
+    names = [f"--{name}" for name, value in wanted.items() if value is not None]
+    if names:
+        raise UsageError(f"{', '.join(names)}: is measured of quasi-identifiers, and the spec has none")
 
 
 def _journalist(table: Audited, text: Text, path: str | Path, threshold: float) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Known:
             codes = attribute.codes.astype(np.int64)
             missing = attribute.domain.missing
             columns.append(codes if missing is None else np.where(codes == missing, -1, codes))
-        return np.stack(columns, axis=1)
+        return np.stack([np.zeros(self.table.rows, np.int64), *columns], axis=1)[:, 1:]
 
     @cached_property
     def texts(self) -> pl.DataFrame:
@@ -191,9 +191,12 @@ class AttackedTables:
             labels = np.unique(labels * max(len(column.first), 1) + texts, return_inverse=True)[1]
         partition = Partition.of_labels(labels)
         which = self.text_of[:, partition.order[partition.starts[:-1]]]
+        class_of = partition.class_of(self.file.rows).astype(np.int64)
+        if not attributes:
+            nothing = np.zeros((len(partition.starts) - 1, 0), np.int64)
+            return ShownRows(nothing, nothing, class_of, values, self.group_of)
         spans = [_span(*each) for each in zip(attributes, self.regions, which, strict=True)]
         first, last, hidden_low, hidden_high, *ends = (np.stack(each, axis=1) for each in zip(*spans, strict=True))
-        class_of = partition.class_of(self.file.rows).astype(np.int64)
         gapped = gapped_columns(self.regions, which)
         sides = hidden_low, hidden_high, (ends[0], ends[1])
         return ShownRows(first, last, class_of, values, self.group_of, *sides, gapped=gapped)

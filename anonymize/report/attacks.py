@@ -28,6 +28,10 @@ MEANINGS = {
     "ruled_out": "of the targets' combinations, what these rule out",
     "refused": "targets in classes of which a refused step tells something",
     "balanced": "1: shares were balanced over all people; 0: not",
+    "columns": "numbers that are known of a person",
+    "standardized": "rows linked with the right person by standardized values",
+    "ranks": "rows linked with the right person by ranks",
+    "intervals": "rows whose true values are all within 5 % of a standard deviation of the released ones",
     "fewest": "chains of rows that could be one target's, at the fewest",
 }
 """What the further figures say."""

@@ -127,6 +127,16 @@ def test_what_is_refused(desk: Desk, call: Call, arguments: tuple[str, ...], mes
     assert not (desk.folder / "risk.csv").exists() and not (desk.folder / "o.csv").exists()
 
 
+@pytest.mark.parametrize("option", [("--save-risk", "risk.csv"), ("--subsets", "1"), ("--sampling-fraction", "0.5")])
+def test_a_table_without_quasi_identifiers(desk: Desk, call: Call, option: tuple[str, str]) -> None:
+    step = "treatments: [{method: microaggregation, columns: [n], k: 2}]\n"
+    (desk.folder / "n.csv").write_text("n\n1\n2\n3\n4\n")
+    (desk.folder / "n.yaml").write_text(f"version: 1\ninput: {{path: n.csv}}\ninsensitive: [n]\n{step}")
+    ended = call("audit", "n.yaml", *option)
+    assert ended.code == 2 and f"{option[0]}: is measured of quasi-identifiers" in ended.err
+    assert not (desk.folder / "risk.csv").exists() and call("audit", "n.yaml").code == 0
+
+
 def test_nothing_is_saved_beside_a_release_that_is_not_safe(desk: Desk, call: Call) -> None:
     (desk.folder / "risk.csv").write_text("mine")
     assert call("audit", "spec.yaml", "--save-risk", "risk.csv").code == 2
