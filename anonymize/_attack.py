@@ -122,9 +122,7 @@ def _check(request: Attack) -> None:
         problems.append("--previous: is one of those that --series names")
     if request.key is not None and request.series is None:
         problems.append("--key: is that of a --series")
-    if not request.spec.quasi_identifiers and not (
-        request.spec.treatments and OF_NUMBERS.issuperset(request.attackers)
-    ):
+    if not request.spec.quasi_identifiers and not OF_NUMBERS.issuperset(request.attackers):
         problems.append("attackers know quasi-identifiers, and the spec has none: list what others may know")
     if problems:
         raise UsageError(problems)
