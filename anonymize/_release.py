@@ -33,9 +33,9 @@ from anonymize.families.steps import (
     write_manifest,
     write_risks,
 )
-from anonymize.families.treating import check_treatments, manifest_paths
+from anonymize.families.treating import check_treatments, release_paths
 from anonymize.link import SAVE_LINK, link_of
-from anonymize.publication import SAVE_RECODING, SAVE_RISK, Files, Paths, ReleasePaths, named_by, opened
+from anonymize.publication import SAVE_RECODING, SAVE_RISK, Files, Paths, named_by, opened
 from anonymize.report import Clock, release_report
 from anonymize.report.public import public_report
 from anonymize.request import Request
@@ -76,7 +76,7 @@ def release(request: Request) -> dict[str, Any]:
     """
     _check(request)
     family, clock = family_of(request.algorithm), Clock()
-    with following(request) as series, opened(request.spec, _paths(request, family.paths(request))) as files:
+    with following(request) as series, opened(request.spec, _paths(request)) as files:
         files = series.begin(files)
         spec = resolve(series.request.spec, files.source.columns).of_types(files.source.numeric)
         request = replace(request, spec=spec)
@@ -110,7 +110,7 @@ def release(request: Request) -> dict[str, Any]:
             report |= treated.blocks(steps, draft.table_text(files), draft.written.rows)
         request.progress("publish", 0, 0)
         report = report if trial is None else trial.added(report)
-        report["warnings"] += [*manifest.remarks, *treated.warnings(public=request.public)]
+        report["warnings"] += [*manifest.remarks, *treated.warnings(steps, public=request.public)]
         files.publish(report, series.commit, dry_run=request.dry_run)
     return report
 
@@ -162,14 +162,12 @@ def _write_private(request: Request, series: Following, files: Files, table: Tab
             files.private[SAVE_LINK].write_text(link.text(files.private[SAVE_LINK].name))
 
 
-def _paths(request: Request, release: ReleasePaths) -> Paths:
-    """Where the request reads and writes; where the release goes, the family knows. Raises UsageError as `Paths.check`
-    does."""
-    texts = release.texts or manifest_paths(request, release.tables[0])
+def _paths(request: Request) -> Paths:
+    """Where the request reads and writes. Raises UsageError as `Paths.check` does."""
     private = {SAVE_RECODING: request.save_recoding, SAVE_LINK: request.save_link, SAVE_RISK: request.save_risk}
     paths = Paths(
         request.input,
-        replace(release, texts=texts),
+        release_paths(request),
         request.reports,
         private={option: path for option, path in private.items() if path is not None},
         further=files_of(request.options),

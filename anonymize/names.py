@@ -20,6 +20,8 @@ SUFFIXES: dict[str, OutputFormat] = {
 }
 """The format that each suffix of a table asks for."""
 QIT, ST = ".qit", ".st"
+MANIFEST = ".manifest.json"
+"""What the name of a manifest ends with."""
 FRAME = "<frame>"
 """What a table is called that was no file."""
 _LISTED = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^,]*?))\s*(?:,|\Z)')
@@ -56,7 +58,7 @@ def parameters_beside(path: str) -> str:
 
 def manifest_beside(path: str) -> str:
     """The manifest of any other release: `released.csv` has `released.manifest.json`, and so has its QIT."""
-    return split(path)[0].removesuffix(QIT) + ".manifest.json"
+    return split(path)[0].removesuffix(QIT) + MANIFEST
 
 
 def manifest_of(path: str) -> str | None:

@@ -17,7 +17,7 @@ from anonymize.claims import State
 from anonymize.errors import UsageError
 from anonymize.frames import Frame, polars_of
 from anonymize.guarding import guarded
-from anonymize.names import pair_of, parameters_beside
+from anonymize.names import MANIFEST, manifest_beside, pair_of, parameters_beside
 from anonymize.publication import report_files
 from anonymize.report import RENDERERS
 from anonymize.table import commit
@@ -156,10 +156,13 @@ class Release(Tabled):
         return self.separator
 
     def _files(self, path: str) -> dict[str, Any]:
-        texts = [each for each in self.further.values() if isinstance(each, Mapping)]
+        texts = {name: each for name, each in self.further.items() if isinstance(each, Mapping)}
         tables = [each for each in self.further.values() if not isinstance(each, Mapping)]
         names = pair_of(path) if tables else (path,)
-        return dict(zip(names, [self.frame, *tables], strict=True)) | {parameters_beside(path): each for each in texts}
+        return dict(zip(names, [self.frame, *tables], strict=True)) | {
+            manifest_beside(path) if name.endswith(MANIFEST) else parameters_beside(path): each
+            for name, each in texts.items()
+        }
 
 
 @dataclass(frozen=True, repr=False)

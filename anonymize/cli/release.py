@@ -215,17 +215,15 @@ def _say_next(request: Request, spec_path: str) -> None:
 
 def _written(request: Request, report: Mapping[str, Any]) -> dict[str, list[str]]:
     """The files of a release by who may have them; one that is not safe is nobody's to publish."""
-    from anonymize.families import family_of
-    from anonymize.families.treating import manifest_paths
+    from anonymize.families.treating import release_paths
 
     if request.dry_run:
         return {}
-    paths = family_of(request.algorithm).paths(request)
+    paths = release_paths(request)
     state = request.after or request.start_series
     private = [path for path in (request.save_recoding, request.save_link, request.save_risk, state) if path]
     reports = [path for path in request.reports if path != "-"]
-    texts = paths.texts or manifest_paths(request, paths.tables[0])
-    release = [path for path in (*paths.tables, *texts) if path != "-"]
+    release = [path for path in (*paths.tables, *paths.texts) if path != "-"]
     if request.public:
         return {"publish": release + reports, "keep private": private}
     if report["privacy"]["satisfied"] is False:

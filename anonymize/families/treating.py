@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import Problem, UsageError
+from anonymize.families import family_of
 from anonymize.families.steps import refuse_seed
 from anonymize.names import manifest_beside
 from anonymize.places import is_uri
+from anonymize.publication import ReleasePaths
 from anonymize.request import Request
 
 PERTURB = "perturb"
@@ -43,10 +47,13 @@ def check_treatments(request: Request) -> None:
         refuse_seed(request)
 
 
-def manifest_paths(request: Request, output: str) -> list[str]:
-    """Where the manifest goes: where it is asked for, and beside a release whose columns mean more than the spec says
-    of quasi-identifiers."""
-    if request.manifest is not None:
-        return [request.manifest]
+def release_paths(request: Request) -> ReleasePaths:
+    """Where a release goes, with the manifest: where it is asked for, and beside a release whose columns mean more than
+    the spec says of quasi-identifiers. Raises UsageError for outputs that the family cannot make."""
+    paths = family_of(request.algorithm).paths(request)
+    if paths.texts:
+        return paths
+    output = paths.tables[0]
     aside = request.spec.treatments and output not in ("-", "/dev/stdout") and not is_uri(output)
-    return [manifest_beside(output)] if aside else []
+    manifest = request.manifest or (manifest_beside(output) if aside else None)
+    return paths if manifest is None else replace(paths, texts=[manifest])

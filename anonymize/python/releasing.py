@@ -18,7 +18,7 @@ from anonymize._recode import recode as recode_road
 from anonymize._release import release as release_road
 from anonymize.algorithms import ALGORITHMS, why_not_reusable
 from anonymize.errors import Problem, UsageError
-from anonymize.families import family_of
+from anonymize.families.treating import release_paths
 from anonymize.frames import Frame, kept_at, of_kind, path_of, saved_at, table_of, without_paths, written
 from anonymize.guarding import nearest, public, refuse_unknown
 from anonymize.python.specs import SpecLike, model_of
@@ -144,11 +144,12 @@ def release(
 
 def _released(request: Request, data: Frame, folder: Path) -> Release:
     """The release, made and read again, with the recoding that can be saved of it."""
-    reusable = not request.in_series and why_not_reusable(ALGORITHMS[request.algorithm], request.options) is None
+    reusable = not (request.in_series or request.spec.treatments)
+    reusable = reusable and why_not_reusable(ALGORITHMS[request.algorithm], request.options) is None
     saved = folder / "recoding.json"
     request = replace(request, save_recoding=str(saved) if reusable else None)
     report = without_paths(release_road(request), data)
-    paths = family_of(request.algorithm).paths(request)
+    paths = release_paths(request)
     first, *others = (of_kind(written(path, request.spec), data) for path in paths.tables)
     further = dict(zip([Path(each).name for each in paths.tables[1:]], others, strict=True))
     further |= {Path(each).name: json.loads(Path(each).read_text()) for each in paths.texts}

@@ -91,7 +91,8 @@ def unused(request: Request) -> list[Caution]:
     algorithm = ALGORITHMS[request.algorithm]
     warnings = unused_parts(request.spec, request.algorithm, request.options)
     shuffled = request.spec.output.row_order == "shuffle"
-    if request.seed is not None and not shuffled and not draws(algorithm, request.options):
+    steps = any(step.DRAWS for step in request.spec.treatments)
+    if request.seed is not None and not (shuffled or steps or draws(algorithm, request.options)):
         idle = "--seed has no effect: nothing is drawn at random with these options, and rows are not shuffled"
         warnings.append(Caution.of(idle, "leave out `--seed`"))
     return warnings

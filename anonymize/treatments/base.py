@@ -60,7 +60,7 @@ class InputColumn:
         check_numbers(self.source, {self.name: column})
         values, codes, missing = column.encode()
         numbers = np.append(values.astype(np.float64), [] if missing is None else [np.nan])
-        return numbers[codes], values.dtype.kind in "iu"
+        return numbers[codes], bool((values % 1 == 0).all())
 
     @property
     def numbers(self) -> Floats:
@@ -70,7 +70,7 @@ class InputColumn:
 
     @property
     def whole(self) -> bool:
-        """Whether every number is written as a whole one."""
+        """Whether every number is a whole one, however it is written: a column of floats may have nothing else."""
         return self._read[1]
 
     @cached_property

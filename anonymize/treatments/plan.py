@@ -6,7 +6,7 @@ Changed columns are held in memory, as numbers or as codes of their cells, until
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,18 +92,27 @@ class TreatedTable:
             blocks.append({**entry_block(entry), **private, "measured": dict(own)})
         return {"treatments": blocks, **numbers_kept(self.spec, self.table.source.scan(), released, rows)}
 
-    def warnings(self, *, public: bool) -> list[Caution]:
-        """What there is to say of the steps; `public`: without what follows from the input."""
+    def warnings(self, figures: Sequence[Mapping[str, Any]], *, public: bool) -> list[Caution]:
+        """What there is to say of the steps, with `figures` as measured; `public`: without what follows from the input."""
         if not self.changes:
             return []
         methods = ", ".join(dict.fromkeys(entry.method for entry in self.spec.treatments))
         said = Caution.of(UNBOUNDED.format(methods), "`attack` measures what linking and inference come to")
-        return [said, *(each for change in self.changes for each in change.warnings if not public)]
+        return [said] if public else [said, *self._private_warnings(figures)]
+
+    def _private_warnings(self, figures: Sequence[Mapping[str, Any]]) -> Iterator[Caution]:
+        """What methods say of their own, and of columns that came out as they were."""
+        for entry, change, own in zip(self.spec.treatments, self.changes, figures, strict=True):
+            yield from change.warnings
+            columns = {name: own.get(name) for name in entry.treated}
+            same = [name for name, each in columns.items() if isinstance(each, Mapping) and each.get("changed") == 0]
+            if same:
+                yield Caution.of(f"{entry.method} left every value of {', '.join(same)} as it was", "a larger setting")
 
 
 def entry_block(entry: Treatment) -> dict[str, Any]:
     """A step as reports have it: its method, its columns, what a cell means, and its settings."""
-    settings = entry.model_dump(exclude={"method", "columns", "move"})
+    settings = entry.model_dump(mode="json", exclude={"method", "columns", "move"})
     return {"method": entry.method, "columns": list(entry.treated), "meaning": entry.KIND, "settings": settings}
 
 
