@@ -49,7 +49,7 @@ from anonymize.spec.patterns import withheld
 from anonymize.spec.queries import load as load_queries
 from anonymize.table import Source, Table, read
 from anonymize.threads import pool_of
-from anonymize.treatments.plan import numbers_kept
+from anonymize.treatments.plan import changed_kept
 from anonymize.verify.risk import classes_block
 
 
@@ -105,7 +105,7 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
         report["warnings"] += manifest.remarks
         released = None
         if manifest.changed and request.released is not None:
-            report |= _of_changed(request, files.source)
+            report |= _of_changed(request, manifest, files.source)
         if request.released is not None and (manifest.channels or manifest.detached is not None):
             unclassed = opened_release(manifest, request.method, request.spec, table, request.released, stack)
             request.progress("measure", 0, 0)
@@ -225,9 +225,9 @@ def _about_units(request: Evaluate) -> list[Caution]:
     return [Caution.of(said, "the report that was written with the release counts individuals: `-r report.html`")]
 
 
-def _of_changed(request: Evaluate, original: Source) -> dict[str, Any]:
-    """The block `numbers`: what is left of numbers that steps of `treatments` have changed. Rows are matched by the
-    link, where there is one."""
+def _of_changed(request: Evaluate, manifest: Manifest, original: Source) -> dict[str, Any]:
+    """The blocks `numbers` and `categories`: what is left of columns that steps of `treatments` have changed. Rows are
+    matched by the link, where there is one."""
     with Source.open(request.spec.of_release(), request.released) as source:
         source.check()
         absent = [name for name in request.spec.treated if name not in source.columns]
@@ -238,7 +238,7 @@ def _of_changed(request: Evaluate, original: Source) -> dict[str, Any]:
             link = load_link(request.link)
             link.check(request.link, input=original.sha256, release=source.sha256)
             rows = link.rows
-        kept = numbers_kept(request.spec, original.scan(), source.scan(), rows)
+        kept = changed_kept(request.spec, manifest.changed, original.scan(), source.scan(), rows)
         return kept | {"output": {"path": source.name, "sha256": source.sha256, "rows": source.rows}}
 
 

@@ -10,14 +10,17 @@ evaluating the utility of data altered to protect confidentiality, 2006 (overlap
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from anonymize.classes import Floats
 
+Channels: TypeAlias = Sequence[Mapping[str, Any]]
+"""Channels as a manifest has them: the columns and the part that each is of, its values, and its matrix."""
 DECILES = np.arange(1, 10) / 10
 NORMAL_95 = 1.96
 """Half the width of an interval with 95 % confidence, in standard errors."""
@@ -28,13 +31,15 @@ COLLINEAR = 1e-9
 @dataclass(frozen=True)
 class NumbersBoth:
     """Columns of numbers before and after, by name, nan where one is missing. `matched`: row i of both is about the
-    same record. `weights`, `weights_after`: the sampling weights of each side, where there are any."""
+    same record. `weights`, `weights_after`: the sampling weights of each side, where there are any. `factors`: by name
+    how much larger noise is expected to make a variance, where the manifest says it."""
 
     before: Mapping[str, Floats]
     after: Mapping[str, Floats]
     matched: bool = False
     weights: Floats | None = None
     weights_after: Floats | None = None
+    factors: Mapping[str, float] = field(default_factory=dict)
 
     def block(self) -> dict[str, Any]:
         """The block `numbers` of a report; empty where no column has two different numbers."""
@@ -57,11 +62,13 @@ class NumbersBoth:
         if not len(present):
             return {"missing_after": 1.0}
         moved = np.abs(np.quantile(present, DECILES) - np.quantile(known, DECILES)) / spread
-        figures = {
+        figures: dict[str, Any] = {
             "mean_change": float(present.mean() - known.mean()) / spread,
             "variance_ratio": float(present.var(ddof=1)) / spread**2 if len(present) > 1 else None,
             "decile_change_max": float(moved.max()),
         }
+        if name in self.factors and figures["variance_ratio"] is not None:
+            figures["variance_ratio_corrected"] = figures["variance_ratio"] / self.factors[name]
         if self.matched:
             # IL1s: how far cells moved, in standard deviations by the square root of two; a mean over cells.
             moved = np.abs(before - after) / (np.sqrt(2) * spread)
@@ -160,3 +167,26 @@ def _fitted(values: Floats, index: int) -> tuple[Floats, Floats] | None:
     coefficients = inverse @ design.T @ target
     variance = float(np.square(target - design @ coefficients).sum()) / left
     return coefficients[1:], np.sqrt(variance * np.diag(inverse))[1:]
+
+
+def categories_kept(before: Sequence[str | None], after: Sequence[str | None], channels: Channels) -> dict[str, float]:
+    """What is left of the frequencies of a column that was randomized: the total variation between before and after (0:
+    the same; 1: nothing in common), and that once the matrix of the channel has been undone, where there is one for the
+    whole column. A missing value is one like any other, which no channel changes."""
+    own, other = Counter(before), Counter(after)
+    figures = {"total_variation": _variation(own, other)}
+    whole = [each for each in channels if len(each["columns"]) == 1 and not each["part"]]
+    if len(channels) != 1 or not whole:
+        return figures
+    values = [value for (value,) in whole[0]["values"]]
+    matrix, counts = np.array(whole[0]["matrix"]), np.array([other[value] for value in values], np.float64)
+    if np.linalg.matrix_rank(matrix) == len(values):
+        undone = dict(zip(values, np.linalg.solve(matrix.T, counts).tolist(), strict=True))
+        figures["total_variation_corrected"] = _variation(own, {**other, **undone})
+    return figures
+
+
+def _variation(own: Mapping[str | None, float], other: Mapping[str | None, float]) -> float:
+    """Half the sum of absolute differences of shares."""
+    whole, rest = max(sum(own.values()), 1), max(sum(other.values()), 1)
+    return sum(abs(own.get(each, 0) / whole - other.get(each, 0) / rest) for each in {*own, *other}) / 2

@@ -47,6 +47,7 @@ def sections(report: dict[str, Any]) -> list[Section]:
         "risk": risks,
         "treatments": treated.steps,
         "numbers": treated.numbers,
+        "categories": treated.categories,
         "utility": _utilities,
         "recoding": _levels,
     }

@@ -8,9 +8,11 @@ from typing import Any
 from anonymize.report.section import Picture, Section, figure, share
 
 STEPS, NUMBERS, TOGETHER = "Treatments", "Numbers that were changed", "Numbers together"
+CATEGORIES = "Frequencies that were changed"
 INTROS = {
     STEPS: "Steps that changed values of columns, beside what quasi-identifiers get, and what was measured of them.",
     NUMBERS: "Changes in standard deviations of the original column; a variance of 1 is what it was.",
+    CATEGORIES: "Half the sum of the differences of shares: 0 is what it was, 1 has nothing in common with it.",
     TOGETHER: "How columns of numbers go together, before and after.",
 }
 """How to read the sections, by their titles."""
@@ -43,6 +45,7 @@ def numbers(report: Mapping[str, Any]) -> list[Section]:
         "mean_change": "mean",
         "decile_change_max": "deciles, at most",
         "variance_ratio": "variance",
+        "variance_ratio_corrected": "variance, corrected",
         "il1s": "IL1s",
         "total_change": "weighted total",
         "total_change_in_errors": "in standard errors",
@@ -53,6 +56,13 @@ def numbers(report: Mapping[str, Any]) -> list[Section]:
     ]
     of_columns = Section(NUMBERS, ("column", *(measures[name] for name in present)), rows)
     return [of_columns, Section(TOGETHER, ("measure", "figure", "key"), _together(block))]
+
+
+def categories(report: Mapping[str, Any]) -> list[Section]:
+    """Frequencies of columns that were randomized."""
+    measures = {"total_variation": "total variation", "total_variation_corrected": "corrected by the manifest"}
+    rows = [(name, *(figure(each.get(measure)) for measure in measures)) for name, each in report["categories"].items()]
+    return [Section(CATEGORIES, ("column", *measures.values()), rows)]
 
 
 def _written(name: str, value: float | None) -> str:

@@ -44,7 +44,7 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
     if "comparison" in report:
         return ReportVerdict("neutral", "compared, and nothing published")
     if "privacy" not in report:
-        evaluated = bool({"utility", "left_out", "numbers"} & report.keys())
+        evaluated = bool({"utility", "left_out", "numbers", "categories"} & report.keys())
         return ReportVerdict("neutral", "evaluated, not judged" if evaluated else "recoded, not measured")
     state = State(report["privacy"]["state"])
     if state is State.MET:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from anonymize import verify
 from anonymize.classes import Floats
 from anonymize.errors import Caution, DataError, Problem, UnsafeError
-from anonymize.fidelity.numbers import NumbersBoth
+from anonymize.fidelity.numbers import NumbersBoth, categories_kept
 from anonymize.meaning import Changed, Manifest
 from anonymize.spec import Spec
 from anonymize.spec.base import KeyPath
@@ -90,10 +90,13 @@ class TreatedTable:
         for entry, change, own in zip(self.spec.treatments, self.changes, figures, strict=True):
             private = {"private": dict(change.private)} if change.private else {}
             blocks.append({**entry_block(entry), **private, "measured": dict(own)})
-        return {"treatments": blocks, **numbers_kept(self.spec, self.table.source.scan(), released, rows)}
+        return {
+            "treatments": blocks,
+            **changed_kept(self.spec, self.meanings, self.table.source.scan(), released, rows),
+        }
 
     def warnings(self, figures: Sequence[Mapping[str, Any]], *, public: bool) -> list[Caution]:
-        """What there is to say of the steps, with `figures` as measured; `public`: without what follows from the input."""
+        """What there is to say of the steps, `figures` as measured; `public`: without what follows from the input."""
         if not self.changes:
             return []
         methods = ", ".join(dict.fromkeys(entry.method for entry in self.spec.treatments))
@@ -116,25 +119,37 @@ def entry_block(entry: Treatment) -> dict[str, Any]:
     return {"method": entry.method, "columns": list(entry.treated), "meaning": entry.KIND, "settings": settings}
 
 
-def numbers_kept(
-    spec: Spec, original: pl.LazyFrame, released: pl.LazyFrame, rows: NDArray[np.int64] | None
+def changed_kept(
+    spec: Spec,
+    manifest: Mapping[str, Changed],
+    original: pl.LazyFrame,
+    released: pl.LazyFrame,
+    rows: NDArray[np.int64] | None,
 ) -> dict[str, Any]:
-    """The block `numbers` of a report: what a release has left of the numbers that steps have changed; none without
-    any. `rows` (released rows,): that of the original which each released row is; None where nobody knows."""
+    """The block `numbers` of a report: what a release has left of the columns that steps have changed; none without
+    any. `manifest`: what is known of them, by which variances and frequencies are corrected. `rows` (released rows,):
+    that of the original which each released row is; None where nobody knows."""
     present = set(released.collect_schema().names())
-    changed = {name: each for name, each in spec.treated.items() if each.NUMBERS and name in present}
+    changed = {name: each for name, each in spec.treated.items() if name in present}
     weight = spec.weight_column if spec.weight_column in present else None
     names = [*changed, *([] if weight is None else [weight])]
     if not changed:
         return {}
-    sides = []
-    for frame, places in ((original, rows), (released, None)):
-        text = frame.select(map(column, names)).collect(engine="streaming")
-        whole = text if places is None else text[places]
-        sides.append({name: _numbers(spec, whole[name]).to_numpy() for name in names})
-    weights = [None if weight is None else side.pop(weight) for side in sides]
-    block = NumbersBoth(sides[0], sides[1], rows is not None, *weights).block()
-    return {"numbers": block} if block else {}
+    before, after = (frame.select(map(column, names)).collect(engine="streaming") for frame in (original, released))
+    before = before if rows is None else before[rows]
+    numeric = [name for name in names if name == weight or changed[name].NUMBERS]
+    sides = [{name: _numbers(spec, each[name]).to_numpy() for name in numeric} for each in (before, after)]
+    own, other = (None if weight is None else side.pop(weight) for side in sides)
+    known = {name: manifest[name].details for name in changed if name in manifest}
+    factors = {name: each["variance_factor"] for name, each in known.items() if "variance_factor" in each}
+    block = NumbersBoth(sides[0], sides[1], rows is not None, own, other, factors).block()
+    categories = {}
+    for name in changed.keys() - set(numeric):
+        if changed[name].KIND == "channel":
+            channels = [each for each in known.get(name, {}).get("channels", ()) if name in each["columns"]]
+            cells, others = (_texts(spec, each[name]).to_list() for each in (before, after))
+            categories[name] = categories_kept(cells, others, channels)
+    return {name: each for name, each in (("numbers", block), ("categories", categories)) if each}
 
 
 def treat(spec: Spec, table: Table, *, seed: int | None, key: bytes | None, limit: int | None) -> TreatedTable:

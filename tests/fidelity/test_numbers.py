@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.fidelity.numbers import NumbersBoth, weighted_total
+from anonymize.fidelity.numbers import NumbersBoth, categories_kept, weighted_total
 from anonymize.treatments.microaggregation import aggregated, groups
 from tests.examples import some
 from tests.treatments.tarragona import needs_tarragona, oracle, tarragona
@@ -90,3 +90,21 @@ def test_il1s_and_eigenvalues_are_those_of_sdcmicro(run: str) -> None:
     ).block()
     assert block["il1s"] == pytest.approx(expected["IL1s_mean"], rel=1e-9)
     assert block["eigenvalues"]["change"] == pytest.approx(expected["eigen"], rel=1e-9)
+
+
+def test_noise_is_taken_out_of_a_variance_that_it_made_larger() -> None:
+    block = both([1, 2, 3, 6], [1, 3, 3, 7], factors={"x": 1.25}).block()["columns"]["x"]
+    assert block["variance_ratio_corrected"] == pytest.approx(block["variance_ratio"] / 1.25)
+
+
+def test_frequencies_are_corrected_by_the_matrix() -> None:
+    """Of ten a nine stay, of ten b five: 14 a and 6 b; undone by the matrix they are what they were."""
+    channel = {"columns": ["c"], "part": {}, "values": [["a"], ["b"]], "matrix": [[0.9, 0.1], [0.5, 0.5]]}
+    before, after = ["a"] * 10 + ["b"] * 10, ["a"] * 14 + ["b"] * 6
+    figures = categories_kept(before, after, [channel])
+    assert figures == {"total_variation": pytest.approx(0.2), "total_variation_corrected": pytest.approx(0)}
+
+
+def test_frequencies_of_a_channel_by_parts_are_not_corrected() -> None:
+    channel = {"columns": ["c"], "part": {"sex": "f"}, "values": [["a"]], "matrix": [[1.0]]}
+    assert categories_kept(["a", None], ["b", None], [channel]) == {"total_variation": 0.5}
