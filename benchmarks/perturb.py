@@ -105,7 +105,10 @@ def main(rows: int, chosen: list[str]) -> None:
                 start = time.process_time()
                 reading = {}
                 for name, column in columns.items():
-                    reading[name] = column.kept if not step.NUMBERS or name not in step.treated else column.numbers
+                    reading[name] = (
+                        column.numbers if step.NUMBERS and name in step.treated else None,
+                        column.kept if step.KIND == "moved" or name not in step.treated else None,
+                    )
                 read = time.process_time()
                 random = np.random.Generator(np.random.Philox(1))
                 TREATMENTS[step.method].run(step, Step(columns, random, b"key"))

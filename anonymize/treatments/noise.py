@@ -60,7 +60,7 @@ EXACT = float(1 << 53)
 def run(entry: Noise, step: Step) -> Change:
     """The numbers with noise."""
     columns = [step.columns[name] for name in entry.columns]
-    numbers = np.column_stack([column.numbers for column in columns])
+    numbers = np.array([column.numbers for column in columns]).T
     parts = step.parts(entry.by)
     movable = _movable(entry, numbers, parts)
     redrawn = 0
@@ -144,13 +144,17 @@ def _deviations(numbers: Floats, parts: Ints) -> Floats:
     for place, column in enumerate(numbers.T):
         present = ~np.isnan(column)
         own, values = parts[present], column[present]
+        if count == 1:
+            differ = len(values) > 1 and values.min() < values.max()
+            deviations[0, place] = values.std(ddof=1) if differ else 0.0
+            continue
         rows = np.bincount(own, minlength=count)
         mean = np.bincount(own, values, count) / np.maximum(rows, 1)
         squares = np.bincount(own, (values - mean[own]) ** 2, count)
-        same = np.full(count, -np.inf), np.full(count, np.inf)
-        np.maximum.at(same[0], own, values)
-        np.minimum.at(same[1], own, values)
-        deviations[:, place] = np.where(same[0] > same[1], np.sqrt(squares / np.maximum(rows - 1, 1)), 0.0)
+        most, least = np.full(count, -np.inf), np.full(count, np.inf)
+        np.maximum.at(most, own, values)
+        np.minimum.at(least, own, values)
+        deviations[:, place] = np.where(most > least, np.sqrt(squares / np.maximum(rows - 1, 1)), 0.0)
     return deviations
 
 
@@ -158,18 +162,18 @@ def _correlations(numbers: Floats, parts: Ints) -> Floats:
     """(parts, columns, columns) what independent normal numbers are multiplied with to be correlated as each part's
     columns are, in the rows in which nothing is missing. A column without spread there is independent of the others."""
     complete = ~np.isnan(numbers).any(axis=1)
-    own, values = parts[complete], numbers[complete]
     count, width = int(parts.max(initial=-1)) + 1, numbers.shape[1]
+    own, values = parts[complete], numbers.T[:, complete]
+
+    def totals(each: Floats) -> Floats:
+        return np.bincount(own, each, count) if count > 1 else np.array([each.sum()])
+
     rows = np.maximum(np.bincount(own, minlength=count), 1)
-    centred = np.empty_like(values)
-    for place in range(width):
-        column = values[:, place]
-        centred[:, place] = column - (np.bincount(own, column, count) / rows)[own]
+    centred = [each - (totals(each) / rows)[own if count > 1 else slice(None)] for each in values]
     products = np.empty((count, width, width))
     for one in range(width):
         for other in range(one + 1):
-            total = np.bincount(own, centred[:, one] * centred[:, other], count)
-            products[:, one, other] = products[:, other, one] = total
+            products[:, one, other] = products[:, other, one] = totals(centred[one] * centred[other])
     spread = np.sqrt(np.einsum("pii->pi", products))
     scales = spread[:, :, None] * spread[:, None, :]
     correlations = np.divide(products, scales, out=np.zeros_like(products), where=scales > 0)
