@@ -31,6 +31,8 @@ from anonymize.metrics.measures import MEASURES
 from anonymize.privacy import ALL, PARAMETERS
 from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.schema import json_schema
+from anonymize.spec.treatments import METHODS
+from anonymize.treatments import TREATMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -186,6 +188,7 @@ def pages() -> dict[str, str]:
         "docs/privacy-models.md": privacy_models(),
         "docs/metrics.md": metrics(),
         "docs/exit-codes.md": exit_codes(),
+        "docs/treatments.md": treatments(),
         "docs/anonymize.1": man_page(commands(), _group()),
         "benchmarks/league/README.md": league.page(
             *(LEAGUE / f"{name}.json" for name in ("results", "bounds", "rounded", "efforts"))
@@ -499,6 +502,28 @@ def metrics() -> str:
     for name, measure in MEASURES.items():
         given = plain(" ".join((measure.measure.__doc__ or "").split()))
         lines += _section(name, _module_doc(measure), f"**Given as:** {given}")
+    return "\n".join([*lines, ""])
+
+
+def treatments() -> str:
+    """What steps of a spec do to columns."""
+    rows = [(f"[`{name}`](#{name})", plain(_summary(module))) for name, module in TREATMENTS.items()]
+    lines = [
+        NOTE,
+        "",
+        "# Treatments",
+        "",
+        "What a step under [`treatments`](spec.md) does to the values of columns. "
+        "[`perturb`](commands/perturb.md) makes the steps alone; every other command that makes a release makes them "
+        "beside its classes. Every step looks at the columns of the input, and no column is changed by two. Values are "
+        "changed, and nothing bounds what an attacker learns, but for the methods that say so: `attack` and the "
+        "[private report](report.md) measure what is left. The manifest beside the release has what a recipient may "
+        "know.",
+        "",
+        table(("method", "in a sentence"), rows),
+    ]
+    for name, module in TREATMENTS.items():
+        lines += _section(name, _module_doc(module), _spec_table(METHODS[name].__name__)())
     return "\n".join([*lines, ""])
 
 
