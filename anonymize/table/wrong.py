@@ -22,12 +22,18 @@ LINES = 10
 
 def check_types(source: Source, definitions: dict[str, Definition], fields: list[Field]) -> None:
     """Raises DataError for columns of a typed input whose type is not numeric where the spec says so."""
-    problems = []
-    for field in fields:
-        numeric = field.name in definitions and definitions[field.name].type == "numeric"
-        if numeric and not (field.dtype.is_numeric() or is_text(field.dtype)):
-            message = f"numeric column {field.name!r} is of the type {type_name(field.dtype)} in the input"
-            problems.append((field.name, Problem(message, source.name)))
+    numeric = [field for field in fields if field.name in definitions and definitions[field.name].type == "numeric"]
+    check_numeric(source, *numeric)
+
+
+def check_numeric(source: Source, *fields: Field) -> None:
+    """Raises DataError for columns of a typed input that are neither numbers nor texts."""
+    others = [field for field in fields if not (field.dtype.is_numeric() or is_text(field.dtype))]
+    kinds = {field.name: type_name(field.dtype) for field in others}
+    problems = [
+        (name, Problem(f"numeric column {name!r} is of the type {kind} in the input", source.name))
+        for name, kind in kinds.items()
+    ]
     if problems:
         raise DataError(grouped(problems))
 

@@ -22,7 +22,7 @@ from anonymize.table.encode import Field, NumberColumn, is_text
 from anonymize.table.kept import KeptColumn, KeptTexts
 from anonymize.table.named import unnamed
 from anonymize.table.source import Source
-from anonymize.table.wrong import check_numbers
+from anonymize.table.wrong import check_numbers, check_numeric
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class InputColumn:
 
     @cached_property
     def _read(self) -> tuple[Floats, bool]:
+        check_numeric(self.source, self.field)
         column = NumberColumn(self.field, "number")
         column.add(self.series.to_frame(self.name).select(column.expressions))
         check_numbers(self.source, {self.name: column})

@@ -20,6 +20,8 @@ from anonymize.verify.both import SURPRISE, BothColumns, MeasuredTreatment, Sett
 
 _CLOSE = 1e-8
 _FENCE = 1.5
+_ULP = 2.0**-52
+"""What a float of 1 is rounded to a multiple of."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,8 @@ def _units(own: Noised, place: int) -> pl.DataFrame:
     rows = own.frame.with_row_index("row").with_columns(deviation=own.settings["scale"] * spread)
     if own.settings["keep_zero"]:
         rows = rows.filter(before != 0)
-    unit, slack = (after - before) / pl.col("deviation"), own.steps[place] / 2 / pl.col("deviation")
+    unit = (after - before) / pl.col("deviation")
+    slack = (own.steps[place] / 2 + _ULP * before.abs()) / pl.col("deviation")
     return rows.filter(before.is_not_null() & (pl.col("deviation") > 0)).select("row", unit=unit, slack=slack)
 
 
@@ -184,9 +187,10 @@ def _moments(own: Noised) -> Iterator[str]:
     """Whether means or covariances of parts are others than before, but for rounding."""
     width = len(own.names)
     groups = own.frame.with_columns(part=pl.struct(own.by) if own.by else pl.lit(0)).partition_by("part")
+    complete = max((group.drop_nulls() for group in groups), key=len)
     for place, name in enumerate(own.names):
-        before, after = own.frame[f"b{place}"], own.frame[f"a{place}"]
-        if not own.steps[place] and not own.by and before.n_unique() > 2 and before.equals(after):
+        before, after = complete[f"b{place}"], complete[f"a{place}"]
+        if not own.steps[place] and before.n_unique() > 2 and before.equals(after):
             yield f"{name}: nothing has changed"
     for one, other in itertools.combinations_with_replacement(range(width), 2):
         if any(_moment_differs(own, group, one, other) for group in groups):

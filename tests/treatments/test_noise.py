@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,17 @@ def test_a_constant_column_is_warned_of() -> None:
 def test_text_in_a_number_is_an_error_with_the_line() -> None:
     with pytest.raises(DataError, match=r"csv:4.*'wage': 1 value is not a number"):
         noised({"wage": ["1", "2", "three"]}, columns=["wage"])
+
+
+@pytest.mark.parametrize("cells", [[True, False], [date(2020, 1, 1), date(2020, 1, 2)]])
+def test_a_type_that_is_no_number_is_an_error(cells: list[Any]) -> None:
+    with pytest.raises(DataError, match="numeric column 'wage' is of the type"):
+        noised({"wage": cells}, columns=["wage"], form="parquet")
+
+
+def test_noise_that_vanishes_beside_large_numbers_is_sound() -> None:
+    wages = [2.0**52 + step for step in (0.0, 1, 2, 3)]
+    noised({"wage": wages}, columns=["wage"], whole=False, scale=1e-3, form="parquet")
 
 
 @pytest.mark.parametrize("odd", ["nan", "inf", "-inf"])
