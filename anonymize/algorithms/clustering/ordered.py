@@ -54,11 +54,11 @@ def grouped_by_squares(position: Floats, k: int, values: Floats | None = None) -
     those that follow each other."""
     order = np.argsort(position, kind="stable")
     columns = position[None, order] if values is None else np.ascontiguousarray(values[order].T)
-    squares = _Squares(columns, min(2 * k - 1, max(len(order), 1)))
+    squares = _Windows(columns, min(2 * k - 1, max(len(order), 1)))
     return Partition(order.astype(np.uint32), ordered_groups(len(order), k, squares.of))
 
 
-class _Squares:
+class _Windows:
     """Sums of squares around the mean of rows that follow each other, `most` at most, worked out for many ends at once.
     Each row is added to those behind it, which loses no digits however large the values are."""
 

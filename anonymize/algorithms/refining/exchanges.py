@@ -6,24 +6,24 @@ Gumbel noise of the temperature, which makes it a draw from the Gibbs distributi
 of the choices. The temperature falls from sweep to sweep, so that at first much is tried that costs something, and at
 last nothing is done that does not pay.
 
-What a class loses without one of its rows follows from the two lowest and the two highest places on each axis: a box
-only shrinks if that row lies alone at an end, and then to the second from there. So all exchanges of a pair are weighed
-from its ends at once, and all pairs side by side; no class is in two pairs.
-"""
+The loss is whatever `Losses` weighs: the weighted NCP here, sums of squares where values are microaggregated. What a
+class loses of the NCP without one of its rows follows from the two lowest and the two highest places on each axis: a
+box only shrinks if that row lies alone at an end, and then to the second from there. So all exchanges of a pair are
+weighed from its ends at once, and all pairs side by side; no class is in two pairs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
+from anonymize.algorithms.refining.block import GAIN, Block, Met
 from anonymize.algorithms.refining.measure import Places, Singles
 from anonymize.algorithms.refining.partners import CARE, Effort, partners
 from anonymize.algorithms.refining.resources import Resources
-from anonymize.classes import Bools, Ints, concatenated_ranges
+from anonymize.classes import Bools, Integers, Ints, concatenated_ranges
 
 NEARER = 2.0
 """The power of a random number that says which of them a class asks: how much more often the first than the last."""
@@ -57,27 +57,28 @@ def exchange(
     used = np.flatnonzero((classes.sizes <= LARGEST * block.k) & (classes.ncp > 0))
     if len(used) < 2:
         return labels
-    state, free = _Members.of(block, classes, used), block.met is None
+    boxes, free = _Boxes.of(block), block.met is None
+    room = int(classes.sizes[used].max())
+    state = ClassRows.of(boxes, classes, used, room + (1 if room > block.k else 0))
     unit = float(np.median(classes.cost[used]))
-    weighed = len(used) * (min(int(classes.sizes[used].max()), WEIGHED) + 1) ** 2 // 2
-    noise = resources.rng.gumbel(size=min(NOISE[0] * weighed, NOISE[1])).astype(np.float32)
+    noise = state.noise(resources.rng)
     near, fresh = np.empty((0, 0), np.int64), effort.fresh_after(len(used), free)
     for sweep in range(sweeps):
         if resources.deadline.passed:
             break
         if sweep % fresh == 0:
-            near = partners(block.measure, *state.boxes(), state.sizes, free, effort)
-        pairs = _matched(near, resources.rng)
+            near = partners(block.measure, *boxes.ends(state), state.sizes, free, effort)
+        pairs = matched(near, resources.rng)
         share = sweep / max(sweeps - 2, 1)
         temperature = 0.0 if sweep + 1 >= sweeps else unit * heat[0] * (heat[1] / heat[0]) ** share
-        state.sweep(pairs, np.float32(temperature), noise, resources, effort.at_once)
+        state.sweep(pairs, np.full(len(pairs), temperature, np.float32), noise, resources, effort.at_once)
     after = labels.copy()
     there = state.there
     after[state.rows[there]] = np.repeat(classes.names[used], state.sizes)
     return after
 
 
-def _matched(near: Ints, rng: np.random.Generator) -> Ints:
+def matched(near: Ints, rng: np.random.Generator) -> Ints:
     """(pairs, 2) classes that are paired, each with one of its near ones (classes, near), and none twice.
 
     In rounds, every class that is free asks one drawn at random; of those who ask, or are asked by, one class, the
@@ -104,68 +105,95 @@ Changes = tuple[Ints, Ints, Ints, Ints]
 """(changes,) classes, other classes, and which place of the one's rows, and of the other's, goes; -1 for none."""
 
 
-@dataclass
-class _Members:
-    """The rows of some classes, which change. `rows` (classes, width): as many as `sizes` (classes,) says; the places
-    after them are padding, with a row of no meaning. `bounds`: the lowest and the highest place on each axis."""
+class Losses(Protocol):
+    """What exchanges are weighed by. `k`: the fewest rows of a class; `met`: see `Block`."""
 
-    block: Block
+    @property
+    def k(self) -> int:
+        """See above."""
+
+    @property
+    def met(self) -> Met | None:
+        """See above."""
+
+    def weighed(self, members: ClassRows, pairs: Ints, rng: np.random.Generator) -> tuple[Singles, Ints, Ints]:
+        """(weighed, weighed, pairs) by how much each exchange between two classes raises the loss, inf where it cannot
+        be; and (weighed, pairs) the places of the rows of the one class, and of the other, that go, -1 for none."""
+
+
+class ClassList(Protocol):
+    """Classes class by class, as `BlockClasses` has them."""
+
+    @property
+    def order(self) -> Integers:
+        """(rows,)"""
+
+    @property
+    def starts(self) -> Ints:
+        """(classes + 1,)"""
+
+    @property
+    def sizes(self) -> Ints:
+        """(classes,)"""
+
+
+@dataclass
+class ClassRows:
+    """The rows of some classes, which change. `rows` (classes, width): as many as `sizes` (classes,) says; the places
+    after them are padding, with a row of no meaning."""
+
+    losses: Losses
     rows: NDArray[np.int64]
     sizes: Ints
-    bounds: list[tuple[Any, Any]]
 
     @classmethod
-    def of(cls, block: Block, classes: BlockClasses, used: Ints) -> _Members:
-        """Those of some of the classes, with room for one more row in each, where sizes differ."""
+    def of(cls, losses: Losses, classes: ClassList, used: Ints, width: int) -> ClassRows:
+        """Those of some of the classes."""
         sizes = classes.sizes[used].copy()
-        room = int(sizes.max()) + (1 if sizes.max() > block.k else 0)
-        rows = np.zeros((len(used), room), np.int64)
-        there = np.arange(room) < sizes[:, None]
+        rows = np.zeros((len(used), width), np.int64)
+        there = np.arange(width) < sizes[:, None]
         rows[there] = classes.order[concatenated_ranges(classes.starts[used], sizes)]
-        return cls(block, rows, sizes, [(axis.places.min(), axis.places.max()) for axis in block.measure.axes])
+        return cls(losses, rows, sizes)
 
     @property
     def there(self) -> Bools:
         """(classes, width) which places hold a row."""
         return np.arange(self.rows.shape[1]) < self.sizes[:, None]
 
-    def boxes(self) -> tuple[list[Places], list[Places]]:
-        """The ends of all classes, (classes,) on each axis."""
-        rows = np.ascontiguousarray(np.where(self.there, self.rows, self.rows[:, :1]).T)
-        places = [axis.places[rows] for axis in self.block.measure.axes]
-        return [own.min(axis=0) for own in places], [own.max(axis=0) for own in places]
+    def noise(self, rng: np.random.Generator) -> Singles:
+        """Gumbel noise for sweeps (see `NOISE`)."""
+        weighed = len(self.sizes) * (min(int(self.sizes.max()), WEIGHED) + 1) ** 2 // 2
+        return rng.gumbel(size=min(NOISE[0] * weighed, NOISE[1])).astype(np.float32)
 
-    def sweep(self, pairs: Ints, temperature: np.float32, noise: Singles, resources: Resources, at_once: int) -> None:
-        """Makes the changes of one sweep, of which so many are weighed at once."""
+    def sweep(self, pairs: Ints, temperature: Singles, noise: Singles, resources: Resources, at_once: int) -> None:
+        """Makes the changes of one sweep, given the temperature of each pair, so many of which are weighed at once."""
         batches = self._batches(pairs, at_once)
         rngs = resources.rng.spawn(len(batches))
 
         def work(index: int) -> Changes:
-            return self._changes(batches[index], temperature, noise, rngs[index])
+            return self._changes(pairs[batches[index]], temperature[batches[index]], noise, rngs[index])
 
         for changes in list(resources.run(work, range(len(batches)))):
             self._make(*changes)
 
     def _batches(self, pairs: Ints, at_once: int) -> list[Ints]:
-        """The pairs by the rows of the larger class, those of two classes of k rows by themselves."""
+        """The numbers of pairs by the rows of the larger class, those of two classes of k rows by themselves."""
         large = self.sizes[pairs].max(axis=1)
-        pairs, large = pairs[np.argsort(large, kind="stable")], np.sort(large)
-        begin, least, batches = 0, int(np.searchsorted(large, self.block.k, side="right")), []
+        by_size, large = np.argsort(large, kind="stable"), np.sort(large)
+        begin, least, batches = 0, int(np.searchsorted(large, self.losses.k, side="right")), []
         while begin < len(pairs):
             weighed = min(int(large[begin]), WEIGHED) + 1
             end = min(begin + max(at_once // weighed**2, 1), least if begin < least else len(pairs))
-            batches.append(pairs[begin:end])
+            batches.append(by_size[begin:end])
             begin = end
         return batches
 
-    def _changes(self, pairs: Ints, temperature: np.float32, noise: Singles, rng: np.random.Generator) -> Changes:
+    def _changes(self, pairs: Ints, temperature: Singles, noise: Singles, rng: np.random.Generator) -> Changes:
         """The changes that are drawn of some pairs."""
-        room = int(self.sizes[pairs].max())
-        one, other = (_Side.of(self, pairs[:, side], room, rng) for side in (0, 1))
-        change = _weighed(self.block, one, other)
+        change, one, other = self.losses.weighed(self, pairs, rng)
         flat = change.reshape(-1, len(pairs))
         none = np.full(len(pairs), np.float32(-GAIN))
-        if temperature > 0:
+        if temperature.any():
             begin = int(rng.integers(0, len(noise) - flat.size)) if flat.size < len(noise) else 0
             flat -= temperature * np.resize(noise[begin : begin + flat.size], flat.shape)
             none = -temperature * rng.gumbel(size=len(pairs)).astype(np.float32)
@@ -173,8 +201,8 @@ class _Members:
         yes = np.flatnonzero(least < none)
         chosen = (flat[:, yes] == least[yes]).argmax(axis=0)
         out, back = np.divmod(chosen, change.shape[1])
-        changes = (pairs[yes, 0], pairs[yes, 1], one.place[out, yes], other.place[back, yes])
-        if self.block.met is None or not len(yes):
+        changes = (pairs[yes, 0], pairs[yes, 1], one[out, yes], other[back, yes])
+        if self.losses.met is None or not len(yes):
             return changes
         met = self._meet(*changes)
         first, second, out, back = (each[met] for each in changes)
@@ -182,13 +210,13 @@ class _Members:
 
     def _meet(self, one: Ints, other: Ints, out: Ints, back: Ints) -> Bools:
         """(changes,) whether both classes meet every requirement once the change is made."""
-        assert self.block.met is not None
+        assert self.losses.met is not None
         both = np.stack((one, other), axis=1).ravel()
-        trial = _Members(self.block, self.rows[both], self.sizes[both], self.bounds)
+        trial = ClassRows(self.losses, self.rows[both], self.sizes[both])
         evens = np.arange(0, 2 * len(one), 2)
         trial._make(evens, evens + 1, out, back)
         there = trial.there
-        met = self.block.met(trial.rows[there], np.repeat(np.arange(len(trial.sizes)), trial.sizes), len(trial.sizes))
+        met = self.losses.met(trial.rows[there], np.repeat(np.arange(len(trial.sizes)), trial.sizes), len(trial.sizes))
         return np.asarray(met.reshape(-1, 2).all(axis=1))
 
     def _make(self, one: Ints, other: Ints, out: Ints, back: Ints) -> None:
@@ -203,6 +231,41 @@ class _Members:
             self.rows[a, i] = self.rows[a, self.sizes[a] - 1]
             self.sizes[b] += 1
             self.sizes[a] -= 1
+
+
+@dataclass(frozen=True)
+class _Boxes:
+    """What exchanges change of the weighted NCP. `bounds`: the lowest and the highest place on each axis."""
+
+    block: Block
+    bounds: list[tuple[Any, Any]]
+
+    @classmethod
+    def of(cls, block: Block) -> _Boxes:
+        """Those of the rows of a block."""
+        return cls(block, [(axis.places.min(), axis.places.max()) for axis in block.measure.axes])
+
+    @property
+    def k(self) -> int:
+        """See `Losses`."""
+        return self.block.k
+
+    @property
+    def met(self) -> Met | None:
+        """See `Losses`."""
+        return self.block.met
+
+    def ends(self, members: ClassRows) -> tuple[list[Places], list[Places]]:
+        """The ends of all classes, (classes,) on each axis."""
+        rows = np.ascontiguousarray(np.where(members.there, members.rows, members.rows[:, :1]).T)
+        places = [axis.places[rows] for axis in self.block.measure.axes]
+        return [own.min(axis=0) for own in places], [own.max(axis=0) for own in places]
+
+    def weighed(self, members: ClassRows, pairs: Ints, rng: np.random.Generator) -> tuple[Singles, Ints, Ints]:
+        """See `Losses`."""
+        room = int(members.sizes[pairs].max())
+        one, other = (_Side.of(self, members, pairs[:, side], room, rng) for side in (0, 1))
+        return _weighed(self.block, one, other), one.place, other.place
 
 
 @dataclass(frozen=True)
@@ -226,19 +289,19 @@ class _Side:
     ends: list[Places]
 
     @classmethod
-    def of(cls, members: _Members, classes: Ints, room: int, rng: np.random.Generator) -> _Side:
+    def of(cls, boxes: _Boxes, members: ClassRows, classes: Ints, room: int, rng: np.random.Generator) -> _Side:
         """Classes of at most `room` rows; where all have k of them, none is not weighed."""
         rows, sizes = np.ascontiguousarray(members.rows[classes, :room].T), members.sizes[classes]
         filled = np.arange(room)[:, None] < sizes
         place = np.where(filled, np.arange(room)[:, None], -2)
         known = None if (sizes == room).all() else filled
-        measure, free = members.block.measure, room > members.block.k
+        measure, free = boxes.block.measure, room > boxes.k
         axes = [
-            _ends(axis.places[rows], known, bounds) for axis, bounds in zip(measure.axes, members.bounds, strict=True)
+            _ends(axis.places[rows], known, bounds) for axis, bounds in zip(measure.axes, boxes.bounds, strict=True)
         ]
         low, high, own, ends = ([axis[part] for axis in axes] for part in range(4))
         if room > WEIGHED:
-            place = _drawn(None if members.block.met else measure.cost(low, high), filled, rng)
+            place = drawn(None if boxes.met else measure.cost(low, high), filled, rng)
             low, high, own = ([np.take_along_axis(each, place, 0) for each in some] for some in (low, high, own))
         if free:
             place = np.append(place, np.full((1, len(classes)), -1), 0)
@@ -247,7 +310,7 @@ class _Side:
         return cls(place, sizes, sizes >= members.rows.shape[1], free, low, high, own, ends)
 
 
-def _drawn(left: Singles | None, filled: Bools, rng: np.random.Generator) -> Ints:
+def drawn(left: Singles | None, filled: Bools, rng: np.random.Generator) -> Ints:
     """(WEIGHED, pairs) places of the rows of each class that are weighed: first those without which it costs least,
     `left` (room, pairs), equal ones by chance, then some at random; all at random without `left`. -2 where a class has
     no more rows."""
@@ -287,13 +350,20 @@ def _weighed(block: Block, one: _Side, other: _Side) -> Singles:
     for side in (one, other):
         change -= block.measure.cost(*zip(*side.ends, strict=True)) * side.sizes.astype(np.float32)
     if one.free:
-        leaves, comes = one.place[:, None], other.place[None]
-        parts = (leaves > -2) & (comes > -2)
-        parts[-1] &= (other.sizes > block.k) & ~one.full
-        parts[:, -1] &= (one.sizes > block.k) & ~other.full
-        parts[-1, -1] = False
-        change[~parts] = np.inf
+        places, sizes = (one.place, other.place), (one.sizes, other.sizes)
+        change[~possible(places, sizes, (one.full, other.full), block.k)] = np.inf
     return change
+
+
+def possible(places: tuple[Ints, Ints], sizes: tuple[Ints, Ints], full: tuple[Bools, Bools], k: int) -> Bools:
+    """(weighed, weighed, pairs) which exchanges there are between the two classes of pairs, the last of either being to
+    give no row: the places hold rows, and classes keep k of them and take no more than they can."""
+    leaves, comes = places[0][:, None], places[1][None]
+    parts: Bools = (leaves > -2) & (comes > -2)
+    parts[-1] &= (sizes[1] > k) & ~full[0]
+    parts[:, -1] &= (sizes[0] > k) & ~full[1]
+    parts[-1, -1] = False
+    return parts
 
 
 def _lost(block: Block, own: _Side, other: _Side) -> Singles:

@@ -7,8 +7,10 @@ and under models beyond a size, which refuse most of the best changes, so that i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anonymize.algorithms.refining.measure import BoxMeasure, Places, Singles
 from anonymize.classes import Ints
@@ -75,7 +77,12 @@ def _least(
     rise: Singles = measure.cost(*wide) * (sizes[some, None] + sizes[others]).astype(np.float32)
     rise -= lost[others].astype(np.float32)
     rise[others == some[:, None]] = np.inf
-    kept = min(most, rise.shape[1] - (others.shape[0] == 1))
+    return least_of(rise, others, min(most, rise.shape[1] - (others.shape[0] == 1)))
+
+
+def least_of(rise: Singles, others: Ints, kept: int) -> Ints:
+    """(some, kept) those of `others` (some or 1, n) whose rise (some, n) is least, that first; equal ones as they
+    come."""
     near = np.argpartition(rise, kept - 1, axis=1)[:, :kept]
     by_rise = np.argsort(np.take_along_axis(rise, near, 1), axis=1, kind="stable")
     return np.take_along_axis(np.broadcast_to(others, rise.shape), np.take_along_axis(near, by_rise, 1), 1)
@@ -86,8 +93,12 @@ def _nearest(measure: BoxMeasure, low: list[Places], high: list[Places], most: i
 
     Axes become lines: on a hierarchy, from leaf to leaf it is as far as the lowest node above both costs.
     """
+    lines = [axis.line(left) + axis.line(right) for axis, left, right in zip(measure.axes, low, high, strict=True)]
+    return nearest_to(np.stack(lines, axis=1) / 2, most)
+
+
+def nearest_to(centres: NDArray[Any], most: int) -> Ints:
+    """(classes, nearest) the others, at most so many, whose centres (classes, axes) are nearest."""
     from scipy.spatial import cKDTree  # takes half a second, which no release without refinement should wait for
 
-    lines = [axis.line(left) + axis.line(right) for axis, left, right in zip(measure.axes, low, high, strict=True)]
-    centres = np.stack(lines, axis=1) / 2
     return np.asarray(cKDTree(centres).query(centres, min(most + 1, len(centres)))[1][:, 1:], np.int64)

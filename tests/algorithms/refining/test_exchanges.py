@@ -60,14 +60,14 @@ def test_what_is_weighed_is_what_happens(table: Table, k: int, rng: Rng) -> None
         return
     block, labels = block_of(table, k), classes_of(table.rows, k, rng)
     classes = block.classes(labels)
-    members = exchanges._Members.of(block, classes, np.arange(classes.count))
+    boxes, width = exchanges._Boxes.of(block), int(classes.sizes.max()) + 1
+    members = exchanges.ClassRows.of(boxes, classes, np.arange(classes.count), width)
     pair = np.array([[0, 1]])
-    room = int(members.sizes[:2].max())
-    one, other = (exchanges._Side.of(members, pair[:, side], room, rng) for side in (0, 1))
-    change = exchanges._weighed(block, one, other)[..., 0]
+    weighed, one, other = boxes.weighed(members, pair, rng)
+    change = weighed[..., 0]
     for out, back in np.argwhere(np.isfinite(change))[:40].tolist():
-        trial = exchanges._Members(block, members.rows.copy(), members.sizes.copy(), members.bounds)
-        trial._make(pair[:, 0], pair[:, 1], one.place[out], other.place[back])
+        trial = exchanges.ClassRows(boxes, members.rows.copy(), members.sizes.copy())
+        trial._make(pair[:, 0], pair[:, 1], one[out], other[back])
         after = labels.copy()
         after[trial.rows[trial.there]] = np.repeat(classes.names, trial.sizes)
         assert trial.sizes.min() >= k
