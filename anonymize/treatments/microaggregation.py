@@ -4,10 +4,11 @@ What it does. Rows are put into groups of k to 2k - 1 whose values of some numer
 every value is replaced by the mean of its group (or the median, or the mode). Columns are first made comparable: as
 z-scores (the sample's standard deviation), by median and median absolute deviation (`robust`), or not at all.
 
-`search`, the default, begins with MDAV and then has rows change places between near groups, by the exact change of the
-sum of squares, at a temperature that falls; what it loses is never more than MDAV in blocks of near rows. `mdav` is
-what sdcMicro does under that name. `pca` and `z-scores` put rows in the order of their first principal component, or of
-the sum of their z-scores, and cut that order where it loses least, or after every k rows (`fixed`, as sdcMicro does).
+`search`, the default, begins with groups of equal rows and MDAV of the others, in a large table in blocks of near rows.
+Then rows change places between near groups, by the exact change of the sum of squares, at a temperature that falls. It
+never loses more than what it began with, and `effort` is how much work it is, in shares of the usual. `mdav` is what
+sdcMicro does under that name. `pca` and `z-scores` put rows in the order of their first principal component, or of the
+sum of their z-scores, and cut that order where it loses least, or after every k rows (`fixed`, as sdcMicro does).
 `univariate` is the optimum of a single column. `individual-ranking` takes each column by itself.
 
 What it guarantees. With all but `individual-ranking`, at least k rows of a stratum have the same values of these
