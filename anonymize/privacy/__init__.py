@@ -31,6 +31,7 @@ from anonymize.privacy import (
     local_dp,
     p_sensitivity,
     population_uniqueness,
+    profitability,
     recursive_cl_diversity,
     risk,
     sample_uniqueness,
@@ -94,6 +95,7 @@ MODELS: dict[str, ClassModel] = {
         delta_presence,
         k_map,
         risk,
+        profitability,
         sample_uniqueness,
         population_uniqueness,
     )

@@ -185,7 +185,8 @@ def over_time(check: Check) -> bool:
     nor one that looks people up under what a class shows."""
     bounds = TWINS[check.model]
     required = [bound for bound in bounds if bound.parameter in check.parameters]
-    return check.model not in _BY_POPULATION and not any(bound.of_table for bound in required)
+    looked_up = check.model in _BY_POPULATION or "population" in check.parameters
+    return not looked_up and not any(bound.of_table for bound in required)
 
 
 def measure_series(

@@ -233,6 +233,9 @@ TWINS: dict[str, tuple[TwinBound, ...]] = {
         _risk("marketer", lambda given: summed(WEIGHT / SIZE) / WEIGHT.sum()),
         _risk("records_at_risk", _at_risk, "threshold"),
     ),
+    "profitability": (
+        TwinBound("attacker_cost", lambda given: float(given["attacker_gain"]) / _among(given), "at most"),
+    ),
     "sample-uniqueness": (
         TwinBound(
             "share",

@@ -171,7 +171,7 @@ def test_what_a_parameter_means_is_said_by_its_type() -> None:
     found = {meaning: {name for name, model in ALL.items() if model.parameters.name_of(meaning)} for meaning in Means}
     assert found[Means.PEOPLE] == {"k-anonymity", "alpha-k-anonymity", "k-map"}
     assert found[Means.DISTANCE] == {"t-closeness"}
-    assert found[Means.POPULATION] == {"k-map", "delta-presence", "risk"}
+    assert found[Means.POPULATION] == {"k-map", "delta-presence", "risk", "profitability"}
     given = {name for name, model in MODELS.items() if "values" in model.parameters.model_fields}
     assert found[Means.PROTECTED] == given
 
@@ -264,6 +264,9 @@ def test_the_tiniest_share_needs_more_rows_than_there_are() -> None:
         ("risk", {"threshold": 0.1, "marketer": 0.1}),
         ("risk", {"prosecutor_max": 0}),
         ("sample-uniqueness", {"share": 1.1}),
+        ("profitability", {"attacker_gain": 300, "attacker_cost": 0}),
+        ("profitability", {"attacker_gain": 300, "attacker_cost": 4, "allow_attack": True}),
+        ("profitability", {"attacker_gain": 300, "attacker_cost": 4, "population": "people.csv"}),
     ],
 )
 def test_parameters_refuse_what_makes_no_sense(model: str, parameters: dict[str, Any]) -> None:
