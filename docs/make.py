@@ -455,7 +455,11 @@ def _parameters(name: str) -> str:
 
 IN_SPITE = ("prosecutor", "linkability", "inference-majority", "inference-bayes", "inference-model", "downcoding")
 """Attackers of whom the page of each model has the figures."""
-IN_PLACE = {"k-map": ("fraction", "estimator", "significance"), "entropy-l-diversity": ("estimator",)}
+IN_PLACE = {
+    "k-map": ("fraction", "estimator", "significance"),
+    "entropy-l-diversity": ("estimator",),
+    "profitability": ("population",),
+}
 """Parameters of a model that take the place of others, or of what is meant without them."""
 
 
@@ -480,6 +484,8 @@ def _sample(key: str, value: Mapping[str, Any]) -> str:
         )
     if value.get("type") == "array":
         return "[VALUE]"
+    if value.get("type") == "boolean":
+        return json.dumps(value.get("const", True))
     if value.get("exclusiveMaximum") == 1:
         return "0.1" if key == "rho1" else "0.5"
     if value.get("maximum") == 1:
