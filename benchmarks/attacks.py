@@ -66,6 +66,7 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 ATTACKED = (
     "prosecutor",
+    "smallest-region",
     "journalist",
     "marketer",
     "singling-out",

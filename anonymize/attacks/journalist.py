@@ -1,6 +1,6 @@
 """Journalist: finds the person whom a released row is about, without knowing who is in the release.
 
-Knows: the quasi-identifiers of everybody in a list of people: those of the original, and those of the control.
+Knows: the quasi-identifiers of everybody in a list of people: those of the original, and all of the control.
 Does: takes a released row, lists the people whom it could be about, by regions that overlap, and picks one at random.
 Success: the person is the one whom the row is about; the chance is one over the people whom it could be about.
 Baseline: a person of the list picked at random. Control: none, as only rows of the release are attacked.
@@ -28,7 +28,7 @@ def attack(scene: Scene) -> list[Success]:
     rows = scene.generator(ID).choice(release.rows, count, replace=False) if count else np.zeros(0, np.int64)
     classes, which = np.unique(release.class_of[rows], return_inverse=True)
     drawn = release.of_classes(classes)
-    lists = [scene.everybody] + ([] if scene.control is None else [scene.control])
+    lists = [scene.everybody] + ([] if scene.outsiders is None else [scene.outsiders])
     counts = [np.asarray(drawn.candidates(each.codes).sum(axis=0)).ravel() for each in lists]
     people = np.sum(counts, axis=0)[which]
     hits = np.divide(1.0, people, out=np.zeros(len(rows)), where=people > 0)

@@ -41,6 +41,13 @@ def test_the_prosecutor_picks_from_the_smallest_span(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
+def test_nobody_is_found_with_more_than_one_over_the_smallest_class(seed: int) -> None:
+    scene = random_scene(seed)
+    (success,) = prosecutor.attack(scene)
+    assert success.hits.max() <= 1 / scene.release.sizes.min()
+
+
+@pytest.mark.parametrize("seed", range(3))
 def test_the_journalist_counts_people_under_a_row(seed: int) -> None:
     scene = random_scene(seed)
     (success,) = journalist.attack(scene)
@@ -50,7 +57,7 @@ def test_the_journalist_counts_people_under_a_row(seed: int) -> None:
 
 def test_people_held_out_hide_those_of_the_release() -> None:
     scene = random_scene(0)
-    (alone,), (among,) = journalist.attack(scene), journalist.attack(replace(scene, control=scene.everybody))
+    (alone,), (among,) = journalist.attack(scene), journalist.attack(replace(scene, outsiders=scene.everybody))
     assert among.hits == pytest.approx(alone.hits / 2)
 
 
