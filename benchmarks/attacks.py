@@ -286,8 +286,8 @@ rare, over what the cell shows, or over the most frequent value.
 These figures were measured before singling-out and downcoding were put to the control as well, and before downcoding
 left alone the ends that a cell does not say (`77+`, `*`).
 
-*Tests.* `tests/attacks/test_intervals.py`, of the intervals. That a requirement cannot be met is an error of the command:
-`tests/test_release.py`.
+*Tests.* `tests/attacks/test_intervals.py`, of the intervals. That a requirement cannot be met is an error of the
+command: `tests/test_release.py`.
 
 ![What some attackers get of Adult, against k](attacked.svg)
 """
