@@ -78,7 +78,10 @@ def run(entry: Noise, step: Step) -> Change:
         },
         declared=_declared(entry),
         private={"drawn_again": redrawn} if entry.least is not None else {},
-        warnings=tuple(_warnings(entry, columns, movable, still)),
+        warnings=(
+            *_warnings(entry, columns, movable, still),
+            *_rounded_back(columns, changed == numbers, movable & ~still),
+        ),
     )
 
 
@@ -166,7 +169,7 @@ def _correlations(numbers: Floats, parts: Ints) -> Floats:
     own, values = parts[complete], numbers.T[:, complete]
 
     def totals(each: Floats) -> Floats:
-        return np.bincount(own, each, count) if count > 1 else np.array([each.sum()])
+        return np.asarray(np.bincount(own, each, count) if count > 1 else [each.sum()], np.float64)
 
     rows = np.maximum(np.bincount(own, minlength=count), 1)
     centred = [each - (totals(each) / rows)[own if count > 1 else slice(None)] for each in values]
@@ -309,6 +312,16 @@ def _declared(entry: Noise) -> dict[str, Any]:
     given = {"by": list(entry.by), "round": entry.round, "least": entry.least, "keep_zero": entry.keep_zero}
     only = {"only": entry.only} if entry.only != "all" else {}
     return declared | {key: value for key, value in given.items() if value} | only
+
+
+def _rounded_back(columns: list[InputColumn], same: Bools, movable: Bools) -> Iterator[Caution]:
+    """Columns of which most numbers are as they were, because what was added to them was rounded away."""
+    for column, count, every in zip(columns, (same & movable).sum(axis=0), movable.sum(axis=0), strict=True):
+        if count > every / 2:
+            text = f"{count:,} of {every:,} numbers are as they were: what was added is rounded away"
+            yield Caution.of(
+                f"noise of {column.name}: {text}", "a larger `scale`, a smaller `round`, or `whole: false`"
+            )
 
 
 def _warnings(entry: Noise, columns: list[InputColumn], movable: Bools, still: Bools) -> Iterator[Caution]:

@@ -29,6 +29,15 @@ def unchanged(method: str, columns: str, count: int, reason: str) -> Caution:
     return Caution.of(text, "coarser parts (`by`), another method, or leaving them out before")
 
 
+def equal_cells(method: str, column: InputColumn, donors: Ints) -> list[Caution]:
+    """A warning where every row shows a cell equal to its own, such as in a constant column. `donors` (rows,): the row
+    whose cell each row shows."""
+    codes, present = column.kept.codes, ~column.missing
+    if not present.any() or (codes != codes[donors]).any():
+        return []
+    return [unchanged(method, column.name, int(present.sum()), "got cells that are equal to their own")]
+
+
 def wrong_rows(column: InputColumn, rows: Ints, text: str, hint: str | None = None) -> DataError:
     """Rows whose cells a method can do nothing with; the line of the first is looked up. `text`: what is wrong, behind
     the number of rows."""

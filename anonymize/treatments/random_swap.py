@@ -27,7 +27,7 @@ import numpy as np
 from anonymize.errors import DataError, Problem
 from anonymize.spec.treatments import RandomSwap
 from anonymize.treatments.base import Change, Step
-from anonymize.treatments.parts import names_of, unchanged
+from anonymize.treatments.parts import equal_cells, names_of, unchanged
 from anonymize.treatments.swapping import cycled
 
 ID = "random-swap"
@@ -51,6 +51,7 @@ def run(entry: RandomSwap, step: Step) -> Change:
     donors[present[drawn]] = present[drawn][cycled(own[drawn], step.random)]
     alone = int((sizes == 1).sum())
     reasons = {"are alone in their part": alone, "lack one of the columns": int(lacking.sum())}
-    warnings = tuple(unchanged(ID, names_of(columns), count, why) for why, count in reasons.items() if count)
+    warnings = [unchanged(ID, names_of(columns), count, why) for why, count in reasons.items() if count]
+    warnings += [each for column in columns for each in equal_cells(ID, column, donors)]
     declared = {"rate": entry.rate, "by": list(entry.by), "together": list(entry.columns)}
-    return Change({column.name: column.moved(donors) for column in columns}, declared, warnings=warnings)
+    return Change({column.name: column.moved(donors) for column in columns}, declared, warnings=tuple(warnings))

@@ -31,7 +31,7 @@ from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem
 from anonymize.spec.treatments import RankSwap
 from anonymize.treatments.base import Change, InputColumn, Random, Step
-from anonymize.treatments.parts import unchanged
+from anonymize.treatments.parts import equal_cells, unchanged
 from anonymize.treatments.swapping import cycled
 
 ID = "rank-swap"
@@ -50,6 +50,7 @@ def run(entry: RankSwap, step: Step) -> Change:
             raise DataError(Problem(message, column.source.name, hint="a larger `distance`, or coarser parts (`by`)"))
         if alone:
             warnings.append(unchanged(ID, name, alone, "have no other row within `distance`"))
+        warnings += equal_cells(ID, column, donors)
         columns[name] = column.moved(donors)
     return Change(columns, {"distance": entry.distance, "by": list(entry.by)}, warnings=tuple(warnings))
 

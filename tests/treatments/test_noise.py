@@ -115,6 +115,12 @@ def test_a_constant_column_is_warned_of() -> None:
         assert ["wage" in warning for warning in made.change.warnings] == [True]
 
 
+def test_numbers_that_are_rounded_to_what_they_were_are_counted() -> None:
+    said = [noised(columns=["children"], scale=scale).change.warnings for scale in (0.01, 1)]
+    assert f"{ROWS:,} of {ROWS:,} numbers are as they were" in said[0][0]
+    assert not said[1]
+
+
 def test_text_in_a_number_is_an_error_with_the_line() -> None:
     with pytest.raises(DataError, match=r"csv:4.*'wage': 1 value is not a number"):
         noised({"wage": ["1", "2", "three"]}, columns=["wage"])

@@ -46,6 +46,11 @@ def test_rows_without_a_partner_or_a_cell_are_counted() -> None:
     assert ["1 row stays as it is" in warning for warning in made.change.warnings] == [True, True]
 
 
+def test_a_constant_column_is_warned_of_with_the_count() -> None:
+    made = swapped({"ill": ["a", "a", "a"], "drug": ["x", "y", "z"]}, rate=1)
+    assert [warning.split(":")[0] for warning in made.change.warnings] == ["random-swap of ill"]
+
+
 def test_a_rate_without_partners_is_an_error_with_the_count() -> None:
     with pytest.raises(DataError, match="random-swap of ill: none of 2 rows has a partner"):
         swapped({"ill": ["a", "b"], "region": ["n", "s"]}, columns=["ill"], by=["region"])

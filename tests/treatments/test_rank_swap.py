@@ -56,6 +56,11 @@ def test_a_distance_within_which_nobody_is_is_an_error_with_the_count() -> None:
         swapped({"wage": list(range(10))}, distance=0.05)
 
 
+def test_a_constant_column_is_warned_of_with_the_count() -> None:
+    made = swapped({"wage": [7, 7, 7, None]}, distance=1)
+    assert "rank-swap of wage: 3 rows stay as they are: they got cells that are equal" in made.change.warnings[0]
+
+
 def test_text_is_refused() -> None:
     with pytest.raises(DataError, match="1 value is not a number"):
         swapped({"wage": ["1", "2", "x"]}, distance=1)
