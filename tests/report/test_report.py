@@ -215,7 +215,11 @@ def test_every_further_figure_of_an_attack_has_a_meaning() -> None:
     """The page of attackers names them all, and a test of the attackers holds the page against their code."""
     root = Path(__file__).parents[2]
     described = (root / "docs" / "attacks.md").read_text(encoding="utf8").partition("## Further figures")[2]
-    made = "\n".join(path.read_text(encoding="utf8") for path in (root / "anonymize" / "attacks").glob("*.py"))
+    made = "\n".join(
+        path.read_text(encoding="utf8")
+        for room in ("attacks", "risk")
+        for path in (root / "anonymize" / room).glob("*.py")
+    )
     assert set(re.findall(r"`([a-z_]+)`", described)) - {"downcoding"} == set(MEANINGS)
     assert all(f'"{name}":' in made for name in MEANINGS)
 
