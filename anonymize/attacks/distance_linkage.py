@@ -8,6 +8,7 @@ Success: the row is that about the person; rows that are equally near share the 
 random. Where it is not known whom rows are about, nobody can be attacked.
 Control: none, as nobody who is not in the release has a row there.
 Figures: `columns`, how many numbers are known of a person; `standardized` and `ranks`, the rate of each way;
+`one_to_one`, where there are at most 1,000 rows, the rate of whoever knows everybody and gives each a row of his own;
 `intervals`, the share of rows all of whose true values are within 5 % of a standard deviation of the released ones.
 Limits: columns that are numbers in both tables, of which at least one cell was changed; rows that lack a number are
 left out.
@@ -19,11 +20,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.attacks.distances import SCALES, intervals, nearest
+from anonymize.attacks.distances import SCALES, comparable, intervals, nearest, one_to_one
 from anonymize.attacks.scene import Scene
 from anonymize.attacks.success import Success
 
 ID = "distance-linkage"
+TOGETHER = 1000
+"""The most rows that are linked one to one."""
 KNOWS = "the numbers of people before they were changed"
 
 
@@ -40,6 +43,8 @@ def attack(scene: Scene) -> list[Success]:
     tried = [nearest(original, released, scale=scale, people=targets) for scale in SCALES]
     best = max(tried, key=lambda each: each.rate)
     rates = {str(scale): each.rate for scale, each in zip(SCALES, tried, strict=True)}
+    if len(original) <= TOGETHER:
+        rates["one_to_one"] = one_to_one(*comparable(original, released)).rate
     figures = {"columns": original.shape[1], **rates, "intervals": intervals(original, released)}
     complete = len(targets) == int(whole.sum())
     baseline = np.full(len(targets), 1 / max(len(released), 1))

@@ -31,6 +31,7 @@ MEANINGS = {
     "columns": "numbers that are known of a person",
     "standardized": "rows linked with the right person by standardized values",
     "ranks": "rows linked with the right person by ranks",
+    "one_to_one": "the same of somebody who links everybody at once",
     "intervals": "rows whose true values are all within 5 % of a standard deviation of the released ones",
     "fewest": "chains of rows that could be one target's, at the fewest",
 }

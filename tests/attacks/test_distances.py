@@ -107,7 +107,9 @@ def test_numbers_with_little_noise_give_people_away_and_shuffled_ones_do_not() -
     original = drawn(200)
     (leak,) = distance_linkage.attack(numbered_scene(original, original * 1.0001))
     assert leak.hits.mean() == 1.0 and leak.baseline.tolist() == [1 / 200] * 200 and leak.complete
-    assert leak.figures["columns"] == 3 and leak.figures["intervals"] == 1.0
+    assert leak.figures["columns"] == 3 and leak.figures["intervals"] == 1.0 == leak.figures["one_to_one"]
+    many = drawn(distance_linkage.TOGETHER + 1, 1)
+    assert "one_to_one" not in distance_linkage.attack(numbered_scene(many, many * 1.0001))[0].figures
     shuffled = np.random.default_rng(5).permutation(original, axis=0)
     (nothing,) = distance_linkage.attack(numbered_scene(original, shuffled))
     assert nothing.excess is not None and nothing.excess.value < 0.05
