@@ -56,12 +56,14 @@ def manuals() -> Manuals:
     from anonymize.privacy import ALL
     from anonymize.publication import SAVE_RISK
     from anonymize.risk import records
+    from anonymize.treatments import TREATMENTS
 
     return {
         "privacy model": {name: _of_model(name) for name in ALL},
         "metric": {name: _of_metric(metric) for name, metric in METRICS.items()},
         "measure of evaluate": {name: _doc(measure) for name, measure in MEASURES.items()},
         "algorithm": {name: _doc(algorithm) for name, algorithm in ALGORITHMS.items()},
+        "treatment": {name: _of_treatment(name, _doc(method)) for name, method in TREATMENTS.items()},
         "cut rule": {name: _doc(rule) for name, rule in RULES.items()},
         "attacker": {name: _doc(attacker) for name, attacker in ATTACKERS.items()},
         "private file": {SAVE_RISK: _doc(records)},
@@ -106,6 +108,15 @@ def _of_model(name: str) -> str:
     lines = [f"    {key}: {' '.join(value['description'].split())}" for key, value in properties.items()]
     parameters = ["Parameters:", "\n".join(lines)] if lines else []
     return "\n\n".join([inspect.cleandoc(ALL[name].manual), *parameters])
+
+
+def _of_treatment(name: str, manual: str) -> str:
+    """A method's manual, and its keys."""
+    from anonymize.spec.treatments import METHODS
+
+    properties = METHODS[name].model_json_schema()["properties"]
+    lines = [f"    {key}: {value['description']}" for key, value in properties.items() if key != "method"]
+    return "\n\n".join([manual, "Keys of the step:", "\n".join(lines)])
 
 
 def _of_metric(metric: Any) -> str:

@@ -407,6 +407,44 @@ def cut_rules() -> str:
     return "\n".join([*lines, ""])
 
 
+def treatments() -> str:
+    """The manual of every method that changes values, and the keys of its step."""
+    rows = [(f"[`{name}`](#{name})", plain(_summary(method))) for name, method in TREATMENTS.items()]
+    lines = [
+        NOTE,
+        "",
+        "# Treatments",
+        "",
+        "Steps that change the values of columns, beside what the quasi-identifiers get: `treatments` in the "
+        "[spec](spec.md) lists them in order. Every release command makes them; [`perturb`](commands/perturb.md) makes "
+        "them alone, and needs no quasi-identifiers. Each looks at the columns of the input, and no column is changed "
+        "twice.",
+        "",
+        "```sh",
+        "anonymize example microdata -o .",
+        "anonymize mondrian microdata.yaml -o released.csv -r report.html",
+        "anonymize evaluate microdata.yaml released.csv",
+        "```",
+        "",
+        "Beside the release stands a manifest, `released.manifest.json`, which says what cells of each column mean and "
+        "what readers may know of it: the matrix of a randomization, the variance of noise. `evaluate` corrects by it. "
+        "What would undo the protection is in no file: random numbers are the system's, unless `--seed` is given, and "
+        "then the report cannot be public.",
+        "",
+        "Models that are about a sensitive column which a step changes are measured on what it was; `audit`, which has "
+        "the release alone, does not know whether they hold, and says so (exit 1). A quasi-identifier that is changed "
+        "counts for `k` by microaggregation alone. Nothing bounds what an attacker learns of changed values, but for the "
+        "methods that say so: `attack` measures it. In a series, on an engine and in a saved recoding there are no "
+        "treatments.",
+        "",
+        table(("method", "in a sentence"), rows),
+    ]
+    for name, method in TREATMENTS.items():
+        keys = _spec_table(METHODS[name].__name__)()
+        lines += _section(name, capital((_module_doc(method) or "").partition(": ")[2]), keys)
+    return "\n".join([*lines, ""])
+
+
 def privacy_models() -> str:
     """What a spec can require."""
     rows = [(f"[`{name}`](#{name})", plain(_sentence(model.manual))) for name, model in ALL.items()]
@@ -508,28 +546,6 @@ def metrics() -> str:
     for name, measure in MEASURES.items():
         given = plain(" ".join((measure.measure.__doc__ or "").split()))
         lines += _section(name, _module_doc(measure), f"**Given as:** {given}")
-    return "\n".join([*lines, ""])
-
-
-def treatments() -> str:
-    """What steps of a spec do to columns."""
-    rows = [(f"[`{name}`](#{name})", plain(_summary(module))) for name, module in TREATMENTS.items()]
-    lines = [
-        NOTE,
-        "",
-        "# Treatments",
-        "",
-        "What a step under [`treatments`](spec.md) does to the values of columns. "
-        "[`perturb`](commands/perturb.md) makes the steps alone; every other command that makes a release makes them "
-        "beside its classes. Every step looks at the columns of the input, and no column is changed by two. Values are "
-        "changed, and nothing bounds what an attacker learns, but for the methods that say so: `attack` and the "
-        "[private report](report.md) measure what is left. The manifest beside the release has what a recipient may "
-        "know.",
-        "",
-        table(("method", "in a sentence"), rows),
-    ]
-    for name, module in TREATMENTS.items():
-        lines += _section(name, _module_doc(module), _spec_table(METHODS[name].__name__)())
     return "\n".join([*lines, ""])
 
 

@@ -21,6 +21,7 @@ EXAMPLES = {
     "first": "10,000 invented hospital stays, and what a first release keeps of them",
     "patients": "10,000 invented hospital stays; every key of a spec explained",
     "survey": "the same stays, for anatomy and randomize",
+    "microdata": "the same stays, with charges and wards that are changed",
     "hipaa": "the same stays by HIPAA's safe harbor",
     "expert": "the same stays for HIPAA's expert determination",
     "public-use": "the same stays as a survey that anybody may download",
@@ -47,9 +48,10 @@ def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
     """Write an example spec with its table and hierarchies.
 
     `first`: invented hospital stays, and a short spec for a first release. `patients`: the same stays, with every key
-    of a spec explained. `survey`: the same stays, for `anatomy` and `randomize`. `adult`: the usual extract of
-    the Adult census, whose table you bring. Recipes, each with a page in the documentation: `hipaa` (safe harbor) and
-    `expert` (expert determination), `public-use` and `scientific-use` files, `nightly`, `open-data`.
+    of a spec explained. `survey`: the same stays, for `anatomy` and `randomize`. `microdata`: with columns whose values
+    are changed beside the classes. `adult`: the usual extract of the Adult census, whose table you bring. Recipes, each
+    with a page in the documentation: `hipaa` (safe harbor) and `expert` (expert determination), `public-use` and
+    `scientific-use` files, `nightly`, `open-data`.
 
     Files that exist are not overwritten without `--force`; then nothing is written.
     """
