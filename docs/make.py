@@ -433,8 +433,8 @@ def treatments() -> str:
         "",
         "Models that are about a sensitive column which a step changes are measured on what it was; `audit`, which has "
         "the release alone, does not know whether they hold, and says so (exit 1). A quasi-identifier that is changed "
-        "counts for `k` by microaggregation alone. Nothing bounds what an attacker learns of changed values, but for the "
-        "methods that say so: `attack` measures it. In a series, on an engine and in a saved recoding there are no "
+        "counts for `k` by microaggregation alone. Nothing bounds what an attacker learns of changed values, but for "
+        "the methods that say so: `attack` measures it. In a series, on an engine and in a saved recoding there are no "
         "treatments.",
         "",
         table(("method", "in a sentence"), rows),
