@@ -35,9 +35,11 @@ SWEEPS = (20, 400)
 """Sweeps of all groups, at least and at most."""
 CELLS = 350_000_000
 """Exchanges times columns that are weighed in all sweeps together, about."""
-HEAT = (0.05, 0.3)
+HEAT = (0.15, 0.3)
 """The first and the last temperature, in shares of the loss of a row: of groups weighted by what they lose, and of the
 middle one."""
+SLOW = 60
+"""With fewer sweeps the first temperature is that much lower: there is no time to mend what it spoils."""
 NEAR = (16, 16)
 """Partners that a group has, and how many of the groups nearest by their means they are looked for among, where groups
 are many."""
@@ -139,7 +141,8 @@ class _Annealing:
         of_row = lost / self.members.sizes
         if not lost.any() or self.groups < 2:
             return
-        heat = HEAT[0] * float((of_row * lost).sum() / lost.sum()), HEAT[1] * float(np.median(of_row[lost > 0]))
+        first = HEAT[0] * min(sweeps / SLOW, 1.0)
+        heat = first * float((of_row * lost).sum() / lost.sum()), HEAT[1] * float(np.median(of_row[lost > 0]))
         near = np.empty((0, 0), np.int64)
         for sweep in range(sweeps):
             if sweep % FRESH == 0:
