@@ -212,10 +212,10 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
         else:
             collected.update(dict.fromkeys(Requirement(model, name, parameters, line) for name in attributes))
     further = spec.privacy.combinations or (spec.privacy.passing and spec.privacy.passing.bounds)
-    further = further or not spec.quasi_identifiers  # of a spec that only changes values
-    if not collected and not problems and not further:
+    changes_alone = not spec.quasi_identifiers  # such a spec has treatments, and may require nothing
+    if not (collected or problems or further or changes_alone):
         problems.append(_nothing_asked(spec))
-    if collected and not spec.quasi_identifiers:
+    if collected and changes_alone:
         hint = "list what others may know under quasi_identifiers"
         problems.append(
             Problem(

@@ -26,6 +26,7 @@ from anonymize.algorithms import (
     tds,
     top_down,
 )
+from anonymize.algorithms.base import Algorithm
 from anonymize.algorithms.registry import Registry
 
 MODULES: tuple[Algorithm, ...] = (
@@ -49,7 +50,7 @@ def test_one_is_taken_without_the_others() -> None:
 
 
 def test_a_registry_is_a_mapping_that_takes_more() -> None:
-    registry = Registry("anonymize.algorithms", {"tds": "tds"})
+    registry: Registry[Algorithm] = Registry("anonymize.algorithms", {"tds": "tds"})
     registry["toy"] = mondrian
     assert registry["toy"] is mondrian and len(registry) == 2 and registry.get("none") is None
     del registry["tds"]
