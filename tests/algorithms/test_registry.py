@@ -19,6 +19,7 @@ from anonymize.algorithms import (
     mingen,
     mondrian,
     mu_argus,
+    perturb,
     randomize,
     recommended,
     research_value,
@@ -26,12 +27,11 @@ from anonymize.algorithms import (
     tds,
     top_down,
 )
-from anonymize.algorithms.base import Algorithm
 from anonymize.algorithms.registry import Registry
 
 MODULES: tuple[Algorithm, ...] = (
     *(recommended, mondrian, top_down, bottom_up, datafly, mu_argus, samarati, mingen, incognito, research_value),
-    *(tds, bug, k_optimize, anatomy, randomize),
+    *(tds, bug, k_optimize, anatomy, randomize, perturb),
 )
 """In order; the type checker holds each against the protocol, which it cannot where they are imported by name."""
 
