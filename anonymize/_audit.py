@@ -16,23 +16,22 @@ from typing import Any, Literal
 
 import polars as pl
 
-from anonymize.auditing import baseline, previous
-from anonymize.auditing.buckets import check_groups
+from anonymize.auditing import Audited, Original, check_groups, opened, previous
+from anonymize.auditing import facts as baseline
 from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.sample import Deeper, deeper
-from anonymize.auditing.table import Audited, Original, opened
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.files import manifest_of, parameters_beside
 from anonymize.formats import Checked, Concluded
-from anonymize.judging.judge import refuse_absent
+from anonymize.judging import refuse_absent
 from anonymize.link import load
 from anonymize.meaning import Manifest
 from anonymize.meaning.manifest import unjudged
-from anonymize.names import manifest_of, parameters_beside
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, diversities, requirements
 from anonymize.publication import SAVE_RISK, named_by, private_files, reported
 from anonymize.spec import Spec, make, override, require
 from anonymize.table import OutputFile
-from anonymize.table.explain import check_bytes
+from anonymize.table.scan import check_bytes
 from anonymize.verify import THRESHOLD, Check, Verdict, check_of, checks_of, with_changed
 
 OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight", "no_normalize": "no-normalize"}
@@ -75,7 +74,7 @@ class Audit:
     replaced. They are written whatever the verdict.
 
     `k`, `l`, `t` and `missing_as` (what a missing or suppressed cell is) replace those of the spec; `require`: further
-    privacy models, as `anonymize.spec.require` reads them. `encoding`: of the table; `no_header`: its first line is a
+    privacy models, as `anonymize.spec.override` reads them. `encoding`: of the table; `no_header`: its first line is a
     row, and its columns are column_1, column_2, ... The rest describes a table without
     a spec; `numeric`: those of `sensitive` that are compared as numbers.
     """

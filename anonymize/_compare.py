@@ -25,19 +25,19 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from anonymize import temporary
+from anonymize import files
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, parse_options
 from anonymize.errors import AnonymizeError, DataError, Problem, UsageError, WriteError
 from anonymize.measuring import Measuring, weighted
 from anonymize.metrics import METRICS
+from anonymize.parallel import workers
 from anonymize.places import masked
-from anonymize.processes import workers
 from anonymize.publication import named_by, report_files
-from anonymize.report.compared import Result, by_k, least
 from anonymize.report.data import spec_block
 from anonymize.report.head import head
 from anonymize.report.public import public_head, without_paths
+from anonymize.report.verdict import Result, by_k, least
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec, override
 from anonymize.spec.messages import nearest
@@ -226,7 +226,7 @@ def _results_of(request: Compare, cells: Sequence[Cell], path: str) -> Iterator[
     """
     if not cells:
         return
-    with temporary.folder() as folder:
+    with files.folder() as folder:
         shared = (request.spec, path, folder, request.keep, request.measuring, request.public)
         if not request.processes:
             yield from ((cell, _Making(*shared).measure(cell)) for cell in cells)

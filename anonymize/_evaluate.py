@@ -20,7 +20,7 @@ from typing import Any
 
 import polars as pl
 
-from anonymize.auditing.table import undivided
+from anonymize.auditing import undivided
 from anonymize.channels.estimate import Method
 from anonymize.classes import Ints
 from anonymize.errors import Caution, DataError, Problem, UsageError
@@ -34,7 +34,8 @@ from anonymize.meaning import Manifest
 from anonymize.metrics import METRICS, utility
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
-from anonymize.modelling.protocol import Protocol, evaluate_models
+from anonymize.modelling import Protocol, evaluate_models
+from anonymize.parallel import pool_of
 from anonymize.privacy import requirements_if_any
 from anonymize.publication import Paths, named_by, opened, report_files
 from anonymize.reading.files import ReleasedSource, columns_of, read_file
@@ -45,10 +46,9 @@ from anonymize.report.public import public_evaluation
 from anonymize.report.published import Published, ReleasedFile
 from anonymize.request import Companions, Progress
 from anonymize.spec import Spec, resolve
+from anonymize.spec.load import load_queries
 from anonymize.spec.patterns import withheld
-from anonymize.spec.queries import load as load_queries
 from anonymize.table import Source, Table, read
-from anonymize.threads import pool_of
 from anonymize.treatments.plan import changed_kept
 from anonymize.verify.risk import classes_block
 

@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from anonymize.codes import ADVICE, MEANINGS
-from anonymize.errors import UsageError
+from anonymize.errors import ADVICE, MEANINGS, UsageError
 
 LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 CODE = re.compile(r"`([^`]+)`")
@@ -95,7 +94,7 @@ def _plain(name: str) -> str:
 
 def _doc(thing: Any) -> str:
     """The docstring of a module, of an object's class, or of the module that a class of rules is in."""
-    if isinstance(thing, type):
+    if isinstance(thing, type) and (thing.__doc__ or "").startswith("See the module"):
         thing = sys.modules[thing.__module__]
     return inspect.cleandoc(inspect.getdoc(thing) or "")
 

@@ -15,18 +15,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from anonymize.domain.export import as_csv
+from anonymize.domain.taxonomy import as_csv
 from anonymize.errors import UsageError
 from anonymize.places import is_uri, seen_from, without_secrets
 from anonymize.privacy import PARAMETERS
-from anonymize.profiling.capacity import KS, NO_LESS, proposed, tried
+from anonymize.profiling.capacity import KS, NO_LESS, growing, proposed, together, tried
 from anonymize.profiling.document import Proposal, text_of, weighting
-from anonymize.profiling.hierarchies import kind_of, settings
-from anonymize.profiling.joint import growing, together
 from anonymize.profiling.layout import layout_of
 from anonymize.profiling.measure import ColumnFacts, TableFacts, measure
 from anonymize.profiling.roles import ROLES, Guess, guesses, unit_of
-from anonymize.profiling.sentinels import sentinels_of, unambiguous
+from anonymize.profiling.settings import kind_of, sentinels_of, settings, unambiguous
 from anonymize.report.passing import derived
 from anonymize.spec import Spec, make
 from anonymize.table import OutputFile, Source, commit, read

@@ -19,7 +19,7 @@ import polars as pl
 
 from anonymize.errors import Caution, DataError, Problem
 from anonymize.families.steps import check_interval
-from anonymize.names import OutputFormat
+from anonymize.files import OutputFormat
 from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.recoding.saved import FORMAT_VERSION, Counts, Recoded, Saved, load
 from anonymize.recoding.saved.recoder import recoder

@@ -42,7 +42,7 @@ from anonymize.request import Request
 from anonymize.series.following import Following, following
 from anonymize.spec import resolve
 from anonymize.table import Source, Table, read
-from anonymize.table.room import Room
+from anonymize.table.scratch import Room
 from anonymize.treatments.plan import TreatedTable, treat
 
 if TYPE_CHECKING:

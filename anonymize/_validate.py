@@ -157,8 +157,7 @@ def _check_possible(spec: Spec, table: Table) -> None:
     """Raises InfeasibleError, with the nearest setting that is feasible, for what all rows together do not meet, and
     where the highest levels that are declared part the rows into too small parts."""
     from anonymize.algorithms import Context
-    from anonymize.algorithms.remaining import remaining
-    from anonymize.algorithms.within import remaining_within
+    from anonymize.algorithms.remaining import remaining, remaining_within
     from anonymize.privacy import searched
 
     context = Context(int(spec.privacy.suppression * table.rows + 1e-9))

@@ -12,8 +12,8 @@ from typing import Any
 
 from anonymize._evaluate import Evaluate, evaluate
 from anonymize.errors import Problem, UsageError
+from anonymize.modelling import Protocol
 from anonymize.modelling.learners import LEARNERS, check_installed
-from anonymize.modelling.protocol import Protocol
 from anonymize.publication import named_by
 from anonymize.spec import Spec
 from anonymize.table.files import sha256_of

@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from anonymize.errors import UsageError
+from anonymize.files import OutputFormat
 from anonymize.link import SAVE_LINK
 from anonymize.link import SUFFIXES as LINK_SUFFIXES
-from anonymize.names import OutputFormat
 from anonymize.places import masked
 from anonymize.report import RENDERERS, kind_of
 from anonymize.spec import Spec, Zip3
 from anonymize.table import OutputFile, Source, commit
-from anonymize.table.outputs import output_table
 from anonymize.table.population import populations_of
+from anonymize.table.spool import output_table
 from anonymize.table.write import check_suffix, check_table, refuse_existing
 
 SAVE_RECODING = "save-recoding"

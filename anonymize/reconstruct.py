@@ -14,10 +14,8 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from anonymize.channels import estimate, where
-from anonymize.channels.estimate import About, Count, Method
-from anonymize.channels.interval import interval
-from anonymize.channels.kronecker import Floats
+from anonymize.channels import Floats, estimate, where
+from anonymize.channels.estimate import About, Count, Method, interval
 from anonymize.channels.where import Comparison
 from anonymize.classes import mixed_radix
 from anonymize.errors import DataError, Problem, UsageError

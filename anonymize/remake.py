@@ -22,21 +22,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anonymize import temporary
+from anonymize import files
 from anonymize._attack import Attack, attack
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, files_of
 from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.families import family_of
+from anonymize.files import FRAME, split
 from anonymize.formats import Concluded
-from anonymize.names import FRAME, split
 from anonymize.publication import named_by, reported
 from anonymize.request import Request
 from anonymize.spec import Spec, override
 from anonymize.table import Source
-from anonymize.table.copies import copied
 from anonymize.table.files import reason, sha256_of
-from anonymize.table.units import units_of
+from anonymize.table.kept import units_of
+from anonymize.table.source import copied
 
 HELD_OUT = 0.2
 REMADE, GIVEN = "<made again>", "<report>"
@@ -107,7 +107,7 @@ def _made_by(request: Remake) -> MadeBy:
 def _is_about(report: Mapping[str, Any], released: str) -> bool:
     """Whether a report is that of a release: by its hash; of a frame, which is not a file, by its rows."""
     output = report.get("output", {})
-    if temporary.is_own(released):
+    if files.is_own(released):
         rows = pl.scan_ipc(released).select(pl.len()).collect(engine="streaming").item()
         return bool(output.get("rows") == rows)
     return bool(output.get("sha256") == sha256_of(released))
@@ -156,7 +156,7 @@ def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
     report = dict(result.report)
     report["input"] = report["input"] | {"path": REMADE}
     report["original"] = report["original"] | {"path": parts.name}
-    name = FRAME if temporary.is_own(attack_request.released) else attack_request.released
+    name = FRAME if files.is_own(attack_request.released) else attack_request.released
     attacked = Caution.of(SAID.format(name, parts.held_out, parts.people), GIVEN)
     report["warnings"] = [attacked, *report["warnings"]]
     return replace(result, checked=replace(result.checked, report=report))
@@ -185,7 +185,7 @@ def _parted(attack_request: Attack) -> Iterator[PartedOriginal]:
         frame = source.scan().collect(engine="streaming")
         parts = [frame.filter(rows).lazy() for rows in (~held_out, held_out)]
         paths = [stack.enter_context(copied(part, source)) for part in parts]
-        folder = stack.enter_context(temporary.folder())
+        folder = stack.enter_context(files.folder())
         yield PartedOriginal(source.name, folder, paths[0], paths[1], *people)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from anonymize.names import OutputFormat
+from anonymize.files import OutputFormat
 from anonymize.spec import Spec
 
 Progress: TypeAlias = Callable[[str, int, int], None]

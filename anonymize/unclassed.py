@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.channels import kronecker
-from anonymize.channels.risk import epsilon
+from anonymize import channels
+from anonymize.channels.problem import epsilon
 from anonymize.classes import Codes, Ints
-from anonymize.domain.categories import Categories
+from anonymize.domain.levels import Categories
 from anonymize.errors import Caution
 from anonymize.meaning import Channel
 from anonymize.meaning.manifest import RANDOMIZED, VERSION
@@ -111,7 +111,7 @@ class Randomized:
         distortion = {
             each.name: {
                 "p": each.p,
-                "q": kronecker.other(each.p, each.size),
+                "q": channels.other(each.p, each.size),
                 "values": each.size,
                 "epsilon": epsilon(each.p, each.size),
             }
@@ -119,7 +119,7 @@ class Randomized:
         }
         product = 1.0
         for each in self.columns:
-            product *= kronecker.norm_squared(each.p, each.size)
+            product *= channels.norm_squared(each.p, each.size)
         return {
             "kind": self.KIND,
             "on": self.on,

@@ -31,7 +31,7 @@ from scipy.sparse.csgraph import connected_components
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, parse_options
 from anonymize.attacks import ShownRows
-from anonymize.attacks.smallest_region import covered
+from anonymize.attacks.linking import covered
 from anonymize.classes import Floats, Ints
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.evaluation.attacked import known_people, released

@@ -11,10 +11,9 @@ import polars as pl
 from scipy.stats import ttest_rel
 
 from anonymize.algorithms import ALGORITHMS
-from anonymize.metrics.targets import conditional_entropy
-from anonymize.modelling.features import RegionEnds, matrices
-from anonymize.modelling.learners import LEARNERS, scores
-from anonymize.modelling.protocol import Recoder
+from anonymize.metrics.class_measures import conditional_entropy
+from anonymize.modelling import Recoder
+from anonymize.modelling.learners import LEARNERS, RegionEnds, matrices, scores
 from anonymize.spec import Spec
 from anonymize.table import Source, read
 

@@ -28,12 +28,11 @@ from workload_real import adult_by_k, adult_by_model, contraceptive_choices, ear
 from anonymize._evaluate import Evaluate, evaluate
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
-from anonymize.generate import agrawal
-from anonymize.generate.blocks import files
+from anonymize.generate import agrawal, files
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import Spec, load
-from anonymize.spec.workload import Workload
+from anonymize.spec.blocks import Workload
 
 RESULTS = Path(__file__).with_name("workload_models.md")
 ROWS = 1000

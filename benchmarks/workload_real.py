@@ -35,8 +35,8 @@ from workload_common import (
 )
 
 from anonymize.algorithms import ALGORITHMS
-from anonymize.modelling.features import RegionEnds, matrices
-from anonymize.modelling.protocol import Protocol, evaluate_models
+from anonymize.modelling import Protocol, evaluate_models
+from anonymize.modelling.learners import RegionEnds, matrices
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import Spec, load
 from anonymize.table import Source, read

@@ -24,8 +24,8 @@ from anonymize.algorithms.base import OptionRange
 from anonymize.algorithms.cuts import RULES
 from anonymize.attacks import ATTACKERS
 from anonymize.cli import exits
-from anonymize.cli.kinds import NamedOrNumber
 from anonymize.cli.main import COMMANDS, cli
+from anonymize.cli.options import NamedOrNumber
 from anonymize.metrics import METRICS, computed
 from anonymize.metrics.measures import MEASURES
 from anonymize.privacy import ALL, PARAMETERS
@@ -370,8 +370,10 @@ def _limits(kind: object) -> str:
 
 
 def _module_doc(thing: object) -> str | None:
-    """The docstring of a module, or of the module that a class is in."""
-    return getattr(sys.modules[thing.__module__] if isinstance(thing, type) else thing, "__doc__", None)
+    """The manual of a module or of a class; where a class says that it is its module's, that."""
+    if isinstance(thing, type) and (thing.__doc__ or "").startswith("See the module"):
+        thing = sys.modules[thing.__module__]
+    return inspect.getdoc(thing)
 
 
 def _summary(module: object) -> str:

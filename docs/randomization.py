@@ -125,13 +125,16 @@ def _input(asked: Run, folder: Path) -> Path:
 
 def _measured(asked: Run, spec: Any, folder: Path) -> Figures:
     """The release as its recipient has it, against the original."""
-    from anonymize.metrics import distances, uncertainty
+    from anonymize.metrics import joint_measures
 
     sensitive = SENSITIVE[asked.data]
     table = _joint(asked, spec, folder)
     original, estimated = table.tables(range(len(table.names)))
     found = {"unclipped": float(((estimated - original) ** 2).sum() ** 0.5 / original.sum())}
-    far, told = distances.figures({sensitive: table}), uncertainty.figures({sensitive: table})
+    far, told = (
+        joint_measures.distance_figures({sensitive: table}),
+        joint_measures.uncertainty_figures({sensitive: table}),
+    )
     assert far is not None and told is not None
     names = {"base_error": "base count", "cube_error": "cube count"}
     found |= {names.get(name, name): value for name, value in far[sensitive].items() if name != "cells"}

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.channels import estimate
-from anonymize.channels.interval import interval
-from anonymize.channels.kronecker import Bits, Floats, replaced, seeded_bits
+from anonymize.channels import Bits, Floats, estimate, replaced, seeded_bits
+from anonymize.channels.estimate import interval
 
 KEPT = Path(__file__).resolve().parent / "randomization_intervals.json"
 COUNTS = (0, 1, 2, 5, 10, 50)

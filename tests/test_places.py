@@ -8,7 +8,7 @@ import pytest
 
 from anonymize.errors import Problem, UsageError
 from anonymize.places import is_uri, masked, relative_to, seen_from, without_secrets
-from anonymize.table.foreign.uris import TableUri
+from anonymize.table.foreign import TableUri
 
 SECRET = "hunter2"
 

@@ -20,9 +20,9 @@ import anonymize
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
 from anonymize.errors import AnonymizeError, DataError, InfeasibleError, SpecError, UnsafeError, UsageError
-from anonymize.frames import written
 from anonymize.guarding import in_python
 from anonymize.python import model_of
+from anonymize.results import written
 
 ROWS = 240
 PEOPLE = pl.DataFrame(

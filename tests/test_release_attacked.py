@@ -18,7 +18,7 @@ from anonymize.errors import DataError, SpecError, UnsafeError
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import Spec, make
-from anonymize.spec.risk import ReleaseAttacker
+from anonymize.spec.blocks import ReleaseAttacker
 
 
 def _write(path: Path, seed: int) -> None:

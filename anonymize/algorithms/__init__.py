@@ -6,16 +6,16 @@ from anonymize.algorithms.base import (
     Algorithm,
     Context,
     Needs,
+    Registry,
     draws,
     files_of,
+    parse_options,
     reads_workload,
     to_be_reusable,
     why_not_reusable,
     without_effect,
     wrong_values,
 )
-from anonymize.algorithms.parsing import parse_options
-from anonymize.algorithms.registry import Registry
 
 __all__ = [
     "ALGORITHMS",

@@ -7,18 +7,38 @@ validation of a request, the warnings of a report and the docs are all made from
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
-from anonymize.algorithms.standing import Standing
-from anonymize.errors import Caution
+from anonymize.errors import Caution, Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Recoding
 from anonymize.spec import Output
 from anonymize.table import OutputFile, Table
 from anonymize.unclassed import Unclassed
+
+# --- what a search has so far -----------------------------------------------------------------------------------------
+# What a search has so far, for whoever interrupts it.
+
+
+@dataclass
+class Standing:
+    """The best so far. `describe`: says it in a sentence, without any cell value; None while there is nothing."""
+
+    describe: Callable[[], str | None] = lambda: None
+
+
+def of_levels(levels: Mapping[str, int], score: str, gap: float | None) -> str:
+    """The sentence for a level vector: its score, and by how much another may be better at the most."""
+    named = ", ".join(f"{name} {level}" for name, level in levels.items())
+    away = "not bounded" if gap is None else f"{max(gap, 0.0):.6g}"
+    return f"best so far: levels {named}; {score}; gap {away}"
+
+
+# --- base -------------------------------------------------------------------------------------------------------------
 
 Found: TypeAlias = Recoding | Unclassed
 """What a search finds."""
@@ -252,3 +272,83 @@ def draws(algorithm: Algorithm, options: Any) -> bool:
 def _having(property: str, options: Any) -> list[str]:
     """The options whose current value is declared to have a property."""
     return [each.name for each in fields(options) if getattr(options, each.name) in each.metadata[property]]
+
+
+# --- options from texts -----------------------------------------------------------------------------------------------
+# An algorithm's options from texts, as `evaluate --option` and `compare --algorithms` take them.
+
+
+def parse_options(algorithm: Any, pairs: Sequence[str]) -> Any:
+    """An algorithm's Options from texts NAME=VALUE. Raises UsageError for names and values that there are not."""
+    fields = {each.name: each for each in algorithm.Options.__dataclass_fields__.values()}
+    values: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        each = fields.get(name.strip().replace("-", "_"))
+        if each is None or not equals:
+            hint = f"NAME=VALUE, of {', '.join(fields)}" if fields else f"{algorithm.ID} has none"
+            problems.append(Problem(f"{pair}: is not an option of {algorithm.ID}", hint=hint))
+            continue
+        try:
+            values[each.name] = _value(each, text.strip())
+        except ValueError as error:
+            problems.append(Problem(f"{pair}: {error}"))
+    if problems:
+        raise UsageError(problems)
+    return algorithm.Options(**values)
+
+
+def _value(each: Any, text: str) -> Any:
+    choices = each.metadata["choices"]
+    if isinstance(each.default, bool):
+        if text.lower() not in ("true", "false", "yes", "no"):
+            raise ValueError("expected true or false")
+        return text.lower() in ("true", "yes")
+    if choices and text in choices:
+        return text
+    if choices and not each.metadata["range"]:
+        raise ValueError(f"expected one of {', '.join(choices)}")
+    try:
+        return float(text) if choices else type(each.default)(text)
+    except (TypeError, ValueError):
+        expected = f"one of {', '.join(choices)} or a number" if choices else f"a value such as {each.default}"
+        raise ValueError(f"expected {expected}") from None
+
+
+# --- the registry -----------------------------------------------------------------------------------------------------
+# Modules by their IDs, each imported when it is first taken: a command runs one algorithm, and importing them all takes
+# longer than many a table does.
+
+Kind = TypeVar("Kind")
+
+
+class Registry(MutableMapping[str, Kind]):
+    """ID -> module, in the order in which they are given: ID -> name of a module of the `package`. All modules are of
+    one kind: they have the same members."""
+
+    def __init__(self, package: str, modules: Mapping[str, str]) -> None:
+        self._package = package
+        self._known: dict[str, Kind | str] = dict(modules)
+
+    def __getitem__(self, name: str) -> Kind:
+        entry = self._known[name]
+        if isinstance(entry, str):
+            entry = cast(Kind, import_module(f"{self._package}.{entry}"))
+            self._known[name] = entry
+        return entry
+
+    def __setitem__(self, name: str, module: Kind) -> None:
+        self._known[name] = module
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)

@@ -49,13 +49,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.clustered import clustered
-from anonymize.algorithms.clustering.ncp import codes_of
+from anonymize.algorithms.clustering import codes_of
+from anonymize.algorithms.clustering.methods import equal_rows
 from anonymize.algorithms.clustering.run import MONDRIAN, STARTS, WHOLE
-from anonymize.algorithms.clustering.upward import equal_rows
-from anonymize.algorithms.refining.resources import Refinable
-from anonymize.algorithms.starts import bottom_up_of
-from anonymize.algorithms.within import within_levels
+from anonymize.algorithms.deadline import Refinable
+from anonymize.algorithms.remaining import within_levels
+from anonymize.algorithms.starts import bottom_up_of, clustered
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions

@@ -35,8 +35,7 @@ import numpy as np
 
 from anonymize.algorithms.base import Context, Needs
 from anonymize.algorithms.feasibility import necessary_size, no_generalization
-from anonymize.algorithms.single.distinct import DistinctRows
-from anonymize.algorithms.single.gains import LabelCounts, children, class_labels
+from anonymize.algorithms.single import DistinctRows, LabelCounts, children, class_labels
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Suppression
 from anonymize.privacy import Requirement

@@ -29,12 +29,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from anonymize.algorithms.base import Context, Needs
-from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.feasibility import allowed_rows, outliers_option
+from anonymize.algorithms.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.search import climbed
+from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
-from anonymize.algorithms.minimality.masked import mask_option
-from anonymize.algorithms.outliers import allowed_rows, outliers_option
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table

@@ -12,17 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from anonymize.algorithms.base import Context
+from anonymize.algorithms.base import Context, option
 from anonymize.classes import Bools, Ints
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Judge
 from anonymize.privacy import MODELS, Assessment, Requirement, assess
-from anonymize.privacy.protected import mask, values_of
+from anonymize.privacy.histogram import protected_mask, values_of
 from anonymize.table import SensitiveColumn, Table
 
 
@@ -171,7 +172,7 @@ def _protected(column: SensitiveColumn, requirement: Requirement) -> Bools:
     values = values_of(requirement.parameters)
     if values is None:
         return np.ones(column.size, np.bool_)
-    return mask(column.texts if column.values is None else column.values, values)
+    return protected_mask(column.texts if column.values is None else column.values, values)
 
 
 def _thinned(table: Table, staying: Bools, requirement: Requirement) -> Bools:
@@ -334,3 +335,18 @@ def _exclusive(requirement: Requirement, name: str) -> bool:
     """Whether a parameter has to exceed what is reached."""
     limit = MODELS[requirement.model].limit(name)
     return limit is not None and limit.comparison == "below"
+
+
+# --- rows that are given up -------------------------------------------------------------------------------------------
+# The option `--outliers`: how many rows a full-domain search may give up.
+
+
+def outliers_option(what: str, share: str) -> Any:
+    """The field of an algorithm's options: `what` happens to the rows, and whose `share` is the limit."""
+    help = f"How many rows may {what}: limit, the spec's share of {share}; k, as many as a class has to have."
+    return option("limit", help, ("limit", "k"))
+
+
+def allowed_rows(outliers: str, requirements: Iterable[Requirement], context: Context) -> int:
+    """How many rows may be given up."""
+    return context.suppression_limit if outliers == "limit" else minimum_size(requirements)

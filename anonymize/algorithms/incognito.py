@@ -65,14 +65,13 @@ from typing import Any
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.deadline import Deadline
-from anonymize.algorithms.lattice.aggregates import AGGREGATES
-from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice import AGGREGATES, Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.rounds import iterated, searches_of
 from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
 from anonymize.algorithms.lattice.search import MOST, BestNode, Walk, count_of, find, safe_nodes, time_limit_option
+from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
-from anonymize.algorithms.minimality.masked import mask_option
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels

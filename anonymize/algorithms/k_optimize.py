@@ -99,15 +99,13 @@ from anonymize.algorithms.optimize.cells import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
 from anonymize.algorithms.optimize.halves import SplitJudge
 from anonymize.algorithms.optimize.moves import SplitProblem
-from anonymize.algorithms.optimize.stages import Stage
-from anonymize.algorithms.optimize.starts import LISTED, Outlook, begin, mondrian_splits, orders
+from anonymize.algorithms.optimize.stages import LISTED, Outlook, Stage, begin, mondrian_splits, orders
 from anonymize.algorithms.optimize.tree import Explored, SubtreeTask, explore
-from anonymize.algorithms.single.distinct import DistinctRows
-from anonymize.algorithms.single.gains import class_labels
+from anonymize.algorithms.single import DistinctRows, class_labels
 from anonymize.classes import Ints
 from anonymize.errors import Problem, UsageError
+from anonymize.parallel import Workers, workers
 from anonymize.privacy import Requirement
-from anonymize.processes import Workers, workers
 from anonymize.recoding import SingleDimensional
 from anonymize.table import Table
 

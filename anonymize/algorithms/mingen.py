@@ -34,15 +34,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs
+from anonymize.algorithms.base import Context, Needs, of_levels
 from anonymize.algorithms.deadline import Deadline, stopped
-from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import MOST, count_of, descents, time_limit_option
+from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
-from anonymize.algorithms.minimality.masked import mask_option
-from anonymize.algorithms.standing import of_levels
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels

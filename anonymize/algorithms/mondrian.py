@@ -56,19 +56,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.clustering.ncp import codes_of
+from anonymize.algorithms.clustering import codes_of
 from anonymize.algorithms.cuts import BY_TARGET, RULES, CutRule, Selecting
+from anonymize.algorithms.deadline import Refinable
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
-from anonymize.algorithms.minimality.cutting import LastCut, last_cut
-from anonymize.algorithms.minimality.masked import FLAG, check_maskable, mask_option
-from anonymize.algorithms.refining.resources import Refinable
-from anonymize.algorithms.remaining import remaining_in_region
-from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.grow import Allowed, grow
-from anonymize.algorithms.splitting.history import History
-from anonymize.algorithms.splitting.median import parting_order
+from anonymize.algorithms.minimality import FLAG, LastCut, check_maskable, last_cut, mask_option
+from anonymize.algorithms.remaining import remaining_in_region, within_levels
+from anonymize.algorithms.splitting import Batch, parting_order
+from anonymize.algorithms.splitting.grow import Allowed, History, grow
 from anonymize.algorithms.splitting.parts import grow_by_parts
-from anonymize.algorithms.within import within_levels
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import Problem, UsageError
 from anonymize.judging import Judge
@@ -169,9 +165,9 @@ def _or_relaxed(search: RuleSearch, regions: Regions, cut: str, *, ahead: bool =
 def _looking_ahead(search: RuleSearch, rows: NDArray[np.uint32], cut: str) -> Partition:
     """The parts of several classes that a rule cuts some rows, ascending, into, each cut by the best of many sequences
     of cuts."""
+    from anonymize.algorithms.refining.block import cut_best
     from anonymize.algorithms.refining.measure import BoxMeasure
-    from anonymize.algorithms.refining.missing import axes_of
-    from anonymize.algorithms.refining.sequences import cut_best
+    from anonymize.algorithms.refining.rows import axes_of
 
     attributes = search.table.attributes
     arranged = parting_order(rows, [attribute.codes for attribute in attributes])

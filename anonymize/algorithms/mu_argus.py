@@ -57,13 +57,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import Context, Needs, of_levels, option
 from anonymize.algorithms.deadline import INTERRUPTED, Deadline, ended_by
-from anonymize.algorithms.lattice.frequency import FrequencySet
-from anonymize.algorithms.lattice.lattice import Lattice, Vector
-from anonymize.algorithms.outliers import allowed_rows, outliers_option
+from anonymize.algorithms.feasibility import allowed_rows, outliers_option
+from anonymize.algorithms.lattice import FrequencySet, Lattice, Vector
 from anonymize.algorithms.remaining import Remaining, remaining
-from anonymize.algorithms.standing import of_levels
 from anonymize.algorithms.tested import Subset, check_tests, tested
 from anonymize.classes import Bools, Ints, KeyGroups, Partition, mixed_radix
 from anonymize.errors import InfeasibleError, Problem

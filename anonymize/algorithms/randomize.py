@@ -51,14 +51,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.channels.kronecker import Bits, replaced, representable, seeded_bits, system_bits
+from anonymize.channels import Bits, replaced, representable, seeded_bits, system_bits
 from anonymize.channels.optimum import optimum
-from anonymize.channels.problem import MOST_CELLS, ChannelProblem, Guarded, JointAxis, pose
-from anonymize.channels.risk import largest_p
+from anonymize.channels.problem import MOST_CELLS, ChannelProblem, Guarded, JointAxis, largest_p, pose
 from anonymize.classes import Codes, Floats, Ints
-from anonymize.domain.categories import Categories
+from anonymize.domain.levels import Categories
 from anonymize.errors import Caution, InfeasibleError, Problem, UsageError
-from anonymize.names import parted
+from anonymize.files import parted
 from anonymize.privacy import Requirement, amplification, disclosure, local_dp
 from anonymize.table import Table
 from anonymize.unclassed import Distorted, Randomized

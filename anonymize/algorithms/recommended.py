@@ -59,15 +59,13 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms import mondrian, starts
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.clustering.ncp import weighted_ncp
-from anonymize.algorithms.clustering.ordered import grouped_by_width
-from anonymize.algorithms.clustering.run import Method, grouped
-from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.clustering import weighted_ncp
+from anonymize.algorithms.clustering.run import Method, grouped, grouped_by_width
+from anonymize.algorithms.deadline import Deadline, Refinable
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining.refine import A_PASS, PASSES, PAYS, passes_of, refined, refined_partly, sweeps_of
-from anonymize.algorithms.refining.resources import Refinable
+from anonymize.algorithms.remaining import within_levels
 from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_by_name, top_down_of
-from anonymize.algorithms.within import within_levels
 from anonymize.domain.numeric import Numeric
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, render

@@ -64,15 +64,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import Context, Needs, of_levels, option
 from anonymize.algorithms.deadline import Deadline, stopped
+from anonymize.algorithms.lattice import Vector
 from anonymize.algorithms.lattice.distributed import Distributed, Limits
-from anonymize.algorithms.lattice.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.strings import CHECKS, LocalSearch, StringSearch, every_string
+from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
-from anonymize.algorithms.minimality.masked import mask_option
-from anonymize.algorithms.standing import of_levels
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.metrics.research_value import research_values
 from anonymize.privacy import Requirement

@@ -44,15 +44,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import Context, Needs, of_levels, option
 from anonymize.algorithms.deadline import Deadline, stopped
-from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import check_enumerable, descents, time_limit_option
+from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
-from anonymize.algorithms.minimality.masked import mask_option
-from anonymize.algorithms.standing import of_levels
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
 from anonymize.table import Table

@@ -22,13 +22,11 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.clustering.downward import RISE, ROUNDS, top_down
-from anonymize.algorithms.clustering.ncp import Corners, Penalty, codes_of, weighted_ncp
-from anonymize.algorithms.clustering.run import Method, grouped, in_parts, parts
-from anonymize.algorithms.clustering.upward import bottom_up, equal_rows
-from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.clustering import Corners, Penalty, codes_of, weighted_ncp
+from anonymize.algorithms.clustering.methods import RISE, ROUNDS, bottom_up, equal_rows, top_down
+from anonymize.algorithms.clustering.run import Method, cluster, grouped, in_parts, parts
+from anonymize.algorithms.deadline import Deadline, Refinable
 from anonymize.algorithms.refining.refine import passes_of, refined, widened
-from anonymize.algorithms.refining.resources import Refinable
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
@@ -189,3 +187,33 @@ class Trial:
         silent = replace(context, refining=lambda count, total: None)
         few = Refinable(passes=passes, sweeps=2, time_limit=self.options.time_limit / 9)
         return refined(self.table, self.requirements, regions, few, silent, passed)
+
+
+# --- a clustering method and its start --------------------------------------------------------------------------------
+# A clustering method and what it begins with: its classes, refined, or those of another method that come to less.
+
+
+def clustered(
+    table: Table,
+    requirements: tuple[Requirement, ...],
+    name: str,
+    method: Callable[[Context], Method],
+    refinement: Refinable | None,
+    context: Context,
+) -> Regions:
+    """The groups that a method makes, the algorithm of a `name`; `refinement`: how they, or what another method begins
+    with, are refined, None for not at all."""
+    groups = cluster(table, requirements, method(context), context)
+    if refinement is None or not groups.partition.count:
+        return groups
+
+    def own(other: Context) -> Regions:
+        """The groups where chance is that of another seed."""
+        alike = (other.seed or 0) == (context.seed or 0)
+        return groups if alike else cluster(table, requirements, method(other), other)
+
+    starts = starts_by_name(table, requirements, np.sort(groups.partition.order), groups.suppressed)
+    best = Trial(table, requirements, refinement, context).best(starts | {name: own})
+    story = {"ncp_weighted_before": weighted_ncp(table.attributes, groups.partition), "start": best.name}
+    account = best.regions.refinement
+    return replace(best.regions, refinement={**account, **story}) if account else best.regions

@@ -39,9 +39,8 @@ import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.feasibility import beyond_size
-from anonymize.algorithms.single.distinct import DistinctRows
-from anonymize.algorithms.single.gains import LabelCounts, children, class_labels
-from anonymize.algorithms.within import remaining_within
+from anonymize.algorithms.remaining import remaining_within
+from anonymize.algorithms.single import DistinctRows, LabelCounts, children, class_labels
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.privacy import MODELS, Groups, Requirement, of_classes, of_table

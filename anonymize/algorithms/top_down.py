@@ -38,13 +38,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anonymize.algorithms.base import Context, Needs, option
-from anonymize.algorithms.clustered import clustered
 from anonymize.algorithms.clustering.bisect import JOINS
-from anonymize.algorithms.clustering.downward import RISE, ROUNDS
+from anonymize.algorithms.clustering.methods import RISE, ROUNDS
 from anonymize.algorithms.clustering.run import STARTS, Method
-from anonymize.algorithms.refining.resources import Refinable
-from anonymize.algorithms.starts import top_down_of
-from anonymize.algorithms.within import within_levels
+from anonymize.algorithms.deadline import Refinable
+from anonymize.algorithms.remaining import within_levels
+from anonymize.algorithms.starts import clustered, top_down_of
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
 from anonymize.table import Table

@@ -1,42 +1,28 @@
 """Attackers: what somebody who has a release can learn of the people in it, tried out.
 
-An attacker is a module: a docstring that is its manual, `ID`, `KNOWS` and `attack`, from what may be seen (a `Scene`)
-to a `Success` for each thing attacked, none where there is nothing of the kind. `ATTACKERS` is the registry. No
-attacker keeps or returns a value of a cell: what comes out are rates.
+An attacker is a class, or a module: a docstring that is its manual, `ID`, `KNOWS` and `attack`, from what may be seen
+(a `Scene`) to a `Success` for each thing attacked, none where there is nothing of the kind. `ATTACKERS` is the
+registry. No attacker keeps or returns a value of a cell: what comes out are rates.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from anonymize.attacks import (
-    bayes,
-    certain,
-    composition,
-    distance_linkage,
-    downcoding,
-    histories,
-    homogeneity_retained,
-    journalist,
-    learned,
-    linkability,
-    majority,
-    marketer,
+    distances,
+    inference,
+    linking,
     minimality,
-    order,
-    prosecutor,
-    prosecutor_retained,
+    narrowing,
     reconstruction,
-    reconstruction_row,
-    refinement,
+    several,
     singling_out,
-    singling_out_end,
-    smallest_region,
-    univariate,
 )
+from anonymize.attacks.methods import ExcessEstimate, Success
 from anonymize.attacks.scene import ChannelRows, EarlierRows, KnownDiversity, Required, Scene, ShownRows, TargetPeople
-from anonymize.attacks.success import ExcessEstimate, Success
 
 __all__ = [
     "ATTACKERS",
@@ -67,45 +53,45 @@ class Attacker(Protocol):
         """A success for each thing attacked; none where there is nothing to attack."""
 
 
-_MODULES = (
-    prosecutor,
-    prosecutor_retained,
-    smallest_region,
-    journalist,
-    marketer,
-    univariate,
-    singling_out,
-    singling_out_end,
-    linkability,
-    distance_linkage,
-    majority,
-    certain,
-    homogeneity_retained,
-    bayes,
-    learned,
-    order,
-    downcoding,
-    refinement,
+_ATTACKERS: tuple[Any, ...] = (
+    linking.Prosecutor(),
+    linking.RetainedProsecutor(),
+    linking.SmallestRegion(),
+    linking.JournalistAttacker(),
+    linking.Marketer(),
+    singling_out.Univariate(),
+    singling_out.SinglingOut(),
+    singling_out.PublishedEnd(),
+    linking.Linkability(),
+    distances.DistanceLinkage(),
+    inference.Majority(),
+    inference.Certain(),
+    inference.RetainedHomogeneity(),
+    inference.Bayes(),
+    inference.ModelAttacker(),
+    narrowing.RowOrder(),
+    singling_out.Downcoding(),
+    narrowing.RoundsAttacker(),
     minimality,
-    reconstruction,
-    reconstruction_row,
-    composition,
-    histories,
+    reconstruction.Reconstruction(),
+    reconstruction.RowReconstruction(),
+    several.Composition(),
+    several.Histories(),
 )
-ATTACKERS: dict[str, Attacker] = {module.ID: cast(Attacker, module) for module in _MODULES}
+ATTACKERS: dict[str, Attacker] = {each.ID: cast(Attacker, each) for each in _ATTACKERS}
 """Name -> attacker, in the order in which they are tried."""
 
-ONLY_NAMED = frozenset({prosecutor_retained.ID, homogeneity_retained.ID, smallest_region.ID})
+ONLY_NAMED = frozenset({linking.RetainedProsecutor.ID, inference.RetainedHomogeneity.ID, linking.SmallestRegion.ID})
 """Those whom a limit is about only where they are named: no privacy model promises anything against them."""
-OF_NUMBERS = frozenset({distance_linkage.ID})
+OF_NUMBERS = frozenset({distances.DistanceLinkage.ID})
 """Those who know numbers, and need no quasi-identifiers."""
-_OF_CHANNELS = (reconstruction.ID, reconstruction_row.ID)
+_OF_CHANNELS = (reconstruction.Reconstruction.ID, reconstruction.RowReconstruction.ID)
 """Those who read cells that may show anything; to all others a cell is true."""
 
 
 def remedy(name: str) -> str:
     """What to do about an attacker who succeeds, as his manual says."""
-    manual = ATTACKERS[name].__doc__ or ""
+    manual = inspect.getdoc(ATTACKERS[name]) or ""
     part = re.search(r"(?ms)^Remedy: (.*?)(?=^[A-Z][a-z]+: |\Z)", manual)
     return "" if part is None else " ".join(part[1].split())
 

@@ -1,21 +1,5 @@
-"""Numbers that were changed, and what they still give away: records linked by distance, and intervals that hold the
-true values.
-
-An attacker knows the numbers of people from elsewhere, and looks for their rows in a release in which numbers were
-microaggregated, swapped or given noise. `nearest` takes for each of them the row at the least distance; rows at the
-same distance are equally likely. `one_to_one` gives all people different rows, so that the sum of the distances is
-least, which is what an attacker can do who knows everybody. `intervals` is the share of rows all of whose true values
-are within a little of the released ones; `robust` the same where what is little grows with how far out a row lies.
-
-Arrays are (rows, columns) floats, and row i of the released one is about the person of row i of the original, unless
-`row_of` says otherwise. A column without spread tells nobody apart and is left out of distances.
-
-J. Domingo-Ferrer, V. Torra, "A quantitative comparison of disclosure control methods for microdata", in
-"Confidentiality, disclosure, and data access", 2001 (linkage by distance, interval disclosure); J. Herranz, J. Nin, P.
-Rodriguez, T. Tassa, "Revisiting distance-based record linkage", DKE 100, 2015 (one to one); M. Templ, B. Meindl,
-"Robust statistics meets SDC", PSD 2008 (robust Mahalanobis distances). sdcMicro has them as `recordLinkage`, `dRisk`
-and `dRiskRMD`.
-"""
+"""Numbers that were changed, and what they still give away: records linked by distance, intervals that hold what
+they were, and the attacker who links a person to the row whose numbers are nearest."""
 
 from __future__ import annotations
 
@@ -26,7 +10,28 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymize.attacks.methods import Success
+from anonymize.attacks.scene import Scene
 from anonymize.classes import Floats, Ints
+
+# --- changed numbers --------------------------------------------------------------------------------------------------
+# Numbers that were changed, and what they still give away: records linked by distance, and intervals that hold the true
+# values.
+#
+# An attacker knows the numbers of people from elsewhere, and looks for their rows in a release in which numbers were
+# microaggregated, swapped or given noise. `nearest` takes for each of them the row at the least distance; rows at the
+# same distance are equally likely. `one_to_one` gives all people different rows, so that the sum of the distances is
+# least, which is what an attacker can do who knows everybody. `intervals` is the share of rows all of whose true values
+# are within a little of the released ones; `robust` the same where what is little grows with how far out a row lies.
+#
+# Arrays are (rows, columns) floats, and row i of the released one is about the person of row i of the original, unless
+# `row_of` says otherwise. A column without spread tells nobody apart and is left out of distances.
+#
+# J. Domingo-Ferrer, V. Torra, "A quantitative comparison of disclosure control methods for microdata", in
+# "Confidentiality, disclosure, and data access", 2001 (linkage by distance, interval disclosure); J. Herranz, J. Nin,
+# P. Rodriguez, T. Tassa, "Revisiting distance-based record linkage", DKE 100, 2015 (one to one); M. Templ, B. Meindl,
+# "Robust statistics meets SDC", PSD 2008 (robust Mahalanobis distances). sdcMicro has them as `recordLinkage`, `dRisk`
+# and `dRiskRMD`.
 
 Scale: TypeAlias = Literal["standardized", "ranks"]
 """How columns are made comparable: by the original's means and standard deviations, or each by its ranks."""
@@ -172,3 +177,54 @@ def intervals(original: Floats, released: Floats, width: float = 0.05, *, scale:
     else:
         reach = width * (masked.std(axis=0, ddof=1) if len(masked) > 1 else np.zeros(masked.shape[1]))
     return float((np.abs(known - masked) <= reach).all(axis=1).mean())
+
+
+# --- an attacker ------------------------------------------------------------------------------------------------------
+
+TOGETHER = 1000
+"""The most rows that are linked one to one."""
+
+
+class DistanceLinkage:
+    """Distance linkage: looks for the row whose numbers are nearest to those of a person.
+
+    Knows: the numbers of the targets as they were before the release changed them: by microaggregation, noise, swaps,
+    or a mean in place of a value.
+    Does: standardizes the changed columns and takes, for each target, the released row at the least distance; among
+    rows at the same distance, any. Tries ranks in place of values as well, and counts what comes out better.
+    Success: the row is that about the person; rows that are equally near share the chance. Baseline: a row picked at
+    random. Where it is not known whom rows are about, nobody can be attacked.
+    Control: none, as nobody who is not in the release has a row there.
+    Figures: `columns`, how many numbers are known of a person; `standardized` and `ranks`, the rate of each way;
+    `one_to_one`, where there are at most 1,000 rows, the rate of whoever knows everybody and gives each a row of his
+    own; `intervals`, the share of rows all of whose true values are within 5 % of a standard deviation of the released
+    ones.
+    Limits: columns that are numbers in both tables, of which at least one cell was changed; rows that lack a number are
+    left out.
+    Remedy: larger groups or more noise: a larger `k` or `scale` of the step in `treatments` that changes the columns.
+    Source: Domingo-Ferrer and Torra, A quantitative comparison of disclosure control methods for microdata, 2001.
+    """
+
+    ID = "distance-linkage"
+    KNOWS = "the numbers of people before they were changed"
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """One success; none where no numbers were changed, or it is not known whom rows are about."""
+        numbers, rows = scene.numbers(), scene.targets.row_of
+        if numbers is None or rows is None:
+            return []
+        original, released = numbers
+        whole = np.asarray(np.isfinite(original).all(axis=1) & np.isfinite(released).all(axis=1))
+        place = np.cumsum(whole) - 1
+        targets = place[rows[(rows >= 0) & whole[np.maximum(rows, 0)]]]
+        original, released = original[whole], released[whole]
+        tried = [nearest(original, released, scale=scale, people=targets) for scale in SCALES]
+        best = max(tried, key=lambda each: each.rate)
+        rates = {str(scale): each.rate for scale, each in zip(SCALES, tried, strict=True)}
+        if len(original) <= TOGETHER:
+            rates["one_to_one"] = one_to_one(*comparable(original, released)).rate
+        figures = {"columns": original.shape[1], **rates, "intervals": intervals(original, released)}
+        complete = len(targets) == int(whole.sum())
+        baseline = np.full(len(targets), 1 / max(len(released), 1))
+        return [Success(best.chances, baseline, complete=complete, figures=figures)]

@@ -22,9 +22,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from anonymize.attacks.methods import guessed
+from anonymize.attacks.methods import Success, guessed
 from anonymize.attacks.scene import KnownDiversity, Scene, ShownRows
-from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
 from anonymize.domain.taxonomy import Taxonomy
 

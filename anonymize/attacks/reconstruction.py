@@ -1,18 +1,4 @@
-"""Reconstruction: undoes on average what a randomized release or groups of values did, and guesses the likeliest value.
-
-Knows: the quasi-identifiers of one person and, for a randomized release, the parameters that come with it.
-Does: for a randomized table, estimates by the inverse distortion how many people with these quasi-identifiers have each
-sensitive value, and guesses the most frequent one. For a bucketized one (anatomy's pair), learns in turn how values go
-together with each quasi-identifier, and which row of a group each value belongs to, for ten rounds; then guesses the
-value that the person's rows most likely have.
-Success: the value is the person's. Baseline: the most frequent value of the whole release, as reconstructed. Control:
-the same attack on people who are not in the release.
-Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
-Limits: at most 500 targets where a randomized release shows more than 250,000 combinations of quasi-identifiers.
-Remedy: a smaller p (`--p COLUMN=0.5`), or a larger l of `disclosure`.
-Source: Guo, Ying and Wu, On attribute disclosure in randomization based privacy preserving data publishing, ICDMW 2010;
-Kifer, Attacks on privacy and deFinetti's theorem, SIGMOD 2009.
-"""
+"""Attackers who undo what a release did to its values: on average, or for the row of one person."""
 
 from __future__ import annotations
 
@@ -21,28 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.methods import guessed, guesses, normalized
+from anonymize.attacks.methods import Success, guessed, guesses, normalized
 from anonymize.attacks.scene import ChannelRows, Scene, ShownRows, TargetPeople, undone
-from anonymize.attacks.success import Success
 from anonymize.classes import Floats, Ints
 
-ID = "reconstruction"
-KNOWS = "the quasi-identifiers of a person, and the parameters of the distortion"
+# --- reconstruction ---------------------------------------------------------------------------------------------------
+
 ROUNDS = 10
 BALANCING = 4
 """Times that the rows of a group, and its values, are made to add up in each round."""
 PAIRS = 500_000_000
 """Pairs of a target and a combination of quasi-identifiers that are looked at."""
 FEWEST = 500
-
-
-def attack(scene: Scene) -> list[Success]:
-    """A success for each sensitive attribute; none of a release with equivalence classes."""
-    if scene.channels is not None:
-        return [_undone(scene, scene.channels, name) for name in scene.sensitive if name in scene.channels.values]
-    if scene.release.group_of is None:
-        return []
-    return guesses(scene, partial(_regrouped, scene))
 
 
 # --- a randomized release --------------------------------------------------------------------------------------------
@@ -119,3 +95,76 @@ def _sums(labels: Ints, size: int) -> Any:
     from scipy.sparse import csr_array
 
     return csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(size, len(labels)))
+
+
+class Reconstruction:
+    """Reconstruction: undoes on average what a randomized release or groups of values did, and guesses the likeliest
+    value.
+
+    Knows: the quasi-identifiers of one person and, for a randomized release, the parameters that come with it.
+    Does: for a randomized table, estimates by the inverse distortion how many people with these quasi-identifiers have
+    each sensitive value, and guesses the most frequent one. For a bucketized one (anatomy's pair), learns in turn how
+    values go together with each quasi-identifier, and which row of a group each value belongs to, for ten rounds; then
+    guesses the value that the person's rows most likely have.
+    Success: the value is the person's. Baseline: the most frequent value of the whole release, as reconstructed.
+    Control: the same attack on people who are not in the release.
+    Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
+    Limits: at most 500 targets where a randomized release shows more than 250,000 combinations of quasi-identifiers.
+    Remedy: a smaller p (`--p COLUMN=0.5`), or a larger l of `disclosure`.
+    Source: Guo, Ying and Wu, On attribute disclosure in randomization based privacy preserving data publishing, ICDMW
+    2010; Kifer, Attacks on privacy and deFinetti's theorem, SIGMOD 2009.
+    """
+
+    ID = "reconstruction"
+    KNOWS = "the quasi-identifiers of a person, and the parameters of the distortion"
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """A success for each sensitive attribute; none of a release with equivalence classes."""
+        if scene.channels is not None:
+            return [_undone(scene, scene.channels, name) for name in scene.sensitive if name in scene.channels.values]
+        if scene.release.group_of is None:
+            return []
+        return guesses(scene, partial(_regrouped, scene))
+
+
+# --- reconstruction row -----------------------------------------------------------------------------------------------
+
+
+class RowReconstruction:
+    """Reconstruction of one row: weighs what the person's row shows by the true parameters (Bayes).
+
+    Knows: the quasi-identifiers of one person, which row of a randomized release is the person's, and the parameters.
+    Does: takes the shares of sensitive values among people of the same quasi-identifiers, as `reconstruction` estimates
+    them, multiplies each by the probability that the row shows what it shows if it were the person's value, and guesses
+    the largest.
+    Success: the value is the person's. Baseline: the most frequent value of the whole release, as reconstructed.
+    Control: none, as people who are not in the release have no row.
+    Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
+    Limits: those of `reconstruction`. Where it is not known whose each row is, it could not be measured.
+    Remedy: a smaller p (`--p COLUMN=0.5`), or a larger l of `disclosure`.
+    Source: Guo, Ying and Wu, On attribute disclosure in randomization based privacy preserving data publishing, ICDMW
+    2010, formula 4.
+    """
+
+    ID = "reconstruction-row"
+    KNOWS = "the quasi-identifiers of a person, the person's row, and the parameters of the distortion"
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """A success for each sensitive attribute; none of a release that is not randomized."""
+        channels = scene.channels
+        if channels is None:
+            return []
+        names = [name for name in scene.sensitive if name in channels.values]
+        if scene.targets.row_of is None:
+            return [Success(np.zeros(0), np.zeros(0), about=name) for name in names]
+        successes = []
+        for name in names:
+            people = some_of(scene.targets, channels)
+            shares, before = joint(scene, channels, name, people)
+            same, other = channels.values[name].likelihood
+            values = scene.release.values[name][people.row_of]
+            likely = np.where(values[:, None] == np.arange(shares.shape[1]), same + other, other)
+            successes.append(guessed([normalized(shares * likely, before)], [people.values[name]], before, name))
+        return successes

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.domain.leafsets import GappedColumns, LeafSets, chosen, densities
+from anonymize.domain import GappedColumns, LeafSets, chosen, densities
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.meaning import Channel
 

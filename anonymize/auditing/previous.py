@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from anonymize.auditing.table import Audited
+from anonymize.auditing import Audited
 from anonymize.claims import State
 from anonymize.classes import Bools, Floats
 from anonymize.domain import files

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anonymize.auditing.table import Audited, opened
+from anonymize.auditing import Audited, opened
 from anonymize.classes import Ints
 from anonymize.errors import Caution, DataError, UsageError
 from anonymize.link import load as load_link
@@ -34,7 +34,7 @@ from anonymize.spec import Spec
 from anonymize.table import Source
 from anonymize.table.files import sha256_of
 from anonymize.table.named import column
-from anonymize.verify.pseudonyms import pseudonyms, published
+from anonymize.verify.histories import pseudonyms, published
 from anonymize.verify.series import ReleasedAt
 
 Whose = Callable[[Sequence[bytes]], pl.Series | None]

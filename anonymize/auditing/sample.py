@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anonymize.auditing.table import Audited
+from anonymize.auditing import Audited
+from anonymize.declared import people
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.people import people
 from anonymize.risk import (
     Analysis,
     Text,
@@ -22,7 +22,7 @@ from anonymize.risk import (
     record_risks,
     sampled,
 )
-from anonymize.risk.loglinear import TERMS, Terms, global_risk
+from anonymize.risk.population import TERMS, Terms, global_risk
 from anonymize.table import OutputFile
 
 

@@ -32,21 +32,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from anonymize.auditing import Audited, with_trees
 from anonymize.auditing.previous import MOST_PAIRS, classes, compatible, histogram
 from anonymize.auditing.retraced import RetracedRelease, SeriesFiles, key_of, lacking, opened_state
-from anonymize.auditing.table import Audited, with_trees
 from anonymize.claims import State, said
 from anonymize.errors import Caution
 from anonymize.formats import Checked, Concluded, Finding, privacy_block, state_of
 from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.publication import named_by, reported
 from anonymize.report.head import head, spec_path
-from anonymize.series.departures import DEFERRED
+from anonymize.series.record import DEFERRED
 from anonymize.spec import Spec, override, require
 from anonymize.table.files import sha256_of
 from anonymize.table.named import column
 from anonymize.verify import Check, checks_of
-from anonymize.verify.invariance import invariance
+from anonymize.verify.histories import invariance
 from anonymize.verify.series import ReleaseVerdict, SeriesVerdict, ValuesResult, measure_series
 
 if TYPE_CHECKING:

@@ -26,9 +26,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.channels.kronecker import Floats, representable
-from anonymize.channels.problem import ChannelProblem
-from anonymize.channels.risk import Ints
+from anonymize.channels import Floats, representable
+from anonymize.channels.problem import ChannelProblem, Ints
 from anonymize.classes import Bools
 
 STEPS = 100

@@ -2,32 +2,111 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.cli.checked import FORM, conclude, is_text
 from anonymize.cli.completing import columns, completing, requirements
-from anonymize.cli.engine import ENGINE, audit_there, check_engine
-from anonymize.cli.following import beside, say_next
-from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
+from anonymize.cli.exits import beside, say_next
 from anonymize.cli.options import (
     FORCE,
     HELP_ALL,
     MEANINGS,
     MEASURING,
+    PATH,
     REPORTS,
     BriefCommand,
+    choice_option,
+    file_option,
+    flag_option,
     nearby_spec,
     use_threads,
     with_options,
 )
-from anonymize.cli.over_time import SERIES, audited
-from anonymize.names import parted
+from anonymize.cli.progress import ENGINE, audit_there, check_engine
+from anonymize.errors import UnsafeError, UsageError, WriteError
+from anonymize.files import parted
+from anonymize.formats import AUTO, FORMATS, Checked, chosen
 
 if TYPE_CHECKING:
-    from anonymize.risk.loglinear import Terms
+    from anonymize.risk.population import Terms
     from anonymize.spec import Spec
+
+
+# --- the end of a check -----------------------------------------------------------------------------------------------
+# How commands that check a table end: the result in one of the forms, and exit code 1 where something is not met.
+
+FORM = (
+    choice_option(
+        "--format",
+        "form",
+        choices=[AUTO, *FORMATS],
+        default=AUTO,
+        help="Form of the result; auto is github in GitHub Actions, else text.",
+    ),
+    click.option("--json", "form", flag_value="json", help="The same as --format json."),
+)
+
+
+def is_text(form: str) -> bool:
+    """Whether the result is for people, where a next command helps."""
+    return chosen(form, os.environ) == "text"
+
+
+def conclude(checked: Checked, form: str, *, quiet: bool, color: str) -> None:
+    """Prints what was checked, in the form that was asked for. Raises UnsafeError with what is not met or could not be
+    shown, and WriteError where standard output is closed."""
+    rendering = chosen(form, os.environ)
+    if sys.stdout is None and rendering != "text":
+        raise WriteError("<stdout>: cannot be written: it is closed")
+    if not quiet or form not in (AUTO, "text"):
+        FORMATS[rendering](checked, sys.stdout, color)
+    if checked.problems:
+        raise UnsafeError(checked.problems)
+
+
+# --- a series ---------------------------------------------------------------------------------------------------------
+# `audit --series`: the options of a series, and which others go with them.
+
+SERIES = (
+    file_option(
+        "--series",
+        help="The state of a series of releases: all of them, by everybody's history; with --key.",
+    ),
+    file_option("--key", help="The key file of the series."),
+)
+
+_BESIDE = {"spec", "series", "key", "k", "l", "t", "require", "form", "reports", "force", "threads", "quiet", "color"}
+"""What may be given beside a series; everything else describes one table."""
+
+
+def audited(spec: Any, state: str | None, key: str | None, given: dict[str, Any]) -> Checked:
+    """The series, measured. `given`: the options that were given, of one table or of a series. Raises UsageError for
+    options that are about one table, without a key, or without a spec."""
+    from anonymize.auditing.series import SeriesAudit, audit_series
+
+    context = click.get_current_context()
+    if state is None:
+        raise UsageError("--key: is that of a --series")
+    if spec is None:
+        raise UsageError("--series: give the spec of the releases")
+    if key is None:
+        raise UsageError("--series: needs --key, by which people are recognized")
+    chosen = [each for each in context.command.params if each.name not in _BESIDE and _is_given(context, each.name)]
+    if chosen:
+        raise UsageError([f"{each.opts[0]}: is about one table, and --series about all releases" for each in chosen])
+    thresholds: dict[str, Any] = {name: given[name] for name in ("k", "l", "t") if name in given}
+    rest = {name: given[name] for name in ("require", "reports", "force") if name in given}
+    return audit_series(SeriesAudit(spec, state, key, thresholds, **rest)).checked
+
+
+def _is_given(context: click.Context, name: str | None) -> bool:
+    return context.get_parameter_source(name or "") is click.core.ParameterSource.COMMANDLINE
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:

@@ -11,9 +11,7 @@ import click
 
 from anonymize.cli.completing import algorithms as release_commands
 from anonymize.cli.completing import completing, learners
-from anonymize.cli.exits import put
-from anonymize.cli.following import beside, say_next
-from anonymize.cli.kinds import count_option, file_option, flag_option
+from anonymize.cli.exits import beside, put, say_next
 from anonymize.cli.options import (
     COLOR,
     FORCE,
@@ -23,9 +21,12 @@ from anonymize.cli.options import (
     REPORTS,
     SPEC,
     BriefSpecCommand,
+    count_option,
+    file_option,
+    flag_option,
     with_options,
 )
-from anonymize.names import parted
+from anonymize.files import parted
 
 if TYPE_CHECKING:
     from anonymize._compare import Compare
@@ -194,7 +195,7 @@ def _as_csv(report: dict[str, Any]) -> str:
     import csv
     from io import StringIO
 
-    from anonymize.report.compared import as_rows
+    from anonymize.report.verdict import as_rows
 
     rows, out = as_rows(report), StringIO()
     writer = csv.DictWriter(out, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
@@ -207,7 +208,7 @@ def _say_next(spec: str, request: Compare, report: dict[str, Any]) -> None:
     """The release that loses least: at the spec's k where that was compared, else at the first."""
     from anonymize.algorithms import ALGORITHMS
     from anonymize.algorithms.base import words
-    from anonymize.report.compared import by_k, least
+    from anonymize.report.verdict import by_k, least
 
     best = [least(results) for results in by_k(report).values()]
     if not best:

@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from anonymize.errors import visible
-from anonymize.names import as_listed, parted
+from anonymize.files import as_listed, parted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,7 +113,7 @@ def learners(context: click.Context) -> list[str]:
 def _nearby() -> Path | None:
     from pathlib import Path
 
-    from anonymize.spec.nearby import spec_above
+    from anonymize.cli.options import spec_above
 
     return spec_above(Path.cwd())
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import io
 import os
 import re
+import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
-from anonymize import temporary
+from anonymize import files
 from anonymize.cli import early
-from anonymize.codes import (
+from anonymize.errors import (
     ADVICE,
     BROKEN_PIPE,
     BUG,
@@ -29,8 +30,15 @@ from anonymize.codes import (
     NO_MEMORY,
     UNSAFE,
     USAGE,
+    AnonymizeError,
+    DataError,
+    InfeasibleError,
+    OwnNote,
+    ProgramError,
+    SpecError,
+    UnsafeError,
+    visible,
 )
-from anonymize.errors import AnonymizeError, OwnNote, ProgramError, visible
 from anonymize.places import masked
 
 __all__ = [
@@ -55,6 +63,7 @@ __all__ = [
     "say",
 ]
 
+
 OUT_OF_MEMORY = re.compile(r"(?i)out of memory|memory allocation|cannot allocate memory|bad_alloc|CapacityOverflow")
 """How libraries say that memory was refused, in errors of other types."""
 
@@ -72,7 +81,7 @@ def run(command: Callable[[], object]) -> NoReturn:
     sys.unraisablehook = _unraisable
     code = outcome(command)
     _ignore_signals()
-    temporary.remove_all()
+    files.remove_all()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, AttributeError):
             stream.flush()
@@ -173,7 +182,7 @@ def _interrupt(signum: int, frame: FrameType | None) -> None:
     if signum == signal.SIGINT and _sooner is not None:
         _end_sooner(_sooner)
         return
-    if not temporary.used():
+    if not files.used():
         early.end(signum, frame)
     global _interrupted
     _interrupted = True
@@ -206,3 +215,35 @@ def _is_broken_pipe(error: BaseException) -> bool:
 def _silence_stdout() -> None:
     """Keeps the interpreter from flushing once more what cannot be written."""
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+
+
+# --- the next command -------------------------------------------------------------------------------------------------
+# The command to run next, on standard error: after a success, and after what a user can mend. Never with -q.
+
+PREFIX = "next: "
+
+
+def say_next(*command: str) -> None:
+    """A line with the command that follows; passwords in it are masked."""
+    if sys.stderr is not None:
+        with reporting():
+            say(f"{PREFIX}anonymize {shlex.join(map(masked, command))}")
+
+
+def beside(given: Mapping[str, Any]) -> list[str]:
+    """The options with which other commands find what is beside a release, of those that were `given`."""
+    flags = {"input": "-i", "st": "--st", "group": "--group", "manifest": "--manifest", "link": "--link"}
+    present = {flag: given[name] for name, flag in flags.items() if given.get(name) is not None}
+    return [word for flag, value in present.items() for word in (flag, str(value))]
+
+
+def note_next(error: AnonymizeError, arguments: Sequence[str]) -> None:
+    """Adds to an error what to run next, unless the command line was quiet or nothing in particular helps."""
+    if {"-q", "--quiet"}.intersection(arguments) or not arguments:
+        return
+    if isinstance(error, UnsafeError | InfeasibleError | DataError):
+        error.add_note(OwnNote(f"{PREFIX}anonymize explain {error.exit_code}"))
+    elif isinstance(error, SpecError) and arguments[0] != "validate":
+        specs = [argument for argument in arguments if argument.endswith((".yaml", ".yml"))][:1]
+        if specs:
+            error.add_note(OwnNote(f"{PREFIX}anonymize {shlex.join(['validate', *specs])}"))

@@ -1,7 +1,9 @@
-"""Commands that make synthetic tables: `generate agrawal` and `generate census`."""
+"""Commands that make tables to begin with: `generate agrawal` and `generate census`, of any size, and `example`,
+with a spec and hierarchies."""
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -11,16 +13,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from anonymize.cli.exits import reporting, say
-from anonymize.cli.kinds import count_option, file_option, share_option
-from anonymize.cli.options import FORCE, OUTPUT, OUTPUT_FORMAT, QUIET, THREADS, use_threads, with_options
+from anonymize.cli.exits import reporting, say, say_next
+from anonymize.cli.options import (
+    FORCE,
+    OUTPUT,
+    OUTPUT_FORMAT,
+    QUIET,
+    THREADS,
+    count_option,
+    file_option,
+    share_option,
+    use_threads,
+    with_options,
+)
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from anonymize.generate.blocks import Roles
-    from anonymize.names import OutputFormat
+    from anonymize.files import OutputFormat
+    from anonymize.generate import Roles
+
+
+# --- generate ---------------------------------------------------------------------------------------------------------
+# Commands that make synthetic tables: `generate agrawal` and `generate census`.
 
 EVERY = "all"
 """What --vary means without a value."""
@@ -140,10 +156,10 @@ def _write(
 ) -> None:
     """The table, its spec and the hierarchies: all of them, or none."""
     from anonymize.cli.progress import progress
-    from anonymize.generate.blocks import files
+    from anonymize.generate import files
     from anonymize.places import is_uri
     from anonymize.table import OutputFile, commit
-    from anonymize.table.outputs import output_table
+    from anonymize.table.spool import output_table
     from anonymize.table.write import check_table
 
     check_table(output, output_format)
@@ -175,3 +191,83 @@ def _watched(
         yield frame
         written += frame.height
         report_progress("generate", written, rows)
+
+
+# --- example ----------------------------------------------------------------------------------------------------------
+# `example`: an example spec with its table and hierarchies, ready to run.
+#
+# An installed package has the files in `anonymize/examples`, where pyproject.toml puts them; a checkout has them in its
+# folders. Which files belong to a spec, the spec says.
+
+PACKAGE = Path(__file__).parents[1]
+EXAMPLES = {
+    "first": "10,000 invented hospital stays, and what a first release keeps of them",
+    "patients": "10,000 invented hospital stays; every key of a spec explained",
+    "survey": "the same stays, for anatomy and randomize",
+    "microdata": "the same stays, with charges and wards that are changed",
+    "hipaa": "the same stays by HIPAA's safe harbor",
+    "expert": "the same stays for HIPAA's expert determination",
+    "public-use": "the same stays as a survey that anybody may download",
+    "scientific-use": "the same survey for researchers under contract",
+    "nightly": "two days of a ward, for a series of releases",
+    "open-data": "the same stays for a city's portal",
+    "adult": "the Adult census extract of 8 quasi-identifiers; without the table, which you bring",
+}
+NAMED = re.compile(r"\.\./((?:hierarchies|sample_data)/[\w./-]*\w)")
+"""The files that a spec in configs/ names."""
+SCHEMA = "spec.schema.json"
+FLAT = {"../sample_data/": "", "../hierarchies/": "hierarchies/", f"../anonymize/spec/{SCHEMA}": SCHEMA, "configs/": ""}
+"""Where a spec finds its files in a folder of its own."""
+
+
+@click.command()
+@with_options(
+    click.argument("name", type=click.Choice(tuple(EXAMPLES))),
+    file_option("-o", "--output", help="The folder; it is made where it is missing.  [default: NAME]"),
+    FORCE,
+    QUIET,
+)
+def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
+    """Write an example spec with its table and hierarchies.
+
+    `first`: invented hospital stays, and a short spec for a first release. `patients`: the same stays, with every key
+    of a spec explained. `survey`: the same stays, for `anatomy` and `randomize`. `microdata`: with columns whose values
+    are changed beside the classes. `adult`: the usual extract of the Adult census, whose table you bring. Recipes, each
+    with a page in the documentation: `hipaa` (safe harbor) and `expert` (expert determination), `public-use` and
+    `scientific-use` files, `nightly`, `open-data`.
+
+    Files that exist are not overwritten without `--force`; then nothing is written.
+    """
+    from anonymize.errors import UsageError
+
+    folder = Path(output or name)
+    files = {folder / path: content for path, content in contents(name).items()}
+    existing = [str(path) for path in files if path.exists()]
+    if existing and not force:
+        raise UsageError(f"{', '.join(existing)}: exists already; --force overwrites")
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb" if force else "xb") as file:
+            file.write(content)
+    if not quiet:
+        say(f"wrote {len(files)} files to {folder}")
+        table = ("-i", "adult.csv") if name == "adult" else ()
+        say_next("validate", str(folder / f"{name}.yaml"), *table)
+
+
+def contents(name: str) -> dict[str, bytes]:
+    """The files of an example by their path in its folder."""
+    root = _root()
+    text = (root / "configs" / f"{name}.yaml").read_text(encoding="utf8")
+    beside = sorted({path for path in NAMED.findall(text)})
+    for there, here in FLAT.items():
+        text = text.replace(there, here)
+    files = {path.removeprefix("sample_data/"): (root / path).read_bytes() for path in beside}
+    schema = (PACKAGE / "spec" / SCHEMA).read_bytes()
+    return {f"{name}.yaml": text.encode(), **files, SCHEMA: schema}
+
+
+def _root() -> Path:
+    """The folder that has configs, hierarchies and sample_data: of the installed package, or of the checkout."""
+    packaged = PACKAGE / "examples"
+    return packaged if packaged.is_dir() else PACKAGE.parent

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from anonymize.cli.exits import say
-from anonymize.cli.following import say_next
-from anonymize.cli.kinds import PATH, file_option, flag_option
-from anonymize.cli.options import FORCE, QUIET, THREADS, use_threads, with_options
+from anonymize.cli.exits import say, say_next
+from anonymize.cli.options import FORCE, PATH, QUIET, THREADS, file_option, flag_option, use_threads, with_options
 
 if TYPE_CHECKING:
     from anonymize._init import Init
@@ -123,7 +121,7 @@ def _with_answers(request: Init) -> Init:
 def _watched(request: Init, interactive: bool, quiet: bool) -> None:
     """Writes the spec now and whenever the table changes. Raises UsageError for what does not go with that, and where
     the spec is no more as it was written."""
-    from anonymize.cli.watching import watch
+    from anonymize.cli.progress import watch
     from anonymize.errors import UsageError
 
     refused = {

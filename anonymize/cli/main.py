@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem, shell_complete
 
 from anonymize import __version__
 from anonymize.cli import early, exits
-from anonymize.cli.following import note_next
+from anonymize.cli.exits import note_next
 from anonymize.errors import AnonymizeError
 
 COMPLETE = "_ANONYMIZE_COMPLETE"
@@ -44,19 +44,19 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "evaluate": ("evaluate:evaluate", "Measure what a release has lost, and what models make of it."),
     },
     "Reuse": {
-        "recode": ("reuse:recode", "Apply a saved recoding to rows that it has not seen."),
+        "recode": ("release:recode", "Apply a saved recoding to rows that it has not seen."),
         "series": ("series:series", "Show a series of releases, take the last back, forget a person."),
-        "reconstruct": ("reconstruct:reconstruct", "Estimate the original distribution from a randomized table."),
+        "reconstruct": ("attack:reconstruct", "Estimate the original distribution from a randomized table."),
     },
     "Prepare": {
         "init": ("init:init", "Profile a table and write a first spec for it."),
         "validate": ("prepare:validate", "Check a spec, alone or against a table."),
-        "hierarchy": ("hierarchy:hierarchy", "Show, check and make value generalization hierarchies."),
+        "hierarchy": ("prepare:hierarchy", "Show, check and make value generalization hierarchies."),
         "generate": ("generate:generate", "Make a synthetic table of any size."),
-        "example": ("example:example", "Write an example spec with its table and hierarchies."),
-        "doctor": ("doctor:doctor", "Check this machine: versions, extras, memory, folders, a key."),
-        "explain": ("explain:explain", "Explain a model, metric, algorithm, cut rule, attacker or exit code."),
-        "key": ("key:key", "Make the key of a series of releases."),
+        "example": ("generate:example", "Write an example spec with its table and hierarchies."),
+        "doctor": ("questions:doctor", "Check this machine: versions, extras, memory, folders, a key."),
+        "explain": ("questions:explain", "Explain a model, metric, algorithm, cut rule, attacker or exit code."),
+        "key": ("series:key", "Make the key of a series of releases."),
         "schema": ("prepare:schema", "Print the JSON Schema of the spec, or of reports."),
     },
 }

@@ -1,4 +1,5 @@
-"""Commands that prepare a release: `validate` and `schema`."""
+"""Commands that prepare a release: `validate`, `schema`, and `hierarchy show`, `hierarchy check` and `hierarchy
+make`."""
 
 from __future__ import annotations
 
@@ -10,15 +11,33 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from anonymize import __version__
-from anonymize.cli.exits import put, say
-from anonymize.cli.following import say_next
-from anonymize.cli.kinds import PATH, choice_option, file_option, flag_option
-from anonymize.cli.options import QUIET, SpecCommand, nearby_spec, with_options
+from anonymize.cli.completing import completing, quasi_identifiers
+from anonymize.cli.exits import put, say, say_next
+from anonymize.cli.options import (
+    COLOR,
+    INPUT,
+    PATH,
+    QUIET,
+    SPEC,
+    SpecCommand,
+    choice_option,
+    file_option,
+    flag_option,
+    nearby_spec,
+    with_options,
+)
 from anonymize.errors import Problem, visible
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from anonymize._validate import Validated
     from anonymize.formats import Checked
+    from anonymize.report.hierarchies import Described
+
+
+# --- prepare ----------------------------------------------------------------------------------------------------------
+# Commands that prepare a release: `validate` and `schema`.
 
 FORMS = ("text", "json", "github", "sarif", "junit", "markdown")
 """How `validate` prints: the forms of `audit`, without its page."""
@@ -40,7 +59,7 @@ def validate(specs: tuple[str, ...], input_path: str | None, form: str, watching
     are numbers, hierarchies cover every value, and the requirements can be met.
     """
     from anonymize._validate import validated_files as validated
-    from anonymize.cli.watching import watch
+    from anonymize.cli.progress import watch
     from anonymize.errors import UsageError
 
     if input_path is not None and len(specs) > 1:
@@ -133,3 +152,152 @@ def schema(of_report: bool) -> None:
     from anonymize.spec.schema import json_schema
 
     put(json.dumps(json_schema(privacy.PARAMETERS), indent=2), lines=True)
+
+
+# --- hierarchy --------------------------------------------------------------------------------------------------------
+# Commands about value generalization hierarchies: `hierarchy show`, `hierarchy check` and `hierarchy make`.
+
+
+@click.group(name="hierarchy")
+def hierarchy() -> None:
+    """Show, check and make value generalization hierarchies.
+
+    show prints what each level of each quasi-identifier keeps and what it is worth; check reads hierarchy files; make
+    writes the hierarchy of a builder (intervals, bands, mask, prefix, dates, times, codes, zip3, rare, flat) as a file,
+    to be edited.
+    """
+
+
+@hierarchy.command()
+@with_options(
+    SPEC,
+    click.argument("attribute", required=False, shell_complete=completing(quasi_identifiers)),
+    INPUT,
+    flag_option("--json", "as_json", help="Print JSON."),
+    COLOR,
+)
+def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool, color: str) -> None:
+    """Print each level of each quasi-identifier, or of one, and its research value.
+
+    A level has so many values, of which so many occur in the table. Its research value is the attribute's weight times
+    what is left of the detail, times the share of the rules that it keeps, or what the spec gives it; the rules that it
+    breaks are listed with their importance. Where nodes of a level have weights, the lowest and the highest are shown.
+    Without a table, hierarchies of categories that are read from a file are shown.
+    """
+    from anonymize import privacy
+    from anonymize.report.hierarchies import describe
+    from anonymize.spec import load
+    from anonymize.spec.patterns import entry_of
+
+    loaded = load(spec, privacy.PARAMETERS)
+    described = describe(loaded, input_path, attribute)
+    if as_json:
+        attributes = [each.as_json() for each in described]
+        put(json.dumps({"attributes": attributes}, indent=2, ensure_ascii=False), lines=True)
+    else:
+        _print(described, color)
+    described_names = [each.name for each in described]
+    left_out = [
+        name for name in loaded.quasi_identifiers if not any(entry_of([name], each) for each in described_names)
+    ]
+    if left_out and attribute is None:
+        say(f"not shown without a table: {', '.join(left_out)}")
+
+
+def _print(attributes: list[Described], color: str) -> None:
+    from rich.text import Text
+
+    from anonymize.report.section import figure
+    from anonymize.report.terminal import console
+
+    out = console(sys.stdout, color)
+    for number, each in enumerate(attributes):
+        if number:
+            out.print()
+        out.print(Text(f"{visible(each.name)} ({each.kind}, weight {figure(each.weight)})", "bold"))
+        out.print(_table(each))
+        for rule, reason in each.without_effect:
+            out.print(Text(f"the rule {visible(str(rule))} has no effect: it {reason}", "yellow"))
+
+
+def _table(described: Described) -> Table:
+    """One line a level."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from anonymize.report.section import figure
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("level", "values", "occurring", "research value"):
+        table.add_column(name, justify="right", no_wrap=True)
+    weighted = any(level.weights != (1, 1) for level in described.levels)
+    if weighted:
+        table.add_column("weights", justify="right", no_wrap=True)
+    table.add_column("rules broken")
+    for number, level in enumerate(described.levels):
+        figures: tuple[int | float | str | None, ...] = (number, level.values, level.occurring, level.research_value)
+        figures += (" to ".join(figure(weight) for weight in sorted(set(level.weights))),) if weighted else ()
+        broken = "\n".join(visible(str(rule)) for rule in level.broken)
+        table.add_row(*(Text(figure(value)) for value in figures), Text(broken))
+    return table
+
+
+@hierarchy.command()
+@with_options(click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE..."), QUIET)
+def check(files: tuple[str, ...], quiet: bool) -> None:
+    """Read hierarchy files, CSV or YAML, and report all their problems.
+
+    A file is fine if every line leads from a leaf to the one root, no leaf stands twice, and no label has two parents
+    on one level. Exit code 2 if one is not. A value that reads as a node over several values does is warned of.
+    """
+    from pathlib import Path
+
+    from anonymize._validate import twofold
+    from anonymize.domain.files import read
+    from anonymize.domain.taxonomy import Taxonomy
+    from anonymize.errors import SpecError
+
+    problems: list[Problem] = []
+    for name in files:
+        try:
+            taxonomy = Taxonomy.of("", read(Path(name)))
+        except SpecError as error:
+            problems += error.problems
+            continue
+        for warning in twofold({name: taxonomy}):
+            say(f"warning: {warning}")
+        if not quiet:
+            put(f"{name}: {taxonomy.size:,} leaves, {taxonomy.height + 1} levels")
+    if problems:
+        raise SpecError(problems)
+
+
+@hierarchy.command()
+@with_options(
+    SPEC,
+    click.argument("attribute", shell_complete=completing(quasi_identifiers)),
+    INPUT,
+    file_option("-o", "--output", default="-", help="The file; - is standard output."),
+    flag_option("--force", help="Overwrite a file that exists."),
+)
+def make(spec: str, attribute: str, input_path: str | None, output: str, force: bool) -> None:
+    """Write the hierarchy of a quasi-identifier as CSV, one line a value, from the leaf to the root.
+
+    The builder that the spec names is applied to the values of the table. Edit the file, and name it in the spec in the
+    builder's place. An output that ends in .yaml or .yml is a YAML tree, which can hold weights of nodes.
+    """
+    from anonymize import privacy
+    from anonymize.report.hierarchies import check_name, text_for
+    from anonymize.spec import load
+    from anonymize.table import OutputFile, Source, commit, read
+    from anonymize.table.write import check_suffix
+
+    check_suffix(output, "a hierarchy", (".csv", ".yaml", ".yml"))
+    loaded = load(spec, privacy.PARAMETERS)
+    check_name(loaded.quasi_identifiers, attribute)
+    with OutputFile(output, force=force) as target, Source.open(loaded, input_path) as source:
+        table = read(loaded, source)
+        check_name([each.name for each in table.attributes], attribute)
+        definition = next(each for each in table.attributes if each.name == attribute)
+        target.write_text(text_for(output, definition))
+        commit([target])

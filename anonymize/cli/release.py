@@ -1,4 +1,5 @@
-"""Release commands: one a registered algorithm, its options made from the algorithm's own."""
+"""Commands that make releases: one a registered algorithm, its options made from the algorithm's own; and `recode`,
+which applies a recoding that was saved."""
 
 from __future__ import annotations
 
@@ -10,10 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.claims import State
-from anonymize.cli.engine import CHECKPOINT, ENGINE, check_engine, release_there
-from anonymize.cli.exits import reporting, say
-from anonymize.cli.following import beside, say_next
-from anonymize.cli.kinds import NamedOrNumber, count_option, file_option, flag_option
+from anonymize.cli.exits import beside, reporting, say, say_next
 from anonymize.cli.options import (
     COLOR,
     COMMON,
@@ -22,8 +20,10 @@ from anonymize.cli.options import (
     HELP_ALL,
     INPUT,
     MEMORY,
+    OUTPUT,
     OUTPUT_FORMAT,
     OVERRIDES,
+    PATH,
     PLACES,
     QUIET,
     REPORTS,
@@ -31,12 +31,21 @@ from anonymize.cli.options import (
     THREADS,
     VERBOSE,
     BriefSpecCommand,
+    NamedOrNumber,
+    count_option,
+    file_option,
+    flag_option,
     use_threads,
     with_options,
 )
+from anonymize.cli.progress import CHECKPOINT, ENGINE, check_engine, recode_there, release_there
 
 if TYPE_CHECKING:
     from anonymize.request import Request
+
+
+# --- release ----------------------------------------------------------------------------------------------------------
+# Release commands: one a registered algorithm, its options made from the algorithm's own.
 
 REQUIRED = "Every requirement is met: the release was checked with its input, of which the public report has nothing."
 ALLOWED = "The release was checked with its input, and with --allow-unsafe it is written whatever came of it."
@@ -242,3 +251,52 @@ def _summary(report: dict[str, Any], color: str, verbose: bool, files: Mapping[s
     if "timing" in report:
         stages = "  ".join(f"{name.removesuffix('_s')} {seconds:.2f} s" for name, seconds in report["timing"].items())
         out.print(f"\n{stages}  peak {report['memory']['peak_mb']:.0f} MB")
+
+
+# --- reuse ------------------------------------------------------------------------------------------------------------
+# Commands that use what a release left behind: `recode`.
+
+
+@click.command()
+@with_options(
+    click.argument("recoding", type=PATH),
+    file_option("-i", "--input", required=True, help="The table, or - for standard input; of a database, its URI."),
+    OUTPUT,
+    OUTPUT_FORMAT,
+    REPORTS,
+    count_option("--seed", help="Seed of the shuffle, if the release was shuffled."),
+    FORCE,
+    *ENGINE,
+    THREADS,
+    QUIET,
+    COLOR,
+)
+def recode(quiet: bool, threads: int | None, color: str, engine: str, master: str | None, **given: Any) -> None:
+    """Apply a saved recoding to rows that it has not seen: a test set, next month's table.
+
+    RECODING is what a release command wrote with --save-recoding. Every row shows what the release shows for the class
+    that it falls into; direct identifiers are left out, all other columns pass through. The table has the columns of
+    the one that was released; those that are not quasi-identifiers may be absent.
+
+    A row falls outside where the recoding has no answer for it, or one that was made without such rows: a value that
+    the recoding does not know, a number beyond all that it was made from, a class that was suppressed, a value that its
+    class does not span, a combination that no class has. Rows of the first and the third kind are released suppressed.
+    All of them are counted, and the exit code is still 0.
+
+    Nothing is measured. The guarantees of the release hold for the rows that it was made from: `audit` says whether the
+    new table is safe to publish.
+    """
+    check_engine(engine, threads=threads, master=master)
+    use_threads(threads)
+    from anonymize._recode import Recode
+    from anonymize._recode import recode as walk
+    from anonymize.cli.progress import progress
+
+    with progress(quiet) as report_progress:
+        there = engine == "spark"
+        report = recode_there(master, given) if there else walk(Recode(**given, progress=report_progress))
+    if not quiet and sys.stderr is not None:
+        from anonymize.report.terminal import console, show
+
+        with reporting():
+            show(report, console(sys.stderr, color))

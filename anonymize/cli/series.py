@@ -1,4 +1,5 @@
-"""`series show`, `seal`, `undo` and `forget`: what is done to a series without a release."""
+"""What is done to a series of releases without a release: `series show`, `seal`, `undo` and `forget`, and `key
+make`, which makes its key."""
 
 from __future__ import annotations
 
@@ -10,8 +11,10 @@ from typing import Any
 import click
 
 from anonymize.cli.exits import put, say
-from anonymize.cli.kinds import PATH, file_option, flag_option
-from anonymize.cli.options import COLOR, QUIET, with_options
+from anonymize.cli.options import COLOR, FORCE, PATH, QUIET, file_option, flag_option, with_options
+
+# --- series -----------------------------------------------------------------------------------------------------------
+# `series show`, `seal`, `undo` and `forget`: what is done to a series without a release.
 
 STATE = click.argument("state", type=PATH)
 KEY = file_option("--key", "key_path", required=True, help="The key of the series.")
@@ -124,3 +127,62 @@ def _texts(person: str) -> list[str]:
     except ValueError:
         return [person]
     return texts if isinstance(texts, list) and all(isinstance(text, str) for text in texts) else [person]
+
+
+# --- key --------------------------------------------------------------------------------------------------------------
+# `key make`: a key file.
+
+
+@click.group(name="key")
+def key() -> None:
+    """Make the key of a series of releases, or put another in its place.
+
+    The pseudonyms of people in the state of a series are computed with a key that only you have. Keep it where the
+    state is not, and keep a copy: without it a series cannot be continued, and nobody in it can be forgotten by name.
+    Whoever has the key and a list of people can tell who is in the state.
+    """
+
+
+@key.command()
+@with_options(click.argument("path", type=PATH), FORCE, QUIET)
+def make(path: str, force: bool, quiet: bool) -> None:
+    """Write a new key to PATH, which only its owner may read.
+
+    A file that exists is not overwritten without `--force`: a series whose key is lost has come to its end.
+    """
+    from anonymize.errors import UsageError
+    from anonymize.series.key import Key
+    from anonymize.table import OutputFile
+
+    if path == "-":
+        raise UsageError("a key is a file that only its owner may read")
+    with OutputFile(path, force=force, private=True) as output:
+        output.write_text(Key.new().text)
+        output.commit()
+    if not quiet:
+        say(f"wrote a key to {path}; keep it where the state of the series is not")
+
+
+@key.command()
+@with_options(
+    click.argument("state", type=PATH),
+    click.argument("path", type=PATH),
+    file_option("--key", "key_path", required=True, help="The key of the series so far."),
+    FORCE,
+    QUIET,
+)
+def rotate(state: str, path: str, key_path: str, force: bool, quiet: bool) -> None:
+    """Put STATE under a new key, which is written to PATH: for a key that somebody may have read.
+
+    Key and state take their places together. The new file holds the old key too, without which nobody could be
+    recognized; whoever has the old one alone recognizes nobody in the new state. They still do in every copy of the
+    old state, and by pseudonyms that have been published. Remove the old file when the new one has a copy.
+    """
+    from anonymize.errors import UsageError
+    from anonymize.series.keeping import rotate as put_under
+
+    if path == "-":
+        raise UsageError("a key is a file that only its owner may read")
+    put_under(state, key_path, path, force=force)
+    if not quiet:
+        say(f"the series {state} has a new key, {path}; remove {key_path} and its copies")

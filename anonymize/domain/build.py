@@ -7,9 +7,9 @@
 - `prefix`: the first characters, fewer at each level, followed by `*`: for lengths 3 and 1, 02138 becomes 021* and 0*.
   A value that is shorter is its own prefix; an empty value stays as it is below the root.
 - `bands`: bands of a numeric attribute, by where each begins; the first and the last are open.
-- `codes`, `zip3`: levels of published systems of codes; see `anonymize.domain.systems`.
-- `dates`, `times`: parts of dates and of times of day; see `anonymize.domain.moments`.
-- `rare`: values that few rows have under one label; see `anonymize.domain.rare`.
+- `codes`, `zip3`: levels of published systems of codes; see `anonymize.domain.text_levels`.
+- `dates`, `times`: parts of dates and of times of day; see `anonymize.domain.text_levels`.
+- `rare`: values that few rows have under one label; see `anonymize.domain.taxonomy`.
 - `flat`: the root alone above the values.
 
 The root of a built taxonomy reads as a suppressed value does. Values are taken in sorted order, so a taxonomy depends
@@ -29,12 +29,10 @@ from anonymize.domain import cells, files
 from anonymize.domain.cells import CellFormat
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import Grid, Numbers, texts
-from anonymize.domain.moments import DateCodes, Moments, Step
 from anonymize.domain.numeric import Numeric, included, template
-from anonymize.domain.systems import Fits, code_steps, zip_steps
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.domain.tree import Level, Tree
-from anonymize.domain.weights import NUMBERS
+from anonymize.domain.text_levels import DateCodes, Fits, Moments, Step, code_steps, zip_steps
+from anonymize.domain.tree import NUMBERS, Level, Tree
 from anonymize.errors import DataError, Problem, SpecError, ValuesError
 from anonymize.spec.codes import SYSTEMS, large_areas
 from anonymize.spec.columns import Definition

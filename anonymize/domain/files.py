@@ -12,7 +12,7 @@ spec turns that off; then they are taken as they stand, spaces included.
 **YAML.** Nested mappings and lists, the root's label first, each label as it is written (`02138` and `no` are texts). A
 node without children is a leaf. A label such as `*` has to be quoted. In place of a label, a node can be given as a
 mapping of `label`, `weight` (a number above 0, 1 if left out) and `children`; a node that is called "label" has to be.
-Nodes between leaves and root may have a weight, by which what they cost is multiplied; see `anonymize.domain.weights`.
+Nodes between leaves and root may have a weight, by which what they cost is multiplied; see `anonymize.domain.tree`.
 
     "*":
       Non-Government: [Private]
@@ -45,12 +45,11 @@ from pathlib import Path
 
 import yaml
 
-from anonymize.domain import weights as node_weights
-from anonymize.domain.plain import read_plain
-from anonymize.domain.tree import Tree
+from anonymize.domain import tree as node_weights
+from anonymize.domain.tree import Tree, read_plain
 from anonymize.errors import Problem, SpecError
-from anonymize.opening import content_of
-from anonymize.spec.missing import normalized, trimmed
+from anonymize.files import content_of
+from anonymize.spec.notation import normalized, trimmed
 
 MOST = 20  # problems of a file that are listed; the others are counted
 DEPTH = 100

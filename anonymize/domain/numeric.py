@@ -18,10 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.domain.base import Codes, Domain
-from anonymize.domain.coding import Coding
-from anonymize.domain.edges import RoundedEnds, widening
-from anonymize.domain.grid import Numbers, texts
+from anonymize.domain import Codes, Domain
+from anonymize.domain.grid import Coding, Numbers, RoundedEnds, texts, widening
 
 _HUGE = 4e307  # spans over this are measured in quarters
 

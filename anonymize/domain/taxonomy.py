@@ -10,14 +10,18 @@ is the last node.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import csv
+import io
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.domain.base import Codes, Domain
+from anonymize.domain import Codes, Domain
 from anonymize.domain.tree import Tree
 
 TABLE_SIZE = 1024  # up to so many leaves, what two leaves share is looked up in a table of size x size
@@ -266,3 +270,88 @@ class CodedTaxonomy(Taxonomy):
     def positions(self, first: Codes, last: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """See `Taxonomy`."""
         return self.declared.start[self.origin[first]], self.declared.stop[self.origin[last]] - 1
+
+
+# --- rare values ------------------------------------------------------------------------------------------------------
+# Rare values of a column, pooled under one label.
+#
+# Which values are rare is measured, so that the pool tells something by itself: a value that is shown has so many rows,
+# and whoever knows all rows but one may tell from a value's being in the pool or not whether that row has it. Nothing
+# that is pooled is told apart, and the pool never stands for one value or for fewer rows than are asked for: where the
+# rare values are too few, the next rarest join them, all of one count together.
+
+
+def frequent(counts: Mapping[str, int], below: int) -> frozenset[str]:
+    """The values that stay out of the pool, given the rows of each value.
+
+    >>> sorted(frequent({"cook": 40, "clerk": 30, "nun": 3, "judge": 2}, 5))
+    ['clerk', 'cook']
+    >>> sorted(frequent({"cook": 40, "clerk": 30, "nun": 3}, 5))
+    ['cook']
+    """
+    pooled: list[str] = []
+    rows = 0
+    for count, values in groupby(sorted(counts, key=lambda value: counts[value]), key=lambda value: counts[value]):
+        if count >= below and (not pooled or (rows >= below and len(pooled) > 1)):
+            break
+        ordered = list(values)
+        pooled += ordered
+        rows += count * len(ordered)
+    return frozenset(counts).difference(pooled)
+
+
+def frequent_in(hierarchy: Taxonomy) -> Collection[str]:
+    """The values that a hierarchy with a pool has left out of it."""
+    alone = hierarchy.levels[1] == np.arange(hierarchy.size)
+    return {text for text, single in zip(hierarchy.leaf_text(), alone.tolist(), strict=True) if single}
+
+
+# --- as a file --------------------------------------------------------------------------------------------------------
+# A hierarchy as the CSV or the YAML that `anonymize.domain.files` reads.
+#
+# A leaf that stands for its own ancestors on the lower levels has a short line or branch. A missing leaf that is the
+# last and directly under the root has none: whatever reads the file for a column with missing values puts it there.
+
+
+def as_csv(hierarchy: Taxonomy) -> str:
+    """One line per leaf, from the leaf to the root; read again it is the same hierarchy, but for weights of nodes."""
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, delimiter=";", lineterminator="\n").writerows(paths(hierarchy))
+    return buffer.getvalue()
+
+
+def as_yaml(hierarchy: Taxonomy) -> str:
+    """One line per node, from the root down, weights of nodes included; read again it is the same hierarchy."""
+    under = list(nodes(hierarchy))
+    return "\n".join([*_lines(hierarchy, under, 1), ""]) if under else ""
+
+
+def paths(hierarchy: Taxonomy) -> Iterator[list[str]]:
+    """The labels from each leaf to the root, in the order of leaves."""
+    for path in nodes(hierarchy):
+        yield [hierarchy.labels[node] for node in path]
+
+
+def nodes(hierarchy: Taxonomy) -> Iterator[list[int]]:
+    """The nodes from each leaf to the root, in the order of leaves; one that stands on several levels is repeated."""
+    for leaf, column in enumerate(hierarchy.levels.T.tolist()):
+        above = [node for node in column if node != leaf]
+        if len(above) > 1 or leaf != hierarchy.missing or leaf < hierarchy.size - 1:
+            yield [leaf, *(above or [hierarchy.root])]
+
+
+def _lines(hierarchy: Taxonomy, under: list[list[int]], depth: int) -> Iterator[str]:
+    """The node that all paths `under` it have in common, `depth` steps from their ends, and what is below it."""
+    node = under[0][-depth]
+    label, weight = json.dumps(hierarchy.labels[node], ensure_ascii=False), hierarchy.weights[node]
+    indent = "  " * (depth - 1)
+    if len(under[0]) == depth:
+        yield f"{indent}{label}"
+        return
+    form = f"label: {label}" + (f", weight: {float(weight)!r}" if weight != 1 else "")
+    yield f"{indent}{{{form}, children: ["
+    for _, below in groupby(under, key=lambda path: path[-depth - 1]):
+        *lines, last = _lines(hierarchy, list(below), depth + 1)
+        yield from lines
+        yield f"{last},"
+    yield f"{indent}]}}"

@@ -1,13 +1,25 @@
-"""A hierarchy before it is a taxonomy: the groups of its leaves, level by level, in whatever order they were named."""
+"""A hierarchy before it is a taxonomy: the groups of its leaves, level by level; the weights of its nodes; and large
+files of it in CSV, read column by column."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from anonymize.spec.notation import ODD, normalized
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+# --- tree -------------------------------------------------------------------------------------------------------------
+# A hierarchy before it is a taxonomy: the groups of its leaves, level by level, in whatever order they were named.
 
 Numbering = NDArray[np.intp]
 Key = TypeVar("Key", bound=Hashable)
@@ -152,3 +164,119 @@ def _repeats(level: Level, first: Numbering, rows: list[NDArray[np.int32]], labe
     texts = [level.labels[group] for group in level.group[first].tolist()]
     pairs = zip(child.tolist(), alone.tolist(), texts, strict=True)
     return [node if single and labels[node] == text else -1 for node, single, text in pairs]
+
+
+# --- weights ----------------------------------------------------------------------------------------------------------
+# Weights of the nodes of a hierarchy: which are refused, and why.
+#
+# A category that is released as a node u costs weight(u) x size(u) / |A|, 1 at most: size(u) leaves of |A| are under
+# it. A node that is worse to show than its size tells, as it mixes what a reader has to tell apart, weighs more than 1;
+# one that is better weighs less.
+#
+# Two things have to stay as they are without weights. No node costs less than a node below it: a wider class never
+# gains, and every search prunes by that. And the root weighs 1: a suppressed cell costs 1. A leaf costs nothing, so a
+# weight would be without effect.
+#
+# Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006, section 3.2.2, names weights of
+# internal nodes as an extension and leaves them out.
+
+Path: TypeAlias = tuple[str, ...]
+"""The labels from a node to the root."""
+WeightFault: TypeAlias = tuple[str, int, str]
+"""Message, line and hint."""
+
+NUMBERS = "weights of nodes are for categories: a number costs what its interval spans"
+
+
+def faults(branches: Sequence[tuple[Path, Sequence[int]]], weights: Mapping[Path, float]) -> Iterator[WeightFault]:
+    """What is wrong with the weights of a tree.
+
+    `branches`: the path of each leaf, and the line of each of its labels. `weights`: of nodes that have one.
+    """
+    lines = {path[start:]: line[start] for path, line in branches for start in range(len(path))}
+    leaves = Counter(path[start:] for path, _ in branches for start in range(1, len(path)))
+    for path, weight in weights.items():
+        if weight != 1 and path not in leaves:
+            yield "the weight of a leaf has no effect: a leaf costs nothing", lines[path], "weigh a node above it"
+        elif weight != 1 and len(path) == 1:
+            yield "the root has a weight: it costs 1, as a suppressed cell does", lines[path], "leave it out"
+    for path, size in leaves.items():
+        if len(path) > 2:
+            yield from _against_parent(path, size, leaves[path[1:]], lines, weights)
+
+
+def _against_parent(
+    path: Path, size: int, size_above: int, lines: Mapping[Path, int], weights: Mapping[Path, float]
+) -> Iterator[WeightFault]:
+    """What is wrong between an inner node of `size` leaves and the one above it, which is not the root."""
+    weight, above = weights.get(path, 1.0), weights.get(path[1:], 1.0)
+    where = lines[path[1:]]
+    if path[0] == path[1] and size == size_above and weight != above:
+        yield f"the node is one with that in line {where}, which has another weight", lines[path], "give both the same"
+    elif size > 1 and weight * size > above * size_above:
+        hint = f"the node in line {where} needs a weight of {weight * size / size_above:.6g} or more"
+        yield (
+            f"weight x leaves of the node are more than those of the node above it, in line {where}",
+            lines[path],
+            hint,
+        )
+
+
+# --- large files ------------------------------------------------------------------------------------------------------
+# Large hierarchy files in CSV whose lines are all alike, read column by column.
+#
+# A file of a million leaves takes seconds so, where line by line takes half a minute. It has to be plain: no quotes, in
+# every line as many fields, none of them empty, no label that is not compared as it stands, and a hierarchy without a
+# fault. Whatever is not is left to the reader of lines, which knows how to say what is wrong.
+
+LARGE = 1 << 20
+"""Characters from which on a file is worth the import of polars."""
+
+
+def read_plain(text: str, separator: str, *, normalize: bool = True, large: int = LARGE) -> Tree | None:
+    """The tree of a hierarchy in CSV, the one that its lines make; None where the text has fewer than `large`
+    characters, or is not plain."""
+    if len(text) < large or any(part in text for part in ('"', "\r", "\n\n", "\0")) or text[:1] == "\n":
+        return None
+    frame = _frame(text, separator)
+    if frame is None or frame.width < 2 or not _is_hierarchy(frame):
+        return None
+    if not all(_stands(column.unique(), normalize) for column in frame):
+        return None
+    leaves, *above = frame.get_columns()
+    levels = [_level(column) for column in above]
+    return Tree((Level(np.arange(frame.height, dtype=np.intp), leaves.to_list()), *levels))
+
+
+def _frame(text: str, separator: str) -> pl.DataFrame | None:
+    """The fields as they stand; None where lines differ in how many they have, or one is empty."""
+    import polars as pl
+
+    try:
+        frame = pl.read_csv(text.encode(), has_header=False, separator=separator, quote_char=None, infer_schema=False)
+    except pl.exceptions.PolarsError:
+        return None
+    lines = text.count("\n") + (not text.endswith("\n"))
+    return None if frame.height != lines or any(frame.null_count().row(0)) else frame
+
+
+def _is_hierarchy(frame: pl.DataFrame) -> bool:
+    """Whether every leaf stands once, there is one root, and every label of a level has one parent."""
+    names = frame.columns
+    once = frame[names[0]].n_unique() == frame.height and frame[names[-1]].n_unique() == 1
+    pairs = pairwise(names[1:])
+    return once and all(frame[low].n_unique() == frame.select(low, high).n_unique() for low, high in pairs)
+
+
+def _stands(labels: pl.Series, normalize: bool) -> bool:
+    """Whether labels are compared as they stand, and none is blank."""
+    odd = labels.filter(labels.str.contains(ODD)).to_list()
+    return not any(not label.strip() or (normalize and normalized(label) != label) for label in odd)
+
+
+def _level(column: pl.Series) -> Level:
+    """The groups of equal labels, numbered in the order in which they first stand."""
+    labels = column.unique(maintain_order=True)
+    numbers = labels.alias("label").to_frame().with_row_index("group")
+    group = column.alias("label").to_frame().join(numbers, on="label", how="left", maintain_order="left")["group"]
+    return Level(group.to_numpy().astype(np.intp), labels.to_list())

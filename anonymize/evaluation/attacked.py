@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from anonymize.attacks import ChannelRows, ShownRows, TargetPeople
-from anonymize.auditing.buckets import buckets_of
+from anonymize.auditing import buckets_of
 from anonymize.classes import Bools, Floats, Ints, Partition
 from anonymize.domain.cells import numbers
 from anonymize.errors import Caution, DataError, Problem, UsageError
@@ -30,12 +30,11 @@ from anonymize.report.passing import PASSING
 from anonymize.spec import Spec
 from anonymize.table import Source, Table, read
 from anonymize.table.columns import Attribute
-from anonymize.table.copies import copied
+from anonymize.table.kept import as_released, units_of
 from anonymize.table.named import column as named
 from anonymize.table.named import unnamed
-from anonymize.table.units import units_of
-from anonymize.table.weights import as_released
-from anonymize.verify.bucketized import COUNT
+from anonymize.table.source import copied
+from anonymize.verify.unclassed import COUNT
 
 REPEATED = "every row of the original is there {0} times, or a multiple of that, and rates count rows"
 SAME_PEOPLE = "{} of its individuals ({}) are in the original, too: nobody of a control may be in the release"

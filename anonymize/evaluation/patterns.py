@@ -28,9 +28,9 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.domain.base import Domain
+from anonymize.domain import Domain
+from anonymize.domain import chosen as of_cells
 from anonymize.domain.cells import numbers
-from anonymize.domain.leafsets import chosen as of_cells
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem, UsageError

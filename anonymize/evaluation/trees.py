@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from anonymize.classes import Bools, Floats, Integers, Ints, KeyGroups, mixed_radix
-from anonymize.domain.base import Domain
-from anonymize.domain.leafsets import GappedColumns, LeafSets, chosen
+from anonymize.domain import Domain, GappedColumns, LeafSets, chosen
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 

@@ -15,13 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 import polars as pl
 
-from anonymize.auditing.buckets import check_group
+from anonymize.auditing import check_group
 from anonymize.channels.estimate import Method
 from anonymize.classes import Floats, Ints, same_rows
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.fidelity import DISTRIBUTIONS, BothSides, fidelity
 from anonymize.meaning import Detached, Manifest
-from anonymize.metrics import DRAWN, METRICS, View, distances, joint, query_error, uncertainty, undefined, utility
+from anonymize.metrics import DRAWN, METRICS, View, joint, joint_measures, undefined, utility
 from anonymize.metrics.base import Declaring
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
 from anonymize.metrics.measures import MEASURES
@@ -30,8 +30,8 @@ from anonymize.reading.files import raw_texts
 from anonymize.report.data import SMALLEST
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
-from anonymize.verify.bucketized import COUNT, check_together
 from anonymize.verify.risk import classes_block
+from anonymize.verify.unclassed import COUNT, check_together
 
 
 class Unclassed(Protocol):
@@ -262,16 +262,18 @@ def blocks(released: Unclassed, table: Table, queries: Queries) -> dict[str, Any
     if released.rows > table.rows:
         raise DataError(f"the release has {released.rows:,} rows, the original {table.rows:,}")
     joints = released.joints()
-    counts = cache(partial(query_error.true_counts, table, queries))
+    counts = cache(partial(joint_measures.true_counts, table, queries))
     answers = released.answers(queries, counts)
     measured = {
-        query_error.ID: None if isinstance(answers, str) else query_error.figures(table, queries, answers, counts()),
-        distances.ID: distances.figures(joints),
-        uncertainty.ID: uncertainty.figures(joints),
+        joint_measures.QueryError.ID: None
+        if isinstance(answers, str)
+        else joint_measures.query_figures(table, queries, answers, counts()),
+        joint_measures.Distances.ID: joint_measures.distance_figures(joints),
+        joint_measures.Uncertainty.ID: joint_measures.uncertainty_figures(joints),
     }
     defining: dict[str, Declaring] = {**METRICS, **MEASURES, **DISTRIBUTIONS}
     left_out = undefined(defining, released.meanings)
-    left_out |= {query_error.ID: answers} if isinstance(answers, str) else {}
+    left_out |= {joint_measures.QueryError.ID: answers} if isinstance(answers, str) else {}
     dropped = table.rows - released.rows
     return {
         "output": {**released.output, "rows": released.rows, "suppressed_rows": dropped, "dropped_rows": dropped},

@@ -16,14 +16,14 @@ from anonymize.errors import Caution, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import by_weights, refuse_seed, text_shown, with_passing
 from anonymize.fidelity import BothSides, fidelity
+from anonymize.files import pair_of
 from anonymize.meaning import Manifest
 from anonymize.metrics import View, utility
-from anonymize.names import pair_of
 from anonymize.privacy import Requirement, diversities
 from anonymize.publication import Files, ReleasePaths
-from anonymize.report.cautions import order_warnings, unused
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import SMALLEST, Blocks, output_block, verdict_blocks
+from anonymize.report.head import order_warnings, unused
 from anonymize.request import Request
 from anonymize.risk import guessing, merged
 from anonymize.spec import Spec
@@ -32,7 +32,7 @@ from anonymize.table.named import unnamed
 from anonymize.table.write import check_table, refuse_uri
 from anonymize.unclassed import Bucketized
 from anonymize.verify import Verdict
-from anonymize.verify.bucketized import Reading, measure_bucketized
+from anonymize.verify.unclassed import Reading, measure_bucketized
 from anonymize.writing.columns import HeldColumn, hold_column
 from anonymize.writing.order import cell_ranks
 from anonymize.writing.rows import RowGroups, Written, null_text, passing_column, unclassed_frames

@@ -15,8 +15,7 @@ from anonymize import privacy, recoding, verify
 from anonymize.algorithms.base import Found
 from anonymize.classes import Bools, Partition
 from anonymize.declared import declared
-from anonymize.families.base import Draft, Measured
-from anonymize.families.measured import ReleasedText
+from anonymize.families.base import Draft, Measured, ReleasedText
 from anonymize.families.steps import (
     by_weights,
     check_hidden,
@@ -28,18 +27,17 @@ from anonymize.families.steps import (
 )
 from anonymize.judging import Judge
 from anonymize.meaning import Manifest
+from anonymize.parallel import ahead, meanwhile, worth
 from anonymize.privacy import Requirement
 from anonymize.publication import SAVE_RECODING, Files, ReleasePaths
 from anonymize.recoding import Levels, Recoding, Regions, Released
-from anonymize.report.beside import Beside
-from anonymize.report.data import Blocks, ReleaseFacts, classed_blocks
+from anonymize.report.data import Beside, Blocks, ReleaseFacts, classed_blocks
 from anonymize.report.passing import PASSING
 from anonymize.request import Request
 from anonymize.risk import Text
 from anonymize.spec import Spec
 from anonymize.table import Codes, Table
 from anonymize.table.scratch import Arrays
-from anonymize.threads import ahead, meanwhile, worth
 from anonymize.writing.columns import PIECE
 from anonymize.writing.rows import frames
 

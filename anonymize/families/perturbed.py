@@ -10,17 +10,16 @@ import polars as pl
 from anonymize import privacy
 from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UsageError
-from anonymize.families.base import Draft, Measured
-from anonymize.families.measured import ReleasedText
+from anonymize.families.base import Draft, Measured, ReleasedText
 from anonymize.families.steps import by_weights, numbers_of, passing_text, text_shown
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.meaning import Manifest
 from anonymize.metrics import METRICS, undefined
 from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
-from anonymize.report.cautions import order_warnings, unused
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, output_block, verdict_blocks
+from anonymize.report.head import order_warnings, unused
 from anonymize.request import Request
 from anonymize.risk import Text, merged
 from anonymize.spec import Spec

@@ -15,14 +15,14 @@ from anonymize.errors import Caution, UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import refuse_seed, with_passing
 from anonymize.fidelity import DISTRIBUTIONS
+from anonymize.files import parameters_beside
 from anonymize.meaning import Manifest
 from anonymize.metrics import DRAWN, METRICS, undefined
-from anonymize.names import parameters_beside
 from anonymize.privacy import Requirement, disclosure, disclosures
 from anonymize.publication import Files, ReleasePaths
-from anonymize.report.cautions import order_warnings, unused
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, output_block, verdict_blocks
+from anonymize.report.head import order_warnings, unused
 from anonymize.request import Request
 from anonymize.risk import guessing
 from anonymize.spec import Spec
@@ -30,7 +30,7 @@ from anonymize.table import Table
 from anonymize.table.write import refuse_uri
 from anonymize.unclassed import Distorted, Randomized
 from anonymize.verify import Verdict
-from anonymize.verify.randomized import Bound, RatioBound, measure_randomized
+from anonymize.verify.unclassed import Bound, RatioBound, measure_randomized
 from anonymize.writing.columns import HeldColumn
 from anonymize.writing.rows import Written, null_text, unclassed_frames
 

@@ -20,23 +20,22 @@ from anonymize.algorithms.deadline import INTERRUPTED, ended_by, ends_early
 from anonymize.domain.numeric import included
 from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
-from anonymize.judging.judge import check_protected
+from anonymize.judging import check_protected
 from anonymize.meaning import Manifest
 from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import SAVE_RISK, Files
 from anonymize.recoding import Regions
 from anonymize.report import Clock
+from anonymize.report.codebook import originals, sample
 from anonymize.report.data import Blocks
 from anonymize.report.passing import PassingText, derived
 from anonymize.report.published import Published, ReleasedFile
-from anonymize.report.sample import originals, sample
 from anonymize.request import Request
 from anonymize.risk import Text, before_and_after, record_risks, sampled
 from anonymize.spec import Spec
 from anonymize.spec.base import Means
 from anonymize.table import Codes, OutputFile, Source, Table
-from anonymize.table.room import Room
-from anonymize.table.scratch import Scratch
+from anonymize.table.scratch import Room, Scratch
 from anonymize.verify.table import with_suppressed
 
 

@@ -8,7 +8,7 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import Problem, UsageError
 from anonymize.families import family_of
 from anonymize.families.steps import refuse_seed
-from anonymize.names import manifest_beside
+from anonymize.files import manifest_beside
 from anonymize.places import is_uri
 from anonymize.publication import ReleasePaths
 from anonymize.request import Request

@@ -1,30 +1,38 @@
-"""The bins over which a column is counted before and after.
-
-Numbers lie in about ten round intervals, the outer two of which are open, so that no extreme is named. Categories are
-counted over the labels of one level of their hierarchy: the lowest with at most `MOST` of them. Only the leaves of a
-hierarchy *file* are labels that the published spec names; leaves of a builder are values of the input, and are named
-only where values may be shown.
-
-What is named is a function of the spec, but for counts: a bin with fewer than k rows is merged with others, a number's
-with its smaller neighbour, a category's with all others of the kind under `other`.
-"""
+"""The bins over which a column is counted before and after, and how a released cell lies over them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.classes import Floats, Ints
+from anonymize.classes import Bools, Floats, Integers, Ints
+from anonymize.domain.cells import CellKind, ReadCells, cells_of
 from anonymize.domain.grid import Grid
 from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.reading.labels import UNKNOWN, Category, CategoryReader, LabelledNodes
+from anonymize.recoding import Released
+from anonymize.spec import Spec
 from anonymize.table import Attribute
+
+# --- bins -------------------------------------------------------------------------------------------------------------
+# The bins over which a column is counted before and after.
+#
+# Numbers lie in about ten round intervals, the outer two of which are open, so that no extreme is named. Categories are
+# counted over the labels of one level of their hierarchy: the lowest with at most `MOST` of them. Only the leaves of a
+# hierarchy *file* are labels that the published spec names; leaves of a builder are values of the input, and are named
+# only where values may be shown.
+#
+# What is named is a function of the spec, but for counts: a bin with fewer than k rows is merged with others, a
+# number's with its smaller neighbour, a category's with all others of the kind under `other`.
 
 MOST = 12
 """Bins of a column, at most, that of missing values aside."""
@@ -174,3 +182,189 @@ def _pooled(of_leaf: Ints, labels: Sequence[str], counts: Ints, smallest: int) -
     position = np.where(pooled, int((~pooled).sum()), np.cumsum(~pooled) - 1)
     frequent = [label for label, rest in zip(labels, pooled.tolist(), strict=True) if not rest]
     return Bins(position[of_leaf], (*frequent, f"{OTHER} ({number} labels)"), len(frequent) + 1)
+
+
+# --- how a cell lies over bins ----------------------------------------------------------------------------------------
+# How a released cell lies over the bins of its column, read from its text.
+#
+# A reader who knows nothing else takes every value under a label, and every place in an interval, for equally likely: a
+# cell counts in each bin with the share of its leaves, or of its width, that lies there. Whole numbers are as wide as
+# the unit: `[18-19]` is two of them. An open end reaches to the extreme of the column. A number that may be missing
+# counts as a number. What is suppressed is in no bin.
+
+TOGETHER = 1 << 16
+"""Cells that are worked on at once."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How n distinct texts lie over bins. `shares` (n, bins): rows add up to 1, or to 0 where nothing is shown.
+    `hidden` (n,): nothing is."""
+
+    shares: Floats
+    hidden: Bools
+
+
+@dataclass(frozen=True)
+class ColumnCells:
+    """The distinct cells of a released quasi-identifier, read once whatever bins they are counted over.
+
+    `low`, `high` (n,): the same texts twice, or those of two bounds. `of_class` (classes + 1,): which of them each
+    class shows, that of published suppressed rows last. `leaves` (domain.size,): rows of the input with each code.
+    """
+
+    attribute: Attribute
+    low: pl.Series
+    high: pl.Series
+    of_class: Integers
+    spec: Spec
+    leaves: Ints
+    read: ReadCells
+    """The cells as what they are."""
+
+    @classmethod
+    def of(cls, attribute: Attribute, released: Released, spec: Spec) -> ColumnCells:
+        """Those that a release shows."""
+        columns = released.columns_of(attribute.name)[:2]
+        low = high = columns[0].texts
+        of_class = columns[0].of_class
+        if len(columns) > 1:
+            pairs = np.column_stack([each.of_class for each in columns])
+            distinct, of_class = np.unique(pairs, axis=0, return_inverse=True)
+            low, high = (each.texts.gather(distinct[:, side]) for side, each in enumerate(columns))
+        return cls.of_texts(attribute, low, high, of_class.reshape(-1), spec)
+
+    @classmethod
+    def of_texts(
+        cls, attribute: Attribute, low: pl.Series, high: pl.Series, of_class: Integers, spec: Spec
+    ) -> ColumnCells:
+        """Those of distinct texts, and (classes,) which of them each class shows."""
+        leaves = np.bincount(attribute.codes, minlength=attribute.domain.size)
+        read = cells_of(spec, low, high, numeric=isinstance(attribute.domain, Numeric))
+        return cls(attribute, low, high, of_class, spec, leaves, read)
+
+    def of_classes(self, classes: Ints) -> ColumnCells:
+        """The cells that some classes (m,) show, with which of them each of these does."""
+        cells, of_class = np.unique(self.of_class[classes], return_inverse=True)
+        low, high, read = self.low.gather(cells), self.high.gather(cells), self.read.gathered(cells)
+        return replace(self, low=low, high=high, of_class=of_class, read=read)
+
+    def over(self, bins: Bins) -> Spread:
+        """How the cells lie over bins."""
+        shares = self._of_numbers(bins) if isinstance(self.attribute.domain, Numeric) else self._of_categories(bins)
+        total = shares.sum(axis=1, keepdims=True)
+        return Spread(np.divide(shares, total, out=shares, where=total > 0), total[:, 0] == 0)
+
+    # --- numbers ---
+
+    def _of_numbers(self, bins: Bins) -> Floats:
+        """(n, bins) the width that each cell has in each bin; a single number is all in its own."""
+        domain = self.attribute.domain
+        assert isinstance(domain, Numeric)
+        if bins.edges is None:
+            return _by_leaves(*self._codes, bins)
+        least, most = float(domain.values[0]), float(domain.values[-1])
+        low, high = (np.clip(ends, least, most) for ends in self._ends)
+        shares = np.zeros((len(low), bins.count))
+        for start in range(0, len(low), TOGETHER):
+            some = slice(start, start + TOGETHER)
+            widths = _widths(low[some], high[some], bins.edges, 1.0 if domain.whole else 0.0)
+            shares[some, : len(bins.edges) + 1] = widths
+        shares[~self._shows] = 0.0
+        if bins.missing is not None:
+            shares[self.read.of_kind(CellKind.MISSING), bins.missing] = 1.0
+        return shares
+
+    @cached_property
+    def _ends(self) -> tuple[Floats, Floats]:
+        """(n,) the two ends of each cell; those of a label are the numbers under its node."""
+        low, high = self.read.closed()
+        labels = self.read.of_kind(CellKind.LABEL)
+        if labels.any():
+            numbers, taxonomy = self.attribute.generalization.numbers, self.attribute.hierarchy
+            assert numbers is not None
+            for index in np.flatnonzero(labels).tolist():
+                node = taxonomy.by_label.get(self.low[index], [taxonomy.root])[-1]
+                under = numbers[taxonomy.start[node] : taxonomy.stop[node]]
+                low[index], high[index] = np.fmin.reduce(under, initial=np.inf), np.fmax.reduce(under, initial=-np.inf)
+        return low, high
+
+    @cached_property
+    def _shows(self) -> Bools:
+        """(n,) whether each cell shows anything. Where no cell is a label, no hierarchy has to be made."""
+        nothing, labels = self.read.of_kind(CellKind.SUPPRESSED, CellKind.MISSING), self.read.of_kind(CellKind.LABEL)
+        if labels.any():
+            root = pl.lit(self.attribute.hierarchy.labels[self.attribute.hierarchy.root])
+            top = self.low.to_frame("low").select((pl.col("low") == root).fill_null(False)).to_series().to_numpy()
+            nothing = nothing | (labels & top)
+        return np.asarray(~nothing)
+
+    @cached_property
+    def _codes(self) -> tuple[Ints, Ints]:
+        """(n,) the leaves from `first` to before `stop` under each number; none where nothing is shown."""
+        domain = self.attribute.domain
+        assert isinstance(domain, Numeric)
+        low, high = self._ends
+        first = np.searchsorted(domain.values, low, "left")
+        stop = np.searchsorted(domain.values, high, "right")
+        # The mean of a class is not a value of the column: it counts as the value that follows it.
+        between = stop <= first
+        first = np.where(between, np.minimum(first, len(domain.values) - 1), first)
+        stop = np.where(between, first + 1, stop)
+        absent = self.read.of_kind(CellKind.MISSING)
+        if domain.missing is not None:
+            first, stop = np.where(absent, domain.missing, first), np.where(absent, domain.missing + 1, stop)
+        shows = self._shows | (absent & (domain.missing is not None))
+        return np.where(shows, first, 0), np.where(shows, stop, 0)
+
+    # --- categories ---
+
+    def _of_categories(self, bins: Bins) -> Floats:
+        """(n, bins) the leaves that each cell has in each bin."""
+        first = np.array([category.first for category in self._categories], np.int64)
+        last = np.array([category.last for category in self._categories], np.int64)
+        shows = first >= 0
+        shares = _by_leaves(np.where(shows, first, 0), np.where(shows, last + 1, 0), bins)
+        for index, category in enumerate(self._categories):
+            if category.members is not None:
+                shares[index] = np.bincount(bins.of_leaf[list(category.members)], minlength=bins.count)
+        return shares
+
+    @cached_property
+    def _categories(self) -> list[Category]:
+        """(n,) what each category stands for; nothing where it is suppressed, or shows the root."""
+        taxonomy = self.attribute.domain
+        assert isinstance(taxonomy, Taxonomy)
+        nodes, output = LabelledNodes(self.attribute.generalization), self.spec.output
+        reader = CategoryReader(taxonomy, nodes, self.spec.input.missing, output.categorical)
+        cells = zip(self.read.kind.tolist(), self.low, self.high, strict=True)
+        categories = [reader.category(kind, low or "", high or "") for kind, low, high in cells]
+        hidden = self.read.of_kind(CellKind.SUPPRESSED).tolist()
+        top = taxonomy.root if taxonomy.root >= taxonomy.size else None
+        pairs = zip(categories, hidden, strict=True)
+        return [UNKNOWN if hides or each.node == top else each for each, hides in pairs]
+
+
+def _by_leaves(first: Ints, stop: Ints, bins: Bins) -> Floats:
+    """(n, bins) leaves in each bin of those from `first` to before `stop`.
+
+    One running count of leaves per bin answers all intervals: what is below the one end less what is below the other.
+    """
+    is_in = np.zeros((len(bins.of_leaf) + 1, bins.count))
+    is_in[np.arange(1, len(is_in)), bins.of_leaf] = 1.0
+    below = is_in.cumsum(axis=0, out=is_in)
+    shares = below[stop]
+    for start in range(0, len(first), TOGETHER):
+        shares[start : start + TOGETHER] -= below[first[start : start + TOGETHER]]
+    return shares
+
+
+def _widths(low: Floats, high: Floats, edges: Floats, unit: float) -> Floats:
+    """(n, bins) what of each interval [low, high] lies in each bin; 1 in its own where an interval has no width."""
+    begins, ends = np.concatenate(([-np.inf], edges)), np.concatenate((edges, [np.inf]))
+    width = np.minimum(high[:, None] + unit, ends) - np.maximum(low[:, None], begins)
+    shares = np.maximum(width, 0.0)
+    points = high + unit <= low
+    shares[points] = 0.0
+    shares[np.flatnonzero(points), np.searchsorted(edges, low[points], "right")] = 1.0
+    return np.asarray(shares)

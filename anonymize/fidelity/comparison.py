@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Floats, Integers, Ints
 from anonymize.domain.numeric import Numeric
-from anonymize.fidelity.bins import named_bins, unnamed_bins
-from anonymize.fidelity.spread import ColumnCells
+from anonymize.fidelity.bins import ColumnCells, named_bins, unnamed_bins
 from anonymize.recoding import Released
 from anonymize.spec import Spec
 from anonymize.table import Attribute, Table

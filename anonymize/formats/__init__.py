@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import IO
 
-from anonymize.formats import github, html, json, junit, markdown, sarif, text
-from anonymize.formats.base import Checked, Concluded, Finding, privacy_block, state_of
+from anonymize.formats import forms
+from anonymize.formats.forms import Checked, Concluded, Finding, privacy_block, state_of
 
 __all__ = ["AUTO", "FORMATS", "Checked", "Concluded", "Finding", "chosen", "privacy_block", "state_of"]
 
 AUTO = "auto"
 
 FORMATS: dict[str, Callable[[Checked, IO[str], str], None]] = {
-    "text": text.render,
-    "json": json.render,
-    "github": github.render,
-    "sarif": sarif.render,
-    "junit": junit.render,
-    "markdown": markdown.render,
-    "html": html.render,
+    "text": forms.render_text,
+    "json": forms.render_json,
+    "github": forms.render_github,
+    "sarif": forms.render_sarif,
+    "junit": forms.render_junit,
+    "markdown": forms.render_markdown,
+    "html": forms.render_html,
 }
 """Name -> (what was checked, where to write it, colours: auto, always or never)."""
 

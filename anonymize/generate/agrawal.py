@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.generate.blocks import Roles, blocks, stream
+from anonymize.generate import Roles, blocks, stream
 
 Numbers: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]

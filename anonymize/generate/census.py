@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.generate.blocks import Roles, blocks
+from anonymize.generate import Roles, blocks
 
 Codes: TypeAlias = NDArray[np.uint8]
 Slots: TypeAlias = NDArray[np.uint8]

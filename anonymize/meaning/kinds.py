@@ -10,8 +10,8 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from anonymize.channels import kronecker
-from anonymize.channels.kronecker import Floats
+from anonymize import channels
+from anonymize.channels import Floats
 from anonymize.channels.where import Comparison, Span
 from anonymize.errors import UsageError
 
@@ -149,19 +149,19 @@ class Channel(Meaning):
         return len(self.values or ())
 
     @property
-    def likelihood(self) -> kronecker.Factor:
+    def likelihood(self) -> channels.Factor:
         """How likely each value is shown, given the true one; one that was left alone is shown for certain."""
-        return (1.0, 0.0) if self.size < 2 else kronecker.matrix(self.p, self.size)
+        return (1.0, 0.0) if self.size < 2 else channels.matrix(self.p, self.size)
 
     @property
-    def inverse(self) -> kronecker.Factor:
+    def inverse(self) -> channels.Factor:
         """The inverse of the channel; that of a column that was left alone changes nothing."""
-        return (1.0, 0.0) if self.p >= 1 or self.size < 2 else kronecker.inverse(self.p, self.size)
+        return (1.0, 0.0) if self.p >= 1 or self.size < 2 else channels.inverse(self.p, self.size)
 
     @property
     def odds(self) -> dict[str, float]:
         """How likely the value itself is shown, and each other one, of how many values."""
-        return {"p": self.p, "q": kronecker.other(self.p, self.size), "values": self.size}
+        return {"p": self.p, "q": channels.other(self.p, self.size), "values": self.size}
 
     def entry(self) -> dict[str, Any]:
         """p, the categories, and what they span."""

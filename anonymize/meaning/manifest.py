@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from anonymize.errors import Caution, DataError, Problem, UsageError
+from anonymize.files import manifest_of, sensitive_table_of
 from anonymize.meaning.kinds import DEFINED, Changed, Channel, Detached, Exact, Meaning, Named, Spanning
-from anonymize.names import manifest_of, sensitive_table_of
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from anonymize.classes import Floats, Integers, Ints, mixed_radix
-from anonymize.domain.leafsets import GappedColumns, LeafSets
+from anonymize.domain import GappedColumns, LeafSets
 from anonymize.metrics import distributions
 from anonymize.metrics.joint import Joint
 from anonymize.metrics.queries import Queries

@@ -26,9 +26,9 @@ import polars as pl
 
 from anonymize.channels.estimate import Method, estimate
 from anonymize.classes import Floats, Integers, Ints, mixed_radix
-from anonymize.domain.categories import Categories
 from anonymize.domain.cells import numbers
 from anonymize.domain.grid import texts as grid_texts
+from anonymize.domain.levels import Categories
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
 from anonymize.meaning import Channel, Manifest

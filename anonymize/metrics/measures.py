@@ -5,14 +5,14 @@ They are in a module of their own because every release imports the metrics, and
 
 from __future__ import annotations
 
-from anonymize.metrics import average_class_size, distances, imprecision, query_error, targets, uncertainty
+from anonymize.metrics import class_measures, joint_measures
 from anonymize.metrics.evidence import OriginalMeasure
 
 MEASURES: dict[str, OriginalMeasure] = {
-    average_class_size.ID: average_class_size,
-    targets.ID: targets,
-    imprecision.ID: imprecision,
-    query_error.ID: query_error,
-    distances.ID: distances,
-    uncertainty.ID: uncertainty,
+    class_measures.AverageClassSize.ID: class_measures.AverageClassSize(),
+    class_measures.TargetsLeft.ID: class_measures.TargetsLeft(),
+    class_measures.Imprecision.ID: class_measures.Imprecision(),
+    joint_measures.QueryError.ID: joint_measures.QueryError(),
+    joint_measures.Distances.ID: joint_measures.Distances(),
+    joint_measures.Uncertainty.ID: joint_measures.Uncertainty(),
 }

@@ -38,10 +38,8 @@ from anonymize.privacy import (
     squared_error_diversity,
     t_closeness,
 )
-from anonymize.privacy.base import Achieved, ClassModel, Limit, Measured, Model, Needed, Parameters, Worse
-from anonymize.privacy.groups import Crowd, Groups, Histogram, Whole
-from anonymize.privacy.members import Members, Pairs
-from anonymize.privacy.requirement import Requirement
+from anonymize.privacy.base import Achieved, ClassModel, Limit, Measured, Model, Needed, Parameters, Requirement, Worse
+from anonymize.privacy.groups import Crowd, Groups, Histogram, Members, Pairs, Whole
 from anonymize.spec.base import Means
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from anonymize.privacy import base, protected
+from anonymize.privacy import base, histogram
 from anonymize.privacy.groups import Groups
 from anonymize.spec.base import Means
 
@@ -44,7 +44,7 @@ from anonymize.spec.base import Means
 class Parameters(base.Parameters):
     alpha: float = Field(gt=0, le=1, description="largest share of a class that one value may have")
     k: Annotated[int, Means.PEOPLE] = Field(ge=1, description="rows that every class has at least")
-    values: protected.Values = None
+    values: histogram.Values = None
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:

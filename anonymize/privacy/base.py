@@ -20,16 +20,17 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict
 
 from anonymize.privacy.groups import Groups, Histogram
-from anonymize.privacy.protected import values_of
-from anonymize.spec.base import ModelParameters
+from anonymize.privacy.histogram import values_of
+from anonymize.spec.base import Means, ModelParameters
 
 TOLERANCE = 1e-9
 NEGLIGIBLE = 1e-12
@@ -278,3 +279,37 @@ def numbers(histogram: Histogram) -> Measured:
     if histogram.values is None:
         raise TypeError("a histogram without numbers: this is probably a bug")
     return histogram.values
+
+
+# --- a requirement ----------------------------------------------------------------------------------------------------
+# One thing that a release must meet: a model, the attribute it is about, its parameters.
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A model with its parameters, on one sensitive attribute (None for a model of quasi-identifiers alone)."""
+
+    model: str
+    attribute: str | None
+    parameters: Parameters
+    line: int | None = field(default=None, compare=False)
+    """Line of the spec that asks for it."""
+
+    def required(self) -> dict[str, float | int | str | list[str]]:
+        """The parameters that are given, as the report shows them."""
+        return self.parameters.model_dump(mode="json", exclude_none=True)
+
+    @property
+    def population(self) -> Path | None:
+        """The table of the population that it is about."""
+        return cast("Path | None", self.parameters.given(Means.POPULATION))
+
+    def __str__(self) -> str:
+        text = ", ".join(f"{name}={_parameter_text(value)}" for name, value in self.required().items())
+        return f"{self.model} ({text})" + (f" of {self.attribute}" if self.attribute else "")
+
+
+def _parameter_text(value: float | int | str | list[str]) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(value)}]"
+    return value if isinstance(value, str) else format(value, "g")

@@ -34,13 +34,13 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from anonymize.privacy import base, protected
+from anonymize.privacy import base, histogram
 from anonymize.privacy.groups import Groups, Histogram
 
 
 class Parameters(base.Parameters):
     beta: float = Field(gt=0, description="relative gain that any value has at most in a class")
-    values: protected.Values = None
+    values: histogram.Values = None
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:

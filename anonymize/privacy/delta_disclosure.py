@@ -36,13 +36,13 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from anonymize.privacy import base, protected
+from anonymize.privacy import base, histogram
 from anonymize.privacy.groups import Groups, Whole
 
 
 class Parameters(base.Parameters):
     delta: float = Field(gt=0, description="bound of |ln| of a value's share in a class over that in the whole table")
-    values: protected.Values = None
+    values: histogram.Values = None
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:

@@ -35,13 +35,13 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from anonymize.privacy import base, protected
+from anonymize.privacy import base, histogram
 from anonymize.privacy.groups import Groups
 
 
 class Parameters(base.Parameters):
     l: float = Field(ge=1, description="1/l is the largest share that one value has in any class")  # noqa: E741
-    values: protected.Values = None
+    values: histogram.Values = None
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:

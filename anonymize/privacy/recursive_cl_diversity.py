@@ -39,14 +39,14 @@ import numpy as np
 from pydantic import Field
 
 from anonymize.classes import Ints
-from anonymize.privacy import base, protected
+from anonymize.privacy import base, histogram
 from anonymize.privacy.groups import Groups, Histogram
 
 
 class Parameters(base.Parameters):
     c: float = Field(gt=0, description="times the rarer values that the most frequent one stays below")
     l: int = Field(ge=1, description="rank from which on values are the rarer ones")  # noqa: E741
-    values: protected.Values = None
+    values: histogram.Values = None
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:

@@ -45,7 +45,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from anonymize.privacy import base, protected
+from anonymize.privacy import base, histogram
 from anonymize.privacy.groups import Groups, Histogram
 from anonymize.spec.base import Means
 
@@ -57,7 +57,7 @@ class Parameters(base.Parameters):
     distance: Literal["equal", "ordered", "hierarchical"] = Field(
         default="equal", description="how far apart two sensitive values are"
     )
-    values: protected.Values = None
+    values: histogram.Values = None
 
     @model_validator(mode="after")
     def _apart(self) -> Self:

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from anonymize.places import scheme_of
-from anonymize.profiling.capacity import LossAtK
-from anonymize.profiling.hierarchies import kind_of, notation_of
-from anonymize.profiling.joint import Singled
+from anonymize.profiling.capacity import LossAtK, Singled
 from anonymize.profiling.roles import Guess, GuessedRole
+from anonymize.profiling.settings import kind_of, notation_of
 
 DECIDE = "decide:"
 NO_PASSWORD = "its password is not kept here: PGPASSWORD, ~/.pgpass, or the whole URI with -i"

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from anonymize.errors import DataError, Problem
 from anonymize.profiling.words import MISSING_WORDS
-from anonymize.spec.missing import UNKNOWN
-from anonymize.spec.notation import Notation
+from anonymize.spec.notation import UNKNOWN, Notation
+from anonymize.table.columns import tidy
 from anonymize.table.encode import is_text
 from anonymize.table.named import column, unnamed
 from anonymize.table.source import Source
-from anonymize.table.texts import tidy
 
 Hashes = NDArray[np.uint64]
 Pieces = Sequence[Hashes]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, NamedTuple, cast, get_args
 
-from anonymize.profiling.joint import constant_within
+from anonymize.profiling.capacity import constant_within
 from anonymize.profiling.measure import ColumnFacts, Pieces, with_notation
 from anonymize.profiling.shapes import TextShape, are_sentences, meaning_of, of_system, shape_of
 from anonymize.profiling.words import (

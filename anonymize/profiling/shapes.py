@@ -14,7 +14,7 @@ from typing import Literal
 
 import polars as pl
 
-from anonymize.domain.moments import Moments
+from anonymize.domain.text_levels import Moments
 from anonymize.profiling.words import COUNTRIES, STATES, plain, read_lists
 from anonymize.spec.codes import SYSTEMS, SystemName, compact
 from anonymize.spec.notation import Notation

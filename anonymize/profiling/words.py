@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
-from anonymize.spec.missing import UNKNOWN
-from anonymize.table.header import ROW_NAMES
+from anonymize.spec.notation import UNKNOWN
+from anonymize.table.named import ROW_NAMES
 
 MISSING_WORDS = tuple(
     dict.fromkeys(form for word in sorted(UNKNOWN) for form in (word, word.upper(), word.capitalize(), word.title()))

@@ -8,9 +8,8 @@ of the kind that went in. A null is a missing value.
 from __future__ import annotations
 
 from anonymize.python.measuring import attack, audit, evaluate
-from anonymize.python.preparing import compare, explain, init, validate
+from anonymize.python.preparing import Spec, SpecLike, compare, explain, init, model_of, validate
 from anonymize.python.releasing import recode, release
-from anonymize.python.specs import Spec, SpecLike, model_of
 from anonymize.results import Attacked, AuditReport, ComparedReleases, Evaluated, RecodedTable, Release, Validated
 
 __all__ = [

@@ -18,16 +18,15 @@ from anonymize.auditing.series import SeriesAudit, audit_series
 from anonymize.channels.estimate import Method
 from anonymize.errors import UsageError
 from anonymize.evaluation.patterns import TreePlan
-from anonymize.frames import Frame, path_of, table_of, without_paths
+from anonymize.files import FRAME
 from anonymize.guarding import public
-from anonymize.modelling.protocol import Protocol
-from anonymize.names import FRAME
-from anonymize.python.specs import SpecLike, model_of
+from anonymize.modelling import Protocol
+from anonymize.python.preparing import SpecLike, model_of
 from anonymize.remake import Remake
 from anonymize.remake import remake as made_again
-from anonymize.report.bar import Following, following
-from anonymize.results import Attacked, AuditReport, Evaluated
-from anonymize.risk.loglinear import Terms
+from anonymize.report.terminal import Following, following
+from anonymize.results import Attacked, AuditReport, Evaluated, Frame, path_of, table_of, without_paths
+from anonymize.risk.population import Terms
 from anonymize.verify import THRESHOLD
 
 THRESHOLDS = ("k", "l", "t")

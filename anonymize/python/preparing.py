@@ -1,27 +1,79 @@
-"""What precedes a release: a first spec, a check of it, algorithms side by side, and the manual."""
+"""What precedes a release: a spec from whatever describes one, a first spec for a table, a check of it, algorithms
+side by side, and the manual."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from anonymize import temporary
+from anonymize import files, privacy
+from anonymize import spec as specs
 from anonymize._compare import Compare
 from anonymize._compare import compare as compare_road
 from anonymize._explain import Manual, explained, manuals
 from anonymize._init import Init
 from anonymize._init import init as init_road
 from anonymize._validate import Validated, validated
-from anonymize.frames import Frame, about_frame, path_of, table_of, without_paths
-from anonymize.guarding import public, reworded
+from anonymize.errors import UsageError
+from anonymize.files import FRAME
+from anonymize.guarding import guarded, public, reworded
 from anonymize.measuring import Measuring
-from anonymize.names import FRAME
 from anonymize.places import is_uri
-from anonymize.python.specs import SpecLike, model_of
-from anonymize.report.bar import Following, following
-from anonymize.results import ComparedReleases
+from anonymize.report.terminal import Following, following
+from anonymize.results import ComparedReleases, Frame, about_frame, path_of, table_of, without_paths
+
+# --- a spec from what describes one -----------------------------------------------------------------------------------
+# A spec, from whatever describes one.
+
+
+class Spec:
+    """What a table's columns are, and what a release has to meet: a YAML file, a mapping, or keywords.
+
+    `version` is 1 where it is left out. Keywords replace the keys of a mapping. `anonymize.init` writes a first spec,
+    and `anonymize.explain` says what a key means.
+
+    Args:
+        source: the path of a YAML file, or a mapping with its keys.
+        **keys: keys of the spec, over those of a mapping; none beside a file.
+
+    Raises:
+        SpecError: with everything that is wrong, each with the nearest key that there is.
+
+    Example:
+        >>> import anonymize
+        >>> anonymize.Spec(quasi_identifiers={"age": {"type": "numeric"}, "job": {}}, privacy={"k": 2})
+        <Spec 2 quasi-identifiers>
+    """
+
+    @guarded
+    def __init__(self, source: str | os.PathLike[str] | Mapping[str, Any] | None = None, /, **keys: Any) -> None:
+        if isinstance(source, str | os.PathLike):
+            if keys:
+                raise UsageError(f"Spec: a file takes no keywords beside it: {', '.join(keys)}")
+            self.model = specs.load(Path(source), privacy.PARAMETERS)
+        else:
+            self.model = specs.make({"version": 1, **(source or {}), **keys}, privacy.PARAMETERS)
+
+    def __repr__(self) -> str:
+        where = "" if self.model.path is None else f"{str(self.model.path)!r}: "
+        return f"<Spec {where}{len(self.model.quasi_identifiers)} quasi-identifiers>"
+
+
+SpecLike: TypeAlias = "Spec | specs.Spec | str | os.PathLike[str] | Mapping[str, Any]"
+
+
+def model_of(spec: SpecLike) -> specs.Spec:
+    """The validated spec, from whatever describes one. Raises SpecError."""
+    if isinstance(spec, specs.Spec):
+        return spec
+    return (spec if isinstance(spec, Spec) else Spec(spec)).model
+
+
+# --- before a release -------------------------------------------------------------------------------------------------
+# What precedes a release: a first spec, a check of it, algorithms side by side, and the manual.
 
 
 @public
@@ -63,7 +115,7 @@ def init(
         >>> "quasi_identifiers:" in anonymize.init(people)
         True
     """
-    with table_of(data) as path, temporary.folder() as folder:
+    with table_of(data) as path, files.folder() as folder:
         assert path is not None
         is_file = isinstance(data, str | os.PathLike)
         place = path_of(output) or f"{folder}/spec.yaml"

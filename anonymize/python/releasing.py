@@ -11,20 +11,30 @@ from typing import Any
 
 import polars as pl
 
+from anonymize import files
 from anonymize import spec as specs
-from anonymize import temporary
 from anonymize._recode import Recode
 from anonymize._recode import recode as recode_road
 from anonymize._release import release as release_road
 from anonymize.algorithms import ALGORITHMS, why_not_reusable
 from anonymize.errors import Problem, UsageError
 from anonymize.families.treating import release_paths
-from anonymize.frames import Frame, kept_at, of_kind, path_of, saved_at, table_of, without_paths, written
 from anonymize.guarding import nearest, public, refuse_unknown
-from anonymize.python.specs import SpecLike, model_of
-from anonymize.report.bar import Following, following
+from anonymize.python.preparing import SpecLike, model_of
+from anonymize.report.terminal import Following, following
 from anonymize.request import Request
-from anonymize.results import RecodedTable, Release
+from anonymize.results import (
+    Frame,
+    RecodedTable,
+    Release,
+    kept_at,
+    of_kind,
+    path_of,
+    saved_at,
+    table_of,
+    without_paths,
+    written,
+)
 
 
 @public
@@ -114,7 +124,7 @@ def release(
     """
     name = algorithm or "release"
     series = start_series is not None or after is not None
-    with table_of(data) as path, temporary.folder() as folder, following(progress) as tell:
+    with table_of(data) as path, files.folder() as folder, following(progress) as tell:
         request = Request(
             specs.override(model_of(spec), k=k, l=l, t=t, suppression=suppression),
             name,
@@ -202,7 +212,7 @@ def recode(
     with (
         table_of(data) as path,
         saved_at(recoding) as saved,
-        temporary.folder() as folder,
+        files.folder() as folder,
         following(progress) as tell,
     ):
         assert path is not None

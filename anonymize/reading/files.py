@@ -9,14 +9,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from anonymize.errors import DataError, Problem
-from anonymize.recoding.appearance import MISSING
-from anonymize.recoding.typed import NumberColumns
+from anonymize.recoding.appearance import MISSING, NumberColumns
 from anonymize.spec import Spec
 from anonymize.table import Source
+from anonymize.table.columns import compared, tidy
 from anonymize.table.encode import is_text
 from anonymize.table.named import column, unnamed
 from anonymize.table.roles import columns_in
-from anonymize.table.texts import compared, tidy
 
 
 @dataclass(frozen=True)

@@ -20,17 +20,17 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints
+from anonymize.domain import Gapped, LeafSets
 from anonymize.domain.cells import CellFormat, CellKind, ReadCells, numbers, read_cells
 from anonymize.domain.grid import texts as grid_texts
-from anonymize.domain.leafsets import Gapped, LeafSets
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
+from anonymize.parallel import mapped, worth
 from anonymize.reading.labels import CategoryReader, LabelledNodes
 from anonymize.recoding.appearance import MISSING
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute
-from anonymize.threads import mapped, worth
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,10 @@ quasi-identifier is shown, and what that costs, is an `Appearance`.
 from __future__ import annotations
 
 from anonymize.domain.cells import escaped
-from anonymize.recoding.appearance import Appearance
-from anonymize.recoding.base import Recoding
+from anonymize.recoding.appearance import Appearance, format_number
+from anonymize.recoding.base import Recoding, Regions, render
 from anonymize.recoding.columns import Released, ReleasedColumn
-from anonymize.recoding.levels import Levels
-from anonymize.recoding.numbers import format_number
-from anonymize.recoding.regions import Regions
-from anonymize.recoding.released import render
-from anonymize.recoding.single import Cut, SingleDimensional
+from anonymize.recoding.single_dimensional import Cut, Levels, SingleDimensional
 from anonymize.recoding.tree import CutTree
 
 __all__ = [

@@ -1,21 +1,33 @@
-"""What every kind of recoding is: classes of rows, and how these are shown, saved and levelled."""
+"""What every kind of recoding is: classes of rows, and how these are shown, saved and levelled; for every row its
+class, and for every class what it shows: a region around its rows, where it is multidimensional or local."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.classes import Partition
-from anonymize.recoding.appearance import Appearance
-from anonymize.recoding.columns import Released
+from anonymize.classes import Floats, Ints, Partition, mixed_radix, run_starts
+from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.parallel import mapped, meanwhile, worth
+from anonymize.recoding.appearance import Appearance, CategoricalRegions, NumericRegions
+from anonymize.recoding.columns import Released, ReleasedColumn
+from anonymize.recoding.spans import Tails
+from anonymize.recoding.tree import CutTree
 from anonymize.spec import Output, Spec
-from anonymize.table import Table
+from anonymize.table import Attribute, Table
 
 if TYPE_CHECKING:
     from anonymize.recoding.saved.save import Contents
+
+
+# --- recodings --------------------------------------------------------------------------------------------------------
+# What every kind of recoding is: classes of rows, and how these are shown, saved and levelled.
 
 
 class Recoding(ABC):
@@ -68,3 +80,197 @@ class Recoding(ABC):
     def regions(self) -> Partition | None:
         """The classes where each is released as the smallest region around its rows; else None."""
         return None
+
+
+# --- what is written --------------------------------------------------------------------------------------------------
+# From a recoding to what is written: for every row its class, for every class what it shows.
+
+
+def render(recoding: Recoding, table: Table, output: Output, *, drop: bool, threads: int = 1) -> Released:
+    """How a recoding reads under the spec's `output`; `drop` leaves the suppressed rows out of the release. Attributes
+    are worked on in several threads where the table is large."""
+    partition, threads = recoding.partition, worth(threads, table.rows)
+    classes = meanwhile(partial(_class_of, recoding, table, drop=drop), threads)
+    attributes = mapped(_attribute, recoding.appearances(table, output), threads)
+    released = Released(
+        class_of=classes(),
+        columns=tuple(column for columns, _ in attributes for column in columns),
+        sizes=partition.sizes,
+        ncp=tuple(ncp for _, (ncp, _) in attributes),
+        loss=tuple(loss for _, (_, loss) in attributes),
+        suppressed_rows=len(recoding.suppressed),
+        dropped_rows=len(recoding.suppressed) if drop else 0,
+        left_out=table.rows - len(partition.order) - len(recoding.suppressed),
+    )
+    return _united(released)
+
+
+def _class_of(recoding: Recoding, table: Table, *, drop: bool) -> NDArray[np.int32]:
+    """(rows,) the class of each row; suppressed ones are in the last, or in none where they are left out."""
+    class_of = recoding.partition.class_of(table.rows)
+    if not drop:
+        class_of[recoding.suppressed] = recoding.partition.count
+    return class_of
+
+
+def _attribute(appearance: Appearance) -> tuple[list[ReleasedColumn], tuple[Floats, Floats]]:
+    """What an attribute is released as, and what that costs."""
+    return appearance.columns(), appearance.costs()
+
+
+def _united(released: Released) -> Released:
+    """The release with classes that read the same put together; the first of them gives the number.
+
+    Classes are put side by side by their new number, so that sizes and costs are sums over runs; those that read as
+    suppressed rows do get the last number, and leave the sums.
+    """
+    count = len(released.sizes)
+    key = _reading(released)
+    visible = np.flatnonzero(key[:-1] != key[-1])
+    if not len(visible):
+        return _one_class(released)
+    _, first, inverse = np.unique(key[visible], return_index=True, return_inverse=True)
+    if len(first) == count:
+        return released
+    number = np.full(count + 1, len(first))
+    number[visible] = np.argsort(np.argsort(first))[inverse]
+    order = np.argsort(number, kind="stable")
+    starts = run_starts(number[order])[: len(first)]
+    rows = np.append(released.sizes, 0)[order]
+    sizes = np.add.reduceat(rows, np.append(starts, len(visible)))[:-1]
+
+    def mean(of_class: Floats) -> Floats:
+        sums = np.add.reduceat(np.append(of_class, 0)[order] * rows, np.append(starts, len(visible)))[:-1]
+        return np.asarray(sums / sizes)
+
+    representative = np.append(order[starts], count)
+    return replace(
+        released,
+        class_of=np.append(number, -1).astype(np.int32)[released.class_of],
+        columns=tuple(replace(column, of_class=column.of_class[representative]) for column in released.columns),
+        sizes=sizes,
+        ncp=tuple(mean(ncp) for ncp in released.ncp),
+        loss=tuple(mean(loss) for loss in released.loss),
+        suppressed_rows=released.suppressed_rows + int(released.sizes.sum() - sizes.sum()),
+    )
+
+
+def _one_class(released: Released) -> Released:
+    """The release in which all rows that are published read as suppressed ones do."""
+    published = released.class_of >= 0
+    rows = int(np.count_nonzero(published))
+    if not rows:
+        return released
+
+    def mean(of_class: Floats) -> Floats:
+        hidden = rows - int(released.sizes.sum())  # which cost 1
+        return np.array([(float(of_class @ released.sizes) + hidden) / rows])
+
+    return replace(
+        released,
+        class_of=np.where(published, 0, -1).astype(np.int32),
+        columns=tuple(replace(column, of_class=column.of_class[[-1, -1]]) for column in released.columns),
+        sizes=np.array([rows], np.int64),
+        ncp=tuple(mean(ncp) for ncp in released.ncp),
+        loss=tuple(mean(loss) for loss in released.loss),
+        suppressed_rows=released.dropped_rows,
+    )
+
+
+def _reading(released: Released) -> Ints:
+    """(classes + 1,) a number for how each class reads, the suppressed one last: the same for the same texts."""
+    columns = released.columns
+    return mixed_radix([column.of_class for column in columns], [len(column.texts) for column in columns])[0]
+
+
+# --- regions ----------------------------------------------------------------------------------------------------------
+# Multidimensional and local recoding: a region around the rows of each class.
+
+
+@dataclass(frozen=True)
+class Regions(Recoding):
+    """Multidimensional and local recoding: every class is released as the smallest region around its own rows.
+
+    `partition`: the classes. `suppressed` (s,) uint32: rows of no class, which the algorithm gave up. `cut`: the rule
+    by which the classes were cut, where there was a choice. `tree`: the cuts, where the recoding is to be saved.
+    `refinement`: what refining them gained. `minimality`: what it cost that refused cuts give nobody away; then there
+    is no other release of the rows. `recommended`: which algorithm was chosen, and why, where that was asked for.
+    `merged_within`: what rows were merged within, `whole` or the parts of `mondrian`, where there was a choice.
+    `stopped`: what ended the search before it was done. `parts`: how many parts the highest levels that are declared
+    make of the rows; no class has rows of two of them.
+    """
+
+    KIND: ClassVar[str] = "regions"
+
+    partition: Partition
+    suppressed: NDArray[np.uint32]
+    cut: str | None = None
+    tree: CutTree | None = None
+    refinement: dict[str, Any] | None = None
+    minimality: dict[str, Any] | None = None
+    recommended: dict[str, Any] | None = None
+    merged_within: str | None = None
+    parts: int | None = None
+    stopped: str | None = None
+
+    @property
+    def regions(self) -> Partition:
+        """The classes, all of them."""
+        return self.partition
+
+    def whole(self) -> Regions | None:
+        """One region around all rows that are not suppressed; a tree without a cut leads to it."""
+        if self.minimality is not None or self.parts is not None:
+            return None
+        rows = np.sort(self.partition.order)
+        none = np.zeros(0, np.int64)
+        tree = None if self.tree is None else CutTree(none, none, none, none, none)
+        partition = Partition(rows, np.array([0, len(rows)] if len(rows) else [0], np.int64))
+        return Regions(partition, self.suppressed, self.cut, tree)
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block."""
+        optional: dict[str, Any] = {"cut": self.cut, "refinement": self.refinement, "minimality": self.minimality}
+        optional |= {
+            "recommended": self.recommended,
+            "merged_within": self.merged_within,
+            "parts": self.parts,
+            "stopped": self.stopped,
+        }
+        return {
+            "kind": self.KIND,
+            **{name: value for name, value in optional.items() if value is not None},
+            "regions": self.partition.count,
+            "suppressed_rows": len(self.suppressed),
+        }
+
+    def appearances(self, table: Table, output: Output) -> list[Appearance]:
+        """The region of each class, or points and sets of the values in it."""
+        tails = Tails.of(table)
+        return [region_appearance(attribute, self.partition, output, tails) for attribute in table.attributes]
+
+    def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
+        """A tree of cuts, where there is one and it parts all rows alike."""
+        from anonymize.recoding.saved.kinds import contents_of_tree
+        from anonymize.recoding.saved.save import refusal
+
+        if self.tree is None:
+            raise refusal("its regions were not found by cuts that part all rows alike")
+        if len(self.suppressed):
+            raise refusal(f"{len(self.suppressed)} rows are suppressed for what they have beside quasi-identifiers")
+        return contents_of_tree(self.tree, self.partition, table, released, spec)
+
+
+def region_appearance(
+    attribute: Attribute, partition: Partition, output: Output, tails: Tails
+) -> NumericRegions | CategoricalRegions:
+    """How an attribute appears where each class is the smallest region around its rows."""
+    domain, codes = attribute.domain, attribute.codes
+    low, high = partition.boxes(codes)
+    if isinstance(domain, Numeric):
+        highest = None
+        if domain.missing is not None and (high == domain.missing).any():
+            _, highest = partition.boxes(np.where(codes == domain.missing, 0, codes).astype(codes.dtype))
+        return NumericRegions(attribute.name, codes, partition, low, high, output, domain, tails, highest)
+    assert isinstance(domain, Taxonomy)
+    return CategoricalRegions(attribute.name, codes, partition, low, high, output, domain)

@@ -24,13 +24,13 @@ def as_json(report: dict[str, Any]) -> str:
 
 
 def _markdown(report: dict[str, Any]) -> str:
-    from anonymize.report.markdown import markdown
+    from anonymize.report.rendering import markdown
 
     return markdown(report)
 
 
 def _html(report: dict[str, Any]) -> str:
-    from anonymize.report.html import html
+    from anonymize.report.rendering import html
 
     return html(report)
 

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Ints
-from anonymize.domain.leafsets import LeafSets
+from anonymize.domain import LeafSets
 from anonymize.reading.files import as_text, columns_of
 from anonymize.reading.regions import gapped_columns, read_regions
 from anonymize.recoding import Released
-from anonymize.risk.covering import covered
+from anonymize.risk.records import covered
 from anonymize.spec import Spec
 from anonymize.table import Table
 

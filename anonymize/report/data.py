@@ -19,10 +19,11 @@ from anonymize.classes import Floats, Ints
 from anonymize.domain.cells import CellKind, cells_of, members
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution
+from anonymize.fidelity import BothSides, fidelity
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
-from anonymize.report import cautions
+from anonymize.report import head as cautions
 from anonymize.report.candidates import candidate_rows
 from anonymize.report.codebook import FileCells, codebook, columns_of, generalized
 from anonymize.report.head import Clock, head, table_block
@@ -360,3 +361,28 @@ def _warnings(facts: ReleaseFacts) -> list[Caution]:
     warnings += [*cautions.late(facts.recoding.summary()), *cautions.ambiguous(spec, table.attributes)]
     warnings += [*cautions.signed(spec, table.attributes), *cautions.lone_values(spec, table, released)]
     return [*warnings, *cautions.unused(request)]
+
+
+# --- the input beside the release -------------------------------------------------------------------------------------
+# What a report says of the input beside the release.
+#
+# Nothing of it depends on what is measured of the released file, so that it is worked out while that is written and
+# read.
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Marginals and associations (`distributions`), which nobody reads where there is no report; and how many classes
+    of each size the input has."""
+
+    distributions: Mapping[str, Any]
+    sizes: Sizes
+
+    @classmethod
+    def of(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, released: Released) -> Beside:
+        """Those of a release that nobody else may read the report of."""
+        smallest = max(required_size(requirements), SMALLEST)
+        table, values = table.as_read, request.show_values
+        sides = BothSides.of(table, released, request.spec)
+        distributions = fidelity(sides, smallest, values=values) if request.reports else {}
+        return cls(distributions, sizes_before(table))

@@ -1,14 +1,226 @@
-"""What `evaluate` adds to a report, as tables: targets, selections, queries, models, patterns."""
+"""What is measured beyond the verdict, as tables: risk of re-identification, of a sample and its population and of
+subsets of the quasi-identifiers; and targets, selections, queries, models and patterns, which `evaluate` adds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from anonymize.report.section import Section, figure
+from anonymize.report.section import Section, explained, figure, share
+
+# --- risk -------------------------------------------------------------------------------------------------------------
+# The report's risk as tables: re-identification, the sample and its population, subsets of the quasi-identifiers.
+
+SHOWN = 25
+"""Subsets that a table shows at most; the JSON report has them all."""
 
 
-def sections(report: Mapping[str, Any]) -> list[Section]:
+MEANINGS = {
+    "Re-identification risk": {
+        "prosecutor_max": "highest risk of a row, if the attacker knows that the person is in the table",
+        "prosecutor_mean": "mean risk over the rows, if he knows it",
+        "journalist_max": "highest risk of a row, if the attacker does not know it",
+        "marketer": "rows expected to be linked correctly",
+        "records_at_risk": "rows whose risk is above {threshold}",
+        "uniques": "unique rows: alone in their class",
+    },
+    "Rows that may be yours": {
+        "by_regions": "rows of all classes whose regions cover a person, the median",
+        "by_method": "rows of the smallest of these regions, where the method mostly puts people, the median",
+        "right": "people whose class it is",
+        "right_by_rows": "the same where a class is taken by its rows alone",
+    },
+    "Columns that pass through": {
+        "uniques": "unique rows by these columns alone",
+        "uniques_with_quasi_identifiers": "unique rows, with the quasi-identifiers as released",
+        "uniques_with_sensitive": "unique rows, with the sensitive attributes as well",
+        "below_k": "rows in groups of fewer than {k} by these columns alone",
+        "below_k_with_quasi_identifiers": "rows in such groups, with the quasi-identifiers as released",
+        "below_k_with_sensitive": "rows in such groups, with the sensitive attributes as well",
+    },
+    "Risk by sampling weights": {
+        "population": "the sum of the sampling weights",
+        "journalist_max": "highest 1 / estimated size of a class in the population",
+        "individual_max": "highest individual risk of a row (Benedetti and Franconi)",
+        "individual_mean": "mean individual risk over the rows",
+        "expected": "rows expected to be linked correctly, if all are linked",
+        "records_at_risk": "rows whose individual risk is above {threshold}",
+    },
+    "Risk of units": {
+        "units": "units, such as households, whom the rows are about",
+        "max": "highest chance that at least one row of a unit is linked correctly",
+        "mean": "mean of that chance over the units",
+        "expected": "units of which a row is expected to be linked correctly",
+        "at_risk": "units whose chance is above {threshold}",
+    },
+    "Population uniqueness by a log-linear model": {
+        "terms": "main effects, or all pairs of attributes",
+        "sampling_fraction": "people of the population who are in the table",
+        "uniques": "unique rows of the table",
+        "population_uniques": "those of them who are expected to be unique in the population (tau1)",
+        "correct_matches": "matches with them that are expected to be correct (tau2)",
+        "fit": "0 for a model that fits, above 0 for one that fits too little",
+    },
+    "Risk against the population": {
+        "population": "rows of the population",
+        "journalist_max": "highest risk of a row, if the attacker does not know that the person is in the table",
+        "marketer": "rows expected to be linked correctly",
+        "records_at_risk": "rows whose journalist's risk is above {threshold}",
+    },
+    "Population uniqueness": {
+        "sampling_fraction": "people of the population who are in the table",
+        "uniques": "unique people of the population by the quasi-identifiers, estimated",
+        "estimator": "what it was estimated with",
+    },
+}
+"""By the title of a table, the figures that it has and what they mean."""
+WORDS = {"uniques": "unique rows", "below_k": "rows in such groups"}
+"""What is bounded of the columns that pass through."""
+RULES = {
+    "copy": "a copy: each group of two or more has one value",
+    "predicted": "predicted: share of people guessed right from the others of their group",
+    "order": "in the same order: rank correlation",
+}
+"""How a column goes with a quasi-identifier."""
+
+
+def risks(report: Mapping[str, Any]) -> list[Section]:
+    """The sections of the block `risk`."""
+    block = report["risk"]
+    threshold, wildcard = block.get("threshold", 0.2), block.get("wildcard", {})
+    figures = partial(_figures, threshold=threshold)
+    drawn = [figures("Re-identification risk", block, beside=wildcard or None)]
+    if "candidates" in block:
+        drawn.append(figures("Rows that may be yours", block["candidates"]))
+    if "attacker" in block:
+        drawn.append(_attacker(block["attacker"]))
+    if block.get("passing", {}).get("columns"):
+        drawn += _passing(block["passing"])
+    if "sample" in block:
+        drawn.append(figures("Risk by sampling weights", block["sample"], beside=wildcard.get("sample")))
+    if "household" in block:
+        drawn.append(figures("Risk of units", block["household"]))
+    if "log_linear" in block:
+        drawn.append(figures("Population uniqueness by a log-linear model", block["log_linear"]))
+    if "journalist" in block:
+        drawn.append(figures("Risk against the population", block["journalist"]))
+    if "population" in block:
+        drawn.append(figures("Population uniqueness", block["population"]))
+    if "subsets" in block:
+        drawn += [_subsets(block["subsets"]), _special(block["special_uniques"])]
+    return drawn
+
+
+def _figures(
+    title: str, block: Mapping[str, Any], *, beside: Mapping[str, Any] | None = None, **given: float
+) -> Section:
+    """A table of `MEANINGS`. `given`: what they name, such as the `threshold` above which a row is at risk."""
+    values = {name: figure(value) for name, value in given.items()}
+    meanings = {name: meaning.format(**values) for name, meaning in MEANINGS[title].items()}
+    return explained(title, block, meanings, shares=_shares(title), beside=beside)
+
+
+def _shares(title: str) -> frozenset[str]:
+    """The keys of a table's figures that are shares; numbers of rows and of people are not."""
+    counted = {"population", "expected", "estimator", "units", "terms", "population_uniques", "correct_matches", "fit"}
+    counted |= {"by_regions", "by_method"}
+    if title in ("Re-identification risk", "Population uniqueness by a log-linear model"):
+        counted.add("uniques")
+    return frozenset(MEANINGS[title]) - counted
+
+
+def _passing(block: Mapping[str, Any]) -> Iterator[Section]:
+    """What the columns that pass through give away, and what is allowed of it; what the release tells of them; which
+    follow from a quasi-identifier; the smallest sets that single rows out."""
+    section = _figures("Columns that pass through", block, k=block.get("k", 0))
+    bounds = block.get("required", {})
+    allowed = [
+        (f"allowed of {WORDS[name]}, with the quasi-identifiers", share(most), name) for name, most in bounds.items()
+    ]
+    yield replace(section, rows=[*section.rows, *allowed])
+    if certain := block.get("certain"):
+        rows = [(name, share(part)) for name, part in certain.items()]
+        yield Section("Told for certain of what passes through, of people", ("column", "share"), rows)
+    yield from _derived(block.get("derived", {}))
+    if block["smallest"] is not None:
+        yield _smallest(block)
+
+
+def _derived(block: Mapping[str, Any]) -> Iterator[Section]:
+    """The columns that follow from a quasi-identifier, or give it away; or those of which that was not measured."""
+    if names := block.get("not_judged"):
+        title = "Not judged without the original: whether these follow from a quasi-identifier, or give it away"
+        yield Section(title, ("column",), [(name,) for name in names])
+    if stated := block.get("found"):
+        rows = [
+            (each["says"], RULES[each["rule"]], figure(each["figure"]), "yes" if each["accepted"] else "NO")
+            for each in stated
+        ]
+        header = ("column", "how", "figure", "accepted")
+        yield Section("Columns that follow from a quasi-identifier, in the original", header, rows)
+
+
+def _attacker(block: Mapping[str, Mapping[str, Any] | None]) -> Section:
+    meanings = {
+        "success": "people whose value is the most frequent one of the release, given their quasi-identifiers",
+        "baseline": "the same of a guess without quasi-identifiers",
+        "original": "the same of the guess from the original table",
+    }
+    rows = [
+        (f"{name}: {meaning}", share(guesses[guess]), guess)
+        for name, guesses in block.items()
+        for guess, meaning in meanings.items()
+        if guesses is not None
+    ]
+    return Section("Named correctly by an ordinary attacker", ("measure", "share", "key"), rows)
+
+
+def _smallest(block: Mapping[str, Any]) -> Section:
+    title = f"The smallest sets of these that single rows out (of at most {block['max_size']} columns)"
+    if block["left_out"]:
+        title += f"; {len(block['left_out'])} columns were not looked at together with others"
+    rows = [(", ".join(each["columns"]), figure(each["uniques"])) for each in block["smallest"]]
+    return Section(title, ("columns", "unique rows"), rows)
+
+
+def _subsets(subsets: list[dict[str, Any]]) -> Section:
+    """Every attribute by itself, then the subsets that single out most rows."""
+    single = [subset for subset in subsets if len(subset["attributes"]) == 1]
+    others = sorted((s for s in subsets if len(s["attributes"]) > 1), key=lambda s: -s["minimal_uniques"])
+    listed = [*single, *others][: max(SHOWN, len(single))]
+    title = "What subsets of the quasi-identifiers tell apart"
+    if len(listed) < len(subsets):
+        title += f" ({len(listed)} of {len(subsets)}; all are in the JSON report)"
+    headings = {
+        "distinct": "distinct",
+        "separation": "separation",
+        "uniques": "unique rows",
+        "minimal_uniques": "minimal unique rows",
+        "risky_cells": "risky cells",
+    }
+    names = [name for name in headings if any(name in subset for subset in listed)]
+    rows = [(", ".join(subset["attributes"]), *(figure(subset[name]) for name in names)) for subset in listed]
+    return Section(title, ("subset", *(headings[name] for name in names)), rows)
+
+
+def _special(block: Mapping[str, Any]) -> Section:
+    score = block["score"]
+    rows = [
+        ("unique rows", figure(block["uniques"]), f"on a subset of at most {block['max_size']} quasi-identifiers"),
+        ("highest score", figure(score["max"]), "of a row: smaller minimal subsets count more"),
+        ("mean score", figure(score["mean"]), "over the rows"),
+    ]
+    rows += [(name, share(part), "of all scores") for name, part in score["contributions"].items()]
+    return Section("Special uniques", ("measure", "figure", "meaning"), rows)
+
+
+# --- an evaluation ----------------------------------------------------------------------------------------------------
+# What `evaluate` adds to a report, as tables: targets, selections, queries, models, patterns.
+
+
+def evaluation_sections(report: Mapping[str, Any]) -> list[Section]:
     """The sections that there are figures for."""
     utility = report.get("utility", {})
     drawn = [_task(utility), _queries(utility), _uncertainty(utility), _imprecision(utility), _left_out(report)]
@@ -125,13 +337,13 @@ def _projection(target: str, steps: list[Mapping[str, Any]]) -> Section:
 def _nodes(title: str, nodes: list[Mapping[str, Any]]) -> Section:
     """A row a node, each before those below it, moved in by its depth."""
     rows = [
-        (*_figures(node), "everywhere" if not node["depth"] else "· " * node["depth"] + node["condition"])
+        (*_evaluation_figures(node), "everywhere" if not node["depth"] else "· " * node["depth"] + node["condition"])
         for node in nodes
     ]
     return Section(title, ("rows", "share", "most are", "where"), rows)
 
 
-def _figures(node: Mapping[str, Any]) -> tuple[str, str, str]:
+def _evaluation_figures(node: Mapping[str, Any]) -> tuple[str, str, str]:
     return figure(node["rows"]), figure(node["share"]), node["label"]
 
 
@@ -139,7 +351,7 @@ def _patterns(tree: Mapping[str, Any]) -> Section:
     rows = [
         (
             "yes" if each["survived"] else "no",
-            *_figures(each),
+            *_evaluation_figures(each),
             " and ".join(each["conditions"]),
             figure(each["rows_in_release"]),
             figure(each["share_in_release"]),

@@ -15,8 +15,8 @@ import numpy as np
 
 from anonymize.classes import Floats
 from anonymize.domain.build import file
-from anonymize.domain.export import as_csv, as_yaml
-from anonymize.domain.rules import resolve
+from anonymize.domain.generalization import resolve
+from anonymize.domain.taxonomy import as_csv, as_yaml
 from anonymize.errors import UsageError
 from anonymize.metrics.research_value import leaf_rows, scaled_weights, worths
 from anonymize.spec import Rule, Spec

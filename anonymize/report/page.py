@@ -12,11 +12,9 @@ from typing import Any
 
 from anonymize.claims import State
 from anonymize.errors import Caution
-from anonymize.report import treated
-from anonymize.report.attacks import FURTHER, attacked, label
-from anonymize.report.attacks import TITLE as ATTACKS
-from anonymize.report.cards import CARDED, Card, cards, rows
-from anonymize.report.certificate import Certificate, certificate, officer
+from anonymize.report import blocks
+from anonymize.report.blocks import ATTACKS, FURTHER, attacked, label
+from anonymize.report.cards import CARDED, Card, Certificate, cards, certificate, officer, rows
 from anonymize.report.section import Curves, Picture, Section, method_of, percent
 from anonymize.report.tables import INTROS, parameters, sections
 from anonymize.report.verdict import (
@@ -216,7 +214,7 @@ def _chapters(report: Report) -> Iterator[Chapter]:
         "Re-identification risk": _risks,
         "Equivalence classes": _sizes,
         "Loss by attribute (mean per cell)": _losses,
-        treated.NUMBERS: treated.pictures,
+        blocks.NUMBERS: blocks.pictures,
     }
     for section in sections(dict(report)):
         pictures = tuple(illustrated.get(section.title, _none)(report))

@@ -9,16 +9,21 @@ from functools import partial
 
 import polars as pl
 
-from anonymize.risk.passing import singling_out
+from anonymize.parallel import meanwhile
+from anonymize.risk.subsets import singling_out
 from anonymize.spec import Missing, Spec
-from anonymize.table.units import units_of
-from anonymize.table.weights import as_released
-from anonymize.threads import meanwhile
-from anonymize.verify.combinations import sizes_in, with_combinations
+from anonymize.table.kept import as_released, units_of
+from anonymize.verify.columns import looking_alike
+from anonymize.verify.combinations import (
+    PassingColumns,
+    figures_of,
+    numbers_of,
+    sizes_in,
+    weights_as_declared,
+    with_combinations,
+)
 from anonymize.verify.derived import derivations
 from anonymize.verify.kept import Derivation, PassingFigures, PassingResult
-from anonymize.verify.looks import looking_alike
-from anonymize.verify.passing import PassingColumns, figures_of, numbers_of, weights_as_declared
 from anonymize.verify.table import SharedNumbers, TextTable, numbered
 from anonymize.verify.verdict import Verdict
 

@@ -20,7 +20,6 @@ from anonymize.classes import Ints
 from anonymize.declared import declared
 from anonymize.metrics import METRICS, undefined
 from anonymize.privacy import Requirement, disclosures, diversities, requirements_if_any
-from anonymize.report.cautions import order_warnings, unused_parts
 from anonymize.report.data import (
     Blocks,
     defined,
@@ -29,19 +28,19 @@ from anonymize.report.data import (
     spec_block,
     verdict_blocks,
 )
-from anonymize.report.head import head
+from anonymize.report.head import head, order_warnings, unused_parts
 from anonymize.report.passing import PassingText, bounds_of
 from anonymize.report.published import KINDS, Published
 from anonymize.report.shown import ShownClasses
 from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec
+from anonymize.table.coding import trees
 from anonymize.table.named import column
-from anonymize.table.trees import trees
 from anonymize.treatments.plan import entry_block
 from anonymize.verify import Check, Verdict
-from anonymize.verify.bucketized import Reading, measure_bucketized
 from anonymize.verify.kept import PassingFigures
 from anonymize.verify.risk import classes_block
+from anonymize.verify.unclassed import Reading, measure_bucketized
 
 
 def public_report(published: Published) -> dict[str, Any]:

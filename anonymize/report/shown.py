@@ -28,8 +28,8 @@ from anonymize.report.published import Published
 from anonymize.spec import Spec
 from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.hierarchy import Flat
+from anonymize.table.columns import tidy
 from anonymize.table.named import column
-from anonymize.table.texts import tidy
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from anonymize.metrics import METRICS
-from anonymize.report import attacks, evaluation, series, treated
-from anonymize.report.risk import risks
+from anonymize.report import blocks, evaluation
+from anonymize.report.evaluation import risks
 from anonymize.report.section import Section, explained, figure, share
 from anonymize.report.verdict import known_by
 
@@ -27,9 +27,9 @@ INTROS = {
     "Information loss compared": "The metrics beside gcp; the report in JSON has sums over rows as well.",
     "Algorithms compared": "Risk is the highest of any row, loss is gcp. Efficient: no other release here has less of "
     "one and no more of the other.",
-    attacks.TITLE: "Success: how often the attacker is right. Excess: the share of what was left to learn that he "
+    blocks.ATTACKS: "Success: how often the attacker is right. Excess: the share of what was left to learn that he "
     "learns because of the release, over the control where there is one, else over the baseline.",
-    **treated.INTROS,
+    **blocks.INTROS,
     "Codebook": "How the columns and special cells of the release read.",
 }
 """How to read a section, by its title: on a page, and where a table has no meanings of its own."""
@@ -39,20 +39,20 @@ def sections(report: dict[str, Any]) -> list[Section]:
     """The sections that a report's blocks give, in the order in which a reader wants them."""
     makers = {
         "comparison": _comparison,
-        "attacks": attacks.sections,
+        "attacks": blocks.attack_sections,
         "outside": _outside,
         "privacy": privacies,
-        "series": series.sections,
+        "series": blocks.series_sections,
         "classes": _classes,
         "risk": risks,
-        "treatments": treated.steps,
-        "numbers": treated.numbers,
-        "categories": treated.categories,
+        "treatments": blocks.steps,
+        "numbers": blocks.numbers,
+        "categories": blocks.categories,
         "utility": _utilities,
         "recoding": _levels,
     }
     drawn = [section for key, maker in makers.items() if key in report for section in maker(report)]
-    drawn += evaluation.sections(report)
+    drawn += evaluation.evaluation_sections(report)
     return [section for section in drawn if section.rows]
 
 

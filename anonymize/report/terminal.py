@@ -1,22 +1,142 @@
-"""The report on a terminal."""
+"""The report on a terminal: tables that fit it without losing a figure, and a bar that says how far a run has come."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import IO, Any
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import IO, Any, TypeAlias
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
 from anonymize.claims import State
 from anonymize.errors import Caution, visible
 from anonymize.places import masked
-from anonymize.report.fitting import tables
 from anonymize.report.section import FIGURES, Section, called
 from anonymize.report.tables import INTROS, privacies, sections
 from anonymize.report.verdict import capital, main_figures, opening, smallest_group, verdict_of
+
+# --- tables that fit --------------------------------------------------------------------------------------------------
+# Tables that fit a terminal without losing a figure: texts are folded, and a table that is too wide is parted.
+#
+# Each part begins with the columns that name a row (`Section.names`), so that it can be read by itself. A cell is
+# folded where a terminal has no room for one column beside the names; nothing is ever cut.
+
+LEAST_TEXT = 16
+"""Characters to which a column of texts is folded before a table is parted."""
+GAP = 2
+
+
+def tables(section: Section, width: int, right: frozenset[str]) -> Iterator[FittedTable]:
+    """The section's table, or its parts one after the other, each at most `width` characters wide.
+
+    `right`: names of columns whose cells stand on the right.
+    """
+    header = tuple(map(visible, section.header))
+    rows = [
+        tuple(visible(cell, lines=place >= section.names) for place, cell in enumerate(row[: len(header)]))
+        for row in section.rows
+    ]
+    section = replace(section, header=header, rows=rows)
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(section.header)
+    least = [_least(name, cells) for name, cells in zip(section.header, columns, strict=True)]
+    wanted = [max(map(cell_len, (name, *cells))) for name, cells in zip(section.header, columns, strict=True)]
+    for part in _parts(least, section.names, width):
+        widths = _widths([least[index] for index in part], [wanted[index] for index in part], width)
+        yield _table(section, part, widths, right)
+
+
+def _least(name: str, cells: Sequence[str]) -> int:
+    """The narrowest that a column may be: figures stand on one line, texts may be folded, and headers between words."""
+    figures = [cell_len(cell) for cell in cells]
+    if any(" " in cell for cell in cells):
+        figures = [min(each, LEAST_TEXT) for each in figures]
+    return max([1, *figures, *map(cell_len, name.split())])
+
+
+def _parts(least: Sequence[int], names: int, width: int) -> Iterator[list[int]]:
+    """The columns of each part: those that name a row, and as many of the others as there is room for, at least one."""
+    first = list(range(min(names, len(least))))
+    part = first
+    for index in range(len(first), len(least)):
+        wider = [*part, index]
+        if part is not first and sum(least[each] for each in wider) + GAP * (len(wider) - 1) > width:
+            yield part
+            wider = [*first, index]
+        part = wider
+    yield part
+
+
+def _widths(least: Sequence[int], wanted: Sequence[int], width: int) -> list[int]:
+    """What each column gets: what it wants, the narrow ones first, or at least its share of what there is."""
+    widths, left = list(least), width - GAP * (len(least) - 1) - sum(least)
+    for index in sorted(range(len(least)), key=lambda index: wanted[index]):
+        more = min(wanted[index] - widths[index], max(left, 0))
+        widths[index] += more
+        left -= more
+    while left < 0 and max(widths) > 1:
+        widest = max(range(len(widths)), key=lambda index: widths[index])
+        widths[widest] -= 1
+        left += 1
+    return widths
+
+
+@dataclass(frozen=True)
+class FittedTable:
+    """A table whose widths are settled: `cells`, the header first, row by row, as many as there are `widths`; `right`:
+    whether those of each column stand on the right.
+
+    rich lays a table out anew and pads, crops and styles every cell, which takes longer than a small release; here all
+    that is left to do is to fold.
+    """
+
+    cells: Sequence[Sequence[str]]
+    widths: Sequence[int]
+    right: Sequence[bool]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        header, plain = console.get_style("table.header"), Style.null()
+        for number, row in enumerate(self.cells):
+            for line in self._lines(console, row, bottom=not number):
+                yield Segment(line, plain if number else header)
+                yield Segment.line()
+
+    def _lines(self, console: Console, row: Sequence[str], *, bottom: bool) -> list[str]:
+        """A row, folded: one line where every cell fits its column. `bottom`: a cell of fewer lines stands there."""
+        columns = list(zip(row, self.widths, self.right, strict=True))
+        folded = [_folded(console, cell, width, right=right) for cell, width, right in columns]
+        height = max(map(len, folded))
+        blank = [[""] * (height - len(pieces)) for pieces in folded]
+        full = [[*empty, *pieces] if bottom else [*pieces, *empty] for pieces, empty in zip(folded, blank, strict=True)]
+        padded = (
+            [piece + " " * (width - cell_len(piece)) for piece in pieces]
+            for pieces, width in zip(full, self.widths, strict=True)
+        )
+        return [(" " * GAP).join(pieces) for pieces in zip(*padded, strict=True)]
+
+
+def _folded(console: Console, cell: str, width: int, *, right: bool) -> list[str]:
+    """The lines of a cell, each at most `width` wide, those on the right with blanks before them."""
+    if not cell.isprintable() or cell_len(cell) > width:
+        lines = Text(cell).wrap(console, width, justify="right" if right else "left", overflow="fold")
+        return [line.plain for line in lines]
+    return [" " * (width - cell_len(cell.rstrip())) + cell.rstrip() if right else cell]
+
+
+def _table(section: Section, part: Sequence[int], widths: Sequence[int], right: frozenset[str]) -> FittedTable:
+    rows = ([row[index] for index in part] for row in (section.header, *section.rows))
+    return FittedTable(list(rows), widths, [section.header[index] in right for index in part])
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+# The report on a terminal.
 
 STYLES = {"met": "bold green", "but": "bold yellow", "unmet": "bold red", "unknown": "bold red", "neutral": "bold"}
 COLORS = {"auto": None, "always": True, "never": False}
@@ -102,3 +222,75 @@ def put_sections(every: Iterable[Section], to: Console) -> None:
             if number:
                 to.print()
             to.print(table)
+
+
+# --- a bar ------------------------------------------------------------------------------------------------------------
+# How far a run has come: a bar on standard error, where somebody sees it.
+
+UNITS = {"refine": "passes", "bound": "bound, cost", "compare": "releases"}
+"""What is counted by the stages that do not count rows."""
+Show: TypeAlias = Callable[[str, int, int], None]
+"""Called with a stage, and rows done and rows in all, or other UNITS; 0 in all: not known yet."""
+Following: TypeAlias = bool | Show | None
+"""What Python users give for `progress`."""
+BESIDE = frozenset({"bound"})
+"""Stages that go on beside the one before them."""
+
+
+@contextmanager
+def following(progress: Following) -> Iterator[Show]:
+    """What a run is to call: the user's own function; a bar for True; for None where standard error is a terminal or a
+    notebook that can show one; else what says nothing."""
+    if callable(progress):
+        yield progress
+    elif progress or (progress is None and _visible()):
+        with bar() as show:
+            yield show
+    else:
+        yield lambda stage, count, total: None
+
+
+def _visible() -> bool:
+    if sys.stderr is None:
+        return False
+    return sys.stderr.isatty() or (console(sys.stderr).is_jupyter and find_spec("ipywidgets") is not None)
+
+
+@contextmanager
+def bar() -> Iterator[Show]:
+    """A function that moves a bar. Where a search is interrupted that has a bound and a cost, both are left behind with
+    the gap between them."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[unit]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console(sys.stderr), transient=True) as lines:
+        tasks: dict[str, TaskID] = {}
+        reached: list[tuple[int, int]] = []
+
+        def show(stage: str, count: int, total: int) -> None:
+            if stage not in tasks:
+                for before in () if stage in BESIDE else tasks.values():
+                    lines.update(before, visible=False)
+                tasks[stage] = lines.add_task(stage, total=None, unit=UNITS.get(stage, "rows"))
+            lines.update(tasks[stage], completed=count, total=total or None)
+            if stage in BESIDE:
+                reached[:] = [(count, total)]
+
+        try:
+            yield show
+        except KeyboardInterrupt:
+            for bound, cost in reached:
+                lines.console.print(_best_so_far(bound, cost), highlight=False)
+            raise
+
+
+def _best_so_far(bound: int, cost: int) -> str:
+    """What an interrupted search had found."""
+    gap = (cost - bound) / cost if cost else 0.0
+    return f"best so far: cost {cost}, lower bound {bound}, gap {gap:.1%}; it is not written"

@@ -8,9 +8,8 @@ not show. Nothing here decides whether a table is safe; `anonymize.verify` does.
 
 from __future__ import annotations
 
-from anonymize.risk.before import Sizes, risk_before, sizes_before
-from anonymize.risk.frequency import TextFrequencySet
-from anonymize.risk.journalist import Journalist, journalist
+from anonymize.risk.frequency import Sizes, TextFrequencySet, risk_before, sizes_before
+from anonymize.risk.population import Journalist, journalist
 from anonymize.risk.records import before_and_after, households, record_risks
 from anonymize.risk.sample import (
     Estimate,

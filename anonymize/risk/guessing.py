@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.channels import kronecker
-from anonymize.channels.kronecker import Floats
+from anonymize import channels
+from anonymize.channels import Floats
 from anonymize.classes import Codes, Ints, concatenated_ranges, mixed_radix, summed_by_key
 
 MOST_CELLS = 20_000_000
@@ -117,8 +117,8 @@ def of_channels(quasi: Sequence[Seen], sensitive: Seen, missing: int | None) -> 
     people = Subjects(groups, sensitive.original, math.prod(shape[:-1]), sensitive.size, missing)
     cells = np.ravel_multi_index((rest, *(each.released for each in moved), sensitive.released), shape)
     joint = np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
-    factors = [(1.0, 0.0), *(kronecker.inverse(each.p, each.size) for each in (*moved, sensitive))]
-    estimate = kronecker.apply(factors, joint)
+    factors = [(1.0, 0.0), *(channels.inverse(each.p, each.size) for each in (*moved, sensitive))]
+    estimate = channels.apply(factors, joint)
     totals = estimate.reshape(-1, people.size).sum(axis=0)
     return _compared(people, _guesses(people, estimate, totals), totals)
 

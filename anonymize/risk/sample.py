@@ -43,7 +43,7 @@ from anonymize.risk.frequency import Floats, Ints, TextFrequencySet
 from anonymize.spec import Missing, Spec
 from anonymize.table import named
 from anonymize.table.encode import is_text
-from anonymize.verify.wildcard import matching
+from anonymize.verify.risk import matching
 
 
 @dataclass(frozen=True)

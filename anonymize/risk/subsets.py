@@ -1,21 +1,5 @@
-"""What each subset of the quasi-identifiers gives away: distinction, separation, and minimal sample uniques.
-
-Distinction is the share of distinct combinations among the rows, separation the share of pairs of rows that differ
-(R. Motwani, Y. Xu, "Efficient algorithms for masking and finding quasi-identifiers", SDM 2008). A row is unique on a
-subset when no other row has its combination there; the subset is minimal for it when it is unique on no smaller one
-inside. The score of a row sums over its minimal subsets, the smaller ones counting more, as SUDA does (M. Elliot,
-A. Manning, R. Ford, "A computational algorithm for handling the special uniques problem", IJUFKS 10(5), 2002;
-A. Manning, D. Haglin, J. Keane, "A recursive search algorithm for statistical disclosure assessment", DMKD 16, 2008).
-DIS is the score as a chance: how likely a match with the row in the population is a correct one, by the data intrusion
-simulation (M. Elliot, "DIS: a new approach to the measurement of statistical disclosure risk", Risk Management 2, 2000;
-scaled over the rows as `dis` says, which is what sdcMicro computes).
-
-The subsets are walked so that each comes after all of its own: what is unique on a subset stays unique on all that
-contain it, and is left out there. A step parts the groups of the rows that are left by one more attribute.
-
-Cost: one renumbering of the rows that are left for every subset. Memory: one bit for each combination and subset below
-the largest size.
-"""
+"""What subsets of columns give away: distinction, separation and minimal sample uniques of the quasi-identifiers,
+and the smallest sets of columns that pass through that single rows out."""
 
 from __future__ import annotations
 
@@ -25,9 +9,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.risk.frequency import Floats, Ints, TextFrequencySet, refined
+from anonymize.table.named import column as named
+
+# --- subsets ----------------------------------------------------------------------------------------------------------
+# What each subset of the quasi-identifiers gives away: distinction, separation, and minimal sample uniques.
+#
+# Distinction is the share of distinct combinations among the rows, separation the share of pairs of rows that differ
+# (R. Motwani, Y. Xu, "Efficient algorithms for masking and finding quasi-identifiers", SDM 2008). A row is unique on a
+# subset when no other row has its combination there; the subset is minimal for it when it is unique on no smaller one
+# inside. The score of a row sums over its minimal subsets, the smaller ones counting more, as SUDA does (M. Elliot, A.
+# Manning, R. Ford, "A computational algorithm for handling the special uniques problem", IJUFKS 10(5), 2002; A.
+# Manning, D. Haglin, J. Keane, "A recursive search algorithm for statistical disclosure assessment", DMKD 16, 2008).
+# DIS is the score as a chance: how likely a match with the row in the population is a correct one, by the data
+# intrusion simulation (M. Elliot, "DIS: a new approach to the measurement of statistical disclosure risk", Risk
+# Management 2, 2000; scaled over the rows as `dis` says, which is what sdcMicro computes).
+#
+# The subsets are walked so that each comes after all of its own: what is unique on a subset stays unique on all that
+# contain it, and is left out there. A step parts the groups of the rows that are left by one more attribute.
+#
+# Cost: one renumbering of the rows that are left for every subset. Memory: one bit for each combination and subset
+# below the largest size.
 
 Bools = NDArray[np.bool_]
 ALL_UP_TO = 10
@@ -280,3 +285,65 @@ class _Walk:
 def _sums(labels: Ints, counts: Ints, groups: int) -> Ints:
     """(groups,) rows of each group. Exact up to 2^53 rows."""
     return np.bincount(labels, counts, minlength=groups).astype(np.int64)
+
+
+# --- passing ----------------------------------------------------------------------------------------------------------
+# The smallest sets of columns that pass through that single rows out.
+#
+# Which columns of a table together name a person is seldom seen by looking at them one by one. The sets are walked as
+# `subsets` walks those of the quasi-identifiers: a row that is unique on a set is unique on all that contain it, and
+# counts for the smallest one. What a walk costs is rows times sets, so it has a budget, and what it leaves out is said.
+
+LARGEST = 3
+"""Columns of a set at most;"""
+COLUMNS = 50
+"""of so many columns at most, those first that are unique in most rows."""
+BUDGET = 2_000_000
+"""Rows times sets that are looked at."""
+LISTED = 10
+"""Sets that a report lists at most."""
+
+
+def singling_out(frame: pl.LazyFrame, columns: Sequence[str], *, units: pl.Series | None = None) -> dict[str, Any]:
+    """The sets that single out most rows, as a report lists them: of each, the rows that are unique on it and on
+    nothing smaller inside it. Smaller sets come first, then those with more such rows, then in the order of columns.
+
+    `frame`: texts, or numbers that are equal where texts are compared as equal. `max_size`: columns of a set;
+    `left_out`: the columns that were not looked at together with others. `units`: see `TextFrequencySet.of`; without a
+    unit for each row, every row is about somebody else.
+    """
+    alone = _alone(frame, columns) if units is None else dict.fromkeys(columns, 0)
+    order = sorted(columns, key=lambda name: -alone[name])
+    rows = int(frame.select(pl.len()).collect().item())
+    number, size = _within(rows, len(columns))
+    if number:
+        frequency = TextFrequencySet.of(frame, [[name] for name in order[:number]], units=units)
+        walked = analyse(frequency, order[:number], size).subsets
+        sets = [(list(each.attributes), each.minimal_uniques) for each in walked if each.minimal_uniques]
+    else:
+        sets = [([name], count) for name, count in alone.items() if count]
+    sets.sort(key=lambda pair: (len(pair[0]), -pair[1]))
+    smallest = [{"columns": names, "uniques": count} for names, count in sets[:LISTED]]
+    return {"smallest": smallest, "max_size": size, "left_out": sorted(order[number:])}
+
+
+def _alone(frame: pl.LazyFrame, columns: Sequence[str]) -> dict[str, int]:
+    """How many rows are alone in each column."""
+    query = [named(name).is_unique().sum().alias(str(place)) for place, name in enumerate(columns)]
+    return dict(zip(columns, frame.select(query).collect().row(0), strict=True))
+
+
+def _within(rows: int, columns: int) -> tuple[int, int]:
+    """How many columns the budget allows to look at together, and in sets of which size: the largest sets that leave
+    room for more columns than one set has, else smaller ones; (0, 1) where each column is looked at by itself alone."""
+    for size in range(min(LARGEST, columns), 1, -1):
+        number = min(columns, COLUMNS)
+        while number > size and rows * _sets(number, size) > BUDGET:
+            number -= 1
+        if rows * _sets(number, size) <= BUDGET and number > min(size, columns - 1):
+            return number, size
+    return 0, 1
+
+
+def _sets(columns: int, size: int) -> int:
+    return sum(math.comb(columns, each) for each in range(1, size + 1))

@@ -38,8 +38,8 @@ from numpy.typing import NDArray
 from anonymize.classes import Bools, Codes, Floats, Ints, Runs, concatenated_ranges, starts_of
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
+from anonymize.privacy.histogram import values_of
 from anonymize.privacy.k_anonymity import Parameters as SizeOfClasses
-from anonymize.privacy.protected import values_of
 from anonymize.series.people import CurrentPeople
 from anonymize.series.state import SeriesState, value_column
 from anonymize.table import SensitiveColumn, Table

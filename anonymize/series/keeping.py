@@ -21,13 +21,11 @@ import polars as pl
 
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.series import state
-from anonymize.series.chain import StateRecord, check_last, kept_link
-from anonymize.series.departures import DEFERRED
-from anonymize.series.histories import without_last, without_people
-from anonymize.series.journal import Journal, locked
+from anonymize.series.journal import Journal, StateRecord, check_last, kept_link, locked
 from anonymize.series.key import Key
-from anonymize.series.state import SeriesRelease, SeriesState
-from anonymize.spec.missing import identified
+from anonymize.series.record import DEFERRED
+from anonymize.series.state import SeriesRelease, SeriesState, without_last, without_people
+from anonymize.spec.notation import identified
 from anonymize.table import OutputFile
 
 

@@ -14,37 +14,33 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anonymize import temporary
+from anonymize import files as temporary
 from anonymize.algorithms import ALGORITHMS, FOLLOWED
 from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.families.base import Draft
 from anonymize.families.classes import ClassedDraft
+from anonymize.files import FRAME
 from anonymize.link import Link
-from anonymize.names import FRAME
 from anonymize.places import is_uri
 from anonymize.privacy import Requirement
 from anonymize.publication import Files
 from anonymize.request import Request
-from anonymize.series import fixed, key, state
-from anonymize.series.chain import StateRecord, check_last, kept_link
-from anonymize.series.departures import DEFERRED
+from anonymize.series import kept, key, state
 from anonymize.series.guarantee import about_table, check_kept, reserve_of
-from anonymize.series.histories import without_last
-from anonymize.series.journal import Journal, locked
-from anonymize.series.leavers import told_by_values
+from anonymize.series.journal import Journal, StateRecord, check_last, kept_link, locked
+from anonymize.series.kept import cells_of, continued, next_rows
 from anonymize.series.people import CurrentPeople, check_known, naming, pseudonyms
-from anonymize.series.record import Attendance, nothing_yet
+from anonymize.series.record import DEFERRED, Attendance, nothing_yet, told_by_values
 from anonymize.series.search import Run, SeriesClasses, SeriesSearch
-from anonymize.series.state import SeriesRelease, SeriesState, TableFile, chain_of
-from anonymize.series.stored import cells_of, continued, next_rows
+from anonymize.series.state import SeriesRelease, SeriesState, TableFile, chain_of, without_last
 from anonymize.spec import resolve
 from anonymize.table import OutputFile, Source, Table, commit
 from anonymize.table.files import sha256_of
 from anonymize.table.roles import check_columns
 from anonymize.table.write import STATE_EXISTS
 from anonymize.verify import text_of
-from anonymize.verify.next_release import measure_next
+from anonymize.verify.histories import measure_next
 
 LEVELS = "full-domain"
 
@@ -104,7 +100,7 @@ def _check(request: Request) -> None:
         what = f"in a series {request.algorithm} shows regions of people who stay together"
         message = f"--save-recoding: {what}, which no function of the values makes"
         raise UsageError(Problem(message, hint=f"leave it out, or take one that shows levels: {able}"))
-    fixed.check_possible(request.spec)
+    kept.check_possible(request.spec)
 
 
 @dataclass
@@ -187,8 +183,8 @@ class NextRelease:
         assert spec.largest_k is not None
         self.k = spec.largest_k
         names = naming(spec)
-        now = fixed.fixed_part(spec, ALGORITHMS[request.algorithm].NEEDS.family)
-        self.intent = fixed.fingerprint_of(request, now)
+        now = kept.fixed_part(spec, ALGORITHMS[request.algorithm].NEEDS.family)
+        self.intent = kept.fingerprint_of(request, now)
         fresh = nothing_yet(self.key.fingerprint, names, spec.series.departures, list(spec.sensitive))
         if spec.output.pseudonym is not None:
             fresh = replace(fresh, series=hashlib.sha256(f"{source.sha256} {self.intent}".encode()).hexdigest())
@@ -197,7 +193,7 @@ class NextRelease:
             return
         if before.person != names:
             raise UsageError("series.person: not what it was at earlier releases of the series")
-        fixed.check_unchanged(before.fixed, now)
+        kept.check_unchanged(before.fixed, now)
         inputs = [release.input.sha256 for release in before.releases]
         if source.sha256 in inputs[:-1] and source.sha256 != inputs[-1]:
             message = f"is the input of release {inputs.index(source.sha256) + 1} of the series, and not a later one"

@@ -12,13 +12,12 @@ import polars as pl
 
 from anonymize.classes import Bools, Ints
 from anonymize.errors import DataError, Problem, SpecError, UsageError
-from anonymize.series.histories import NEVER
 from anonymize.series.key import Key
-from anonymize.series.state import SeriesState
+from anonymize.series.state import NEVER, SeriesState
 from anonymize.spec import Spec
 from anonymize.table import Source
+from anonymize.table.columns import named_by
 from anonymize.table.named import column, unnamed
-from anonymize.table.texts import named_by
 
 
 def naming(spec: Spec) -> tuple[str, ...]:

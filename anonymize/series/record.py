@@ -1,31 +1,130 @@
-"""What is put on record of a release: who was shown in which class, with which values, and how many are not there.
-
-The counts of a release, in a report and in the state: `before`, people in the release before; `departed`, those of
-them who are not in the input any more; `in_small_company`, those of them who left with fewer than k - 1 others of their
-history; `released`; `newcomers`, those of them who are there for the first time; `held_back`, people of the input who
-were in no release yet and are in none now; `withheld`, people of the input who were released before and are not now.
-
-Where departures are deferred: `departed`, those of `before` who were in the last input and are not in this one;
-`in_small_company`, those who left and are not shown any more with fewer than k - 1 others of their history; `kept`,
-people who left and are shown as they were last; `told_by_values`, those of them in whose history fewer than k people
-have had the same values ever since.
-"""
+"""What is put on record of a release: who was shown in which class, with which values; who of those shown before has
+departed, and how many have left where departures are deferred."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Ints
-from anonymize.series.guarantee import released_codes
-from anonymize.series.histories import NEVER, carried_on
-from anonymize.series.leavers import deferred_counts
+from anonymize.series.guarantee import PublishedValues, released_codes
 from anonymize.series.people import CurrentPeople
-from anonymize.series.state import NOT_THERE, SeriesRelease, SeriesState, value_column
+from anonymize.series.state import NEVER, NOT_THERE, SeriesRelease, SeriesState, carried_on, value_column
 from anonymize.table import Table
+
+# --- who has left -----------------------------------------------------------------------------------------------------
+# Who has left, counted, where departures are deferred; see `anonymize.series.record` for what the counts are.
+#
+# People who left are shown with the values that they had. Whoever knows that somebody has left leaves out the rows
+# whose values have changed since; what is left may be fewer than k, which is counted.
+
+
+def deferred_counts(
+    base: SeriesState, current: CurrentPeople, class_of: NDArray[np.int32], absent: Bools, k: int
+) -> dict[str, int]:
+    """The counts of one release but for those told by values. `class_of` (rows,): below 0 for who is not released;
+    `absent` (P,): who was in the last release, and is not in the input."""
+    assert base.rows is not None
+    last, size = len(base.releases) - 1, len(base.histories)
+    released = np.zeros(base.people.height, np.bool_)
+    positions = current.position[class_of >= 0]
+    released[positions[positions >= 0]] = True
+    out = (base.histories[base.history_of, -1] >= 0) & ~released
+    company = np.bincount(base.history_of[out], minlength=size)[base.history_of]
+    since = _last_seen(base)
+    return {
+        "departed": int((absent & (since == last)).sum()),
+        "in_small_company": int((absent & ~released & (company < k)).sum()),
+        "kept": int((absent & released).sum()),
+    }
+
+
+def told_by_values(state: SeriesState, k: int) -> int:
+    """How many of the people who are shown in the last release and were not in its input are in a history of which
+    fewer than k have had the same values in all releases from the last one on at which these were in the input."""
+    last, count = len(state.releases) - 1, 0
+    since = _last_seen(state)
+    for number in np.unique(since[(since >= 0) & (since < last)]).tolist():
+        same = since >= 0
+        for index in range(len(state.values)):
+            columns = [state.people[value_column(s, index)] for s in range(number, last + 1)]
+            for before, after in pairwise(columns):
+                same &= before.eq_missing(after).to_numpy()
+        company = np.bincount(state.history_of[same], minlength=len(state.histories))
+        count += int((company[state.history_of[since == number]] < k).sum())
+    return count
+
+
+def _last_seen(state: SeriesState) -> Ints:
+    """(P,) the release of whose input each was last; -1 for who is not in the last release."""
+    assert state.rows is not None
+    last_rows = state.people.select("person").join(state.rows, on="person", how="left", maintain_order="left")
+    return last_rows["release"].cast(pl.Int64).fill_null(-1).to_numpy()
+
+
+# --- who is shown again -----------------------------------------------------------------------------------------------
+# Who of the people that were released before is shown again, decided by numbers and by what was published.
+#
+# **Unseen** (the default). The people of a history who are in the input are shown where the models hold of any so many
+#  of
+# those who had it; else they are *withheld*, all of them.
+#
+# **Deferred.** People who left are shown as they were last until k people of their history have left. What is promised
+#  is
+# that of everybody who was ever released at least k people have the same history, those counted who are not shown any
+# more: a chain of rows that ends is one of k that end there. So those who left go together, once the models hold of any
+# so many and of any so many as stay, or nobody stays; until then they are rows of the table like any other. Where a
+# history is not in the last release, nobody of it is kept: it comes back where all of it is there, or under the same
+# condition. Whoever would be left out for another reason takes all others of the history along.
+
+DEFERRED = "deferred"
+
+
+def shown_again(published: PublishedValues, current: CurrentPeople) -> Bools:
+    """(rows,) who of those that were released before is shown; people who left are rows of their own where departures
+    are deferred."""
+    members = published.members
+    present = np.bincount(current.history[~current.newcomers & ~current.gone], minlength=len(members))
+    if published.state.departures != DEFERRED:
+        return _of_histories(published, present)[current.history] & ~current.newcomers
+    absent = members - present
+    parted = (absent == members) | (_of_histories(published, present) & _of_histories(published, absent))
+    whole = _of_histories(published, members)
+    here = published.state.histories[:, -1] >= 0
+    stays = np.where(absent == 0, whole, parted | (whole & here))
+    goes = parted | ~(whole & here)
+    return np.asarray(np.where(current.gone, ~goes[current.history], stays[current.history]) & ~current.newcomers)
+
+
+def _of_histories(published: PublishedValues, sizes: Ints) -> Bools:
+    """(H,) whether the models hold of any `sizes` (H,) people of each history."""
+    return published.hold(np.arange(len(sizes)), sizes)
+
+
+def torn(current: CurrentPeople, expected: Bools, released: Bools) -> Bools:
+    """(rows,) whose history is `released` (rows,) in part, of the rows that were to be shown."""
+    size = int(current.history.max(initial=0)) + 1
+    wanted, there = (np.bincount(current.history[some], minlength=size) for some in (expected, expected & released))
+    return np.asarray(expected & ((there > 0) & (there < wanted))[current.history])
+
+
+# --- a record ---------------------------------------------------------------------------------------------------------
+# What is put on record of a release: who was shown in which class, with which values, and how many are not there.
+#
+# The counts of a release, in a report and in the state: `before`, people in the release before; `departed`, those of
+# them who are not in the input any more; `in_small_company`, those of them who left with fewer than k - 1 others of
+# their history; `released`; `newcomers`, those of them who are there for the first time; `held_back`, people of the
+# input who were in no release yet and are in none now; `withheld`, people of the input who were released before and are
+# not now.
+#
+# Where departures are deferred: `departed`, those of `before` who were in the last input and are not in this one;
+# `in_small_company`, those who left and are not shown any more with fewer than k - 1 others of their history; `kept`,
+# people who left and are shown as they were last; `told_by_values`, those of them in whose history fewer than k people
+# have had the same values ever since.
 
 _NOBODY = {"departed": 0, "in_small_company": 0}
 
@@ -97,7 +196,7 @@ class Attendance:
 
     def on_record(self, base: SeriesState, rows: Ints) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
         """What is known of the people of some rows at earlier releases, and the values of everybody then, as
-        `anonymize.verify.next_release` takes it."""
+        `anonymize.verify.histories` takes it."""
         recorded = pl.Series("recorded", self.class_of[rows])
         frame = _recorded(base, self.current.history[rows], self.current.position[rows]).with_columns(recorded)
         everybody = {

@@ -33,7 +33,6 @@ from anonymize.judging import Judge
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels, Recoding, Regions, Released
 from anonymize.request import Request
-from anonymize.series.departures import DEFERRED, shown_again, torn
 from anonymize.series.guarantee import PublishedValues, about_table, check_values_stay, judged_columns, per_class
 from anonymize.series.people import CurrentPeople
 from anonymize.series.recodings import (
@@ -41,14 +40,17 @@ from anonymize.series.recodings import (
     Edges,
     SeriesRegions,
     edges_of,
+    finer,
+    further_cut,
     joined,
+    lasting,
     levelled,
     without_rows,
 )
-from anonymize.series.refine import finer, further_cut, lasting
+from anonymize.series.record import DEFERRED, shown_again, torn
 from anonymize.series.state import SeriesState
 from anonymize.table import Table
-from anonymize.table.subset import subset
+from anonymize.table.model import subset
 
 Run = Callable[[Request, Table, tuple[Requirement, ...]], Found]
 """The algorithm of a request, run on a table."""

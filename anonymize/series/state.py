@@ -1,40 +1,5 @@
-"""The private file of a series of releases: who was shown in which class, and with which sensitive values.
-
-The file is a ZIP archive without compression, of mode 0600. Its members:
-
-`series.json`: an object.
-    `format` "anonymize series", `format_version` 1, `tool` (version); `counter`: how often the series has been written,
-    by releases and otherwise; `undone`: the chains of releases that were taken back; `key`: the fingerprint of the key
-    of its pseudonyms (see `anonymize.series.key`); `person`: the columns that name a person; `departures`: "unseen" or
-    "deferred"; `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric quasi-identifier, the lowest
-    and the highest number that may be the end of an interval, null where none may, for those that have such bounds;
-    `series`, where pseudonyms are published: a hash of the first input and of what was asked for then;
-    `values`: by sensitive attribute, the texts that the codes of `people.parquet` stand for (null: missing);
-    `releases`: a list, the oldest first, each an object: `path`, `sha256`, `rows` of the release as it was written;
-    `input` {`path`, `sha256`, `rows`}; `link` (path of the file of --save-link, or null); `date` (ISO 8601, UTC);
-    `algorithm`; `options`; `spec`: hash of what was asked for; `k`; `reserve`; `levels`: of each quasi-identifier, the
-    level at which those were shown who came with this release, null where classes are regions; `people`: counts of this
-    release, see `anonymize.series.record`; `counter`: that of the state when it was made; `chain`: a hash of what was
-    released, of what, when, and of the chain of the release before. The first one names the series.
-
-`people.parquet`: one row a person who was in any input so far, in the order of `person`.
-    `person`: Binary, 16 bytes, the pseudonym. `history`: UInt32, a row of `histories.parquet`. `since`: UInt32, the
-    number (from 0) of the release of which the person was first in the input. For release number s and the i-th
-    of the attributes of `values`, in their order, `value_{s}_{i}`: UInt32, the code of the value released about the
-    person; null for one who was not in the release.
-
-`histories.parquet`: one row a history; row 0 is that of people who were in no release so far.
-    For release number s, `release_{s}`: Int32, the number of the class that people of this history were shown in; -1:
-    *not there*. Within a release, numbers are equal exactly for classes that read the same in every quasi-identifier.
-    Rows differ from one another, and each but row 0 is the history of somebody in `people.parquet`.
-
-`rows.parquet`, where departures are deferred: the people of the last release as they were last in an input, see
-`anonymize.series.stored`. `rows_before.parquet`: those of the release before it, as they were then; so that it can be
-continued if the last one is taken back. Not there for a release that was the first, or has been taken back to.
-
-`seal`: HMAC-SHA256 under the key of the series, in hexadecimal digits, of the SHA-256 of all other members, each after
-its name, its length and a line end. States of earlier versions have none, and are sealed by `anonymize series seal`.
-"""
+"""The private file of a series of releases: who was shown in which class, and with which sensitive values; and the
+histories of people, carried on by a release and taken back with one."""
 
 from __future__ import annotations
 
@@ -54,10 +19,55 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize import __version__
+from anonymize.classes import Bools, Integers, mixed_radix
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.series.kept import is_sound
 from anonymize.series.key import Key, load_for
-from anonymize.series.stored import is_sound
 from anonymize.table.files import reason
+
+# --- the state --------------------------------------------------------------------------------------------------------
+# The private file of a series of releases: who was shown in which class, and with which sensitive values.
+#
+# The file is a ZIP archive without compression, of mode 0600. Its members:
+#
+# `series.json`: an object.
+#     `format` "anonymize series", `format_version` 1, `tool` (version); `counter`: how often the series has been
+#     written,
+#     by releases and otherwise; `undone`: the chains of releases that were taken back; `key`: the fingerprint of the
+#     key
+#     of its pseudonyms (see `anonymize.series.key`); `person`: the columns that name a person; `departures`: "unseen"
+#     or
+#     "deferred"; `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric quasi-identifier, the lowest
+#     and the highest number that may be the end of an interval, null where none may, for those that have such bounds;
+#     `series`, where pseudonyms are published: a hash of the first input and of what was asked for then;
+#     `values`: by sensitive attribute, the texts that the codes of `people.parquet` stand for (null: missing);
+#     `releases`: a list, the oldest first, each an object: `path`, `sha256`, `rows` of the release as it was written;
+#     `input` {`path`, `sha256`, `rows`}; `link` (path of the file of --save-link, or null); `date` (ISO 8601, UTC);
+#     `algorithm`; `options`; `spec`: hash of what was asked for; `k`; `reserve`; `levels`: of each quasi-identifier,
+#     the
+#     level at which those were shown who came with this release, null where classes are regions; `people`: counts of
+#     this
+#     release, see `anonymize.series.record`; `counter`: that of the state when it was made; `chain`: a hash of what was
+#     released, of what, when, and of the chain of the release before. The first one names the series.
+#
+# `people.parquet`: one row a person who was in any input so far, in the order of `person`.
+#     `person`: Binary, 16 bytes, the pseudonym. `history`: UInt32, a row of `histories.parquet`. `since`: UInt32, the
+#     number (from 0) of the release of which the person was first in the input. For release number s and the i-th
+#     of the attributes of `values`, in their order, `value_{s}_{i}`: UInt32, the code of the value released about the
+#     person; null for one who was not in the release.
+#
+# `histories.parquet`: one row a history; row 0 is that of people who were in no release so far.
+#     For release number s, `release_{s}`: Int32, the number of the class that people of this history were shown in; -1:
+#     *not there*. Within a release, numbers are equal exactly for classes that read the same in every quasi-identifier.
+#     Rows differ from one another, and each but row 0 is the history of somebody in `people.parquet`.
+#
+# `rows.parquet`, where departures are deferred: the people of the last release as they were last in an input, see
+# `anonymize.series.kept`. `rows_before.parquet`: those of the release before it, as they were then; so that it can be
+# continued if the last one is taken back. Not there for a release that was the first, or has been taken back to.
+#
+# `seal`: HMAC-SHA256 under the key of the series, in hexadecimal digits, of the SHA-256 of all other members, each
+# after its name, its length and a line end. States of earlier versions have none, and are sealed by `anonymize series
+# seal`.
 
 FORMAT, FORMAT_VERSION = "anonymize series", 1
 _ABOUT, _PEOPLE, _HISTORIES = "series.json", "people.parquet", "histories.parquet"
@@ -284,3 +294,69 @@ def _check(state: SeriesState) -> None:
     fine &= all(frame is None or is_sound(frame) for frame in (state.rows, state.rows_before))
     if not fine or state.history_of.max(initial=0) >= len(state.histories):
         raise ValueError
+
+
+# --- histories --------------------------------------------------------------------------------------------------------
+# Histories of people: carried on by a release, taken back by one, and without those who are forgotten.
+#
+# People who share a history were shown in the same class, or were not there together, in every release so far. A
+# release parts histories and never unites them: the new history is the pair of the old one and of the class now,
+# NOT_THERE for who is not in the release.
+
+NEVER = 0
+"""The history of people who were in no release so far."""
+
+
+def carried_on(
+    histories: NDArray[np.int32], history_of: Integers, class_of: Integers
+) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
+    """The histories after one more release, and (P,) which of them each person has.
+
+    `histories` (H, T); `history_of` (P,) so far; `class_of` (P,) now, NOT_THERE for who is not released. In
+    ascending order of the old history, then of the class, those without people left out; NEVER stays the first.
+
+    >>> before, class_of = np.array([[-1], [4]], np.int32), np.array([7, 8, -1, 7])
+    >>> histories, history_of = carried_on(before, np.array([1, 1, 0, 0]), class_of)
+    >>> histories.tolist(), history_of.tolist()
+    ([[-1, -1], [-1, 7], [4, 7], [4, 8]], [2, 3, 0, 1])
+    """
+    shift = class_of.astype(np.int64) - NOT_THERE
+    size = int(shift.max(initial=0)) + 1
+    keys = np.append(history_of.astype(np.int64) * size + shift, NEVER)
+    pairs, number = np.unique(keys, return_inverse=True)
+    old, now = np.divmod(pairs, size)
+    longer = np.column_stack((histories[old], (now + NOT_THERE).astype(np.int32)))
+    return longer.astype(np.int32), number[:-1].astype(np.uint32)
+
+
+def without_last(state: SeriesState) -> SeriesState:
+    """The state as it was before its last release, of which it has at least two: people who were in no input before are
+    gone."""
+    last = len(state.releases) - 1
+    before = pl.Series(state.people["since"].to_numpy() < last)
+    values = [value_column(last, index) for index in range(len(state.values))]
+    people = state.people.filter(before).drop(values)
+    shorter = replace(state, releases=state.releases[:-1], people=people, histories=state.histories[:, :-1])
+    return renumbered(replace(shorter, rows=state.rows_before, rows_before=None))
+
+
+def without_people(state: SeriesState, forgotten: Bools) -> SeriesState:
+    """The state without some of its people (P,)."""
+    gone = state.people["person"].filter(pl.Series(forgotten)).implode()
+    rows, before = (
+        None if frame is None else frame.filter(~pl.col("person").is_in(gone))
+        for frame in (state.rows, state.rows_before)
+    )
+    people = state.people.filter(pl.Series(~forgotten))
+    return renumbered(replace(state, people=people, rows=rows, rows_before=before))
+
+
+def renumbered(state: SeriesState) -> SeriesState:
+    """The same state with each history once, and none but NEVER without people."""
+    columns = [column.astype(np.int64) - NOT_THERE for column in state.histories.T]
+    keys, _ = mixed_radix(columns, [int(column.max(initial=0)) + 1 for column in columns])
+    key_of_person = keys[state.history_of]
+    _, first, number = np.unique(np.append(key_of_person, keys[NEVER]), return_index=True, return_inverse=True)
+    source = np.append(state.history_of, NEVER)[first]
+    people = state.people.with_columns(pl.Series("history", number[:-1].astype(np.uint32)))
+    return replace(state, people=people, histories=state.histories[source])

@@ -62,8 +62,7 @@ def release(
     require()
     from anonymize import spec as specs
     from anonymize.spark.checking import refuse
-    from anonymize.spark.distinct import MOST_COMBINATIONS
-    from anonymize.spark.learned import MOST_VALUES
+    from anonymize.spark.learned import MOST_COMBINATIONS, MOST_VALUES
     from anonymize.spark.road import EngineRequest, release_on_engine
     from anonymize.spark.searches import EngineLimits, check_algorithm, lacking, options_of, search_of
 
@@ -111,8 +110,7 @@ def randomize(
     require()
     from anonymize import spec as specs
     from anonymize.algorithms.randomize import Options
-    from anonymize.spark.distinct import MOST_COMBINATIONS
-    from anonymize.spark.learned import MOST_VALUES
+    from anonymize.spark.learned import MOST_COMBINATIONS, MOST_VALUES
     from anonymize.spark.randomizing import EngineRandomize, randomize_on_engine
 
     request = EngineRandomize(
@@ -169,9 +167,9 @@ def recode(df: DataFrame, recoding: Mapping[str, Any] | str | os.PathLike[str]) 
     from anonymize.spark.engine import require
 
     require()
-    from anonymize.frames import saved_at
     from anonymize.recoding.saved import load
-    from anonymize.spark.reuse import recode_on_engine
+    from anonymize.results import saved_at
+    from anonymize.spark.checking import recode_on_engine
 
     with saved_at(recoding) as path:
         saved = load(path)

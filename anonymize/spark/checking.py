@@ -1,36 +1,46 @@
-"""The road of a check on an engine: any DataFrame, measured against a spec, as one machine would measure it."""
+"""The roads of a check and of a saved recoding on an engine: any DataFrame measured against a spec, as one machine
+would measure it; and what a recoding shows for its rows, chunk by chunk."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from anonymize._audit import checks_asked
+from anonymize._recode import recode_frame, spec_of
+from anonymize.auditing import released_as, undivided, with_trees
 from anonymize.auditing.facts import AuditFacts
-from anonymize.auditing.table import released_as, undivided, with_trees
 from anonymize.declared import declared
 from anonymize.errors import Caution, DataError, Problem, UnsafeError, UsageError
-from anonymize.formats.base import Checked
-from anonymize.judging.judge import refuse_absent
-from anonymize.recoding.typed import NumberColumns
+from anonymize.formats.forms import Checked
+from anonymize.judging import refuse_absent
+from anonymize.recoding.appearance import NumberColumns
+from anonymize.recoding.saved import FORMAT_VERSION, Saved
+from anonymize.report.head import head
 from anonymize.report.passing import PASSING, bounds_of, derived
-from anonymize.spark.counts import CountedRows
 from anonymize.spark.engine import (
     DataFrame,
+    Tables,
+    arrow_of,
     check_types,
+    chunks,
     collected,
     hash_of,
+    in_order,
+    mapped,
     named_by_place,
+    of_schema,
     places_of,
     polars_schema,
+    struct,
     typed_columns,
+    with_settings,
 )
-from anonymize.spark.measured import compared_texts, group_figures, measured, passing
-from anonymize.spark.session import with_settings
+from anonymize.spark.measured import CountedRows, compared_texts, group_figures, measured, passing
 from anonymize.spec import Spec, resolve
 from anonymize.table.roles import unclassified
 from anonymize.verify import Check, Verdict
@@ -38,6 +48,13 @@ from anonymize.verify.codes import with_codes
 from anonymize.verify.combinations import with_combinations
 from anonymize.verify.counted import TextReading
 from anonymize.verify.kept import PassingFigures
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+# --- a check ----------------------------------------------------------------------------------------------------------
+# The road of a check on an engine: any DataFrame, measured against a spec, as one machine would measure it.
 
 SAMPLE = 200_000
 """Rows of an original in which the driver compares columns that pass through with quasi-identifiers, about, at most."""
@@ -237,3 +254,84 @@ def passing_of(counts: CountedRows, spec: Spec, reading: TextReading, places: Ma
         "sensitive": list(reading.attributes.values()),
     }
     return replace(passing(counts, reading, groups, spec.fewest), bounds=bounds_of(spec))
+
+
+# --- a saved recoding -------------------------------------------------------------------------------------------------
+# A saved recoding applied to a DataFrame, chunk by chunk: what a row reads follows from its values alone.
+
+
+def recode_on_engine(df: DataFrame, saved: Saved) -> tuple[DataFrame, dict[str, Any]]:
+    """The recoded rows, and the report. Raises DataError for a DataFrame without rows, and as `recode` does."""
+    names = tuple(df.columns)
+    spec = spec_of(saved, names, DATAFRAME)
+    if spec.output.row_order == "keep":
+        raise UsageError("output.row_order: keep (a DataFrame has no order): not on an engine")
+    check_types(df, [name for name in names if name not in spec.identifiers])
+    rows = named_by_place(df)
+    first = collected(rows.limit(1))
+    if not first.height:
+        raise DataError(Problem("has no rows", file=DATAFRAME))
+    columns = recode_frame(saved, first.rename(dict(zip(first.columns, names, strict=True))))[0].columns
+    fields = dict(zip(names, rows.schema.fields, strict=True))
+    passing = {*spec.roles()} - {*spec.quasi_identifiers}
+    shape = struct({})
+    for place, name in enumerate(columns):
+        kind = fields[name].dataType if name in passing else "string"
+        shape = shape.add(f"c{place}", kind)
+    recoded = rows.mapInArrow(partial(_recode, saved, names, arrow_of(shape)), shape)
+    report = _report(rows, saved, names)
+    kept = [f"c{place}" for place, name in enumerate(columns) if name in passing]
+    groups = [name for name in recoded.columns if name not in kept], kept
+    ordered = in_order(recoded, spec.output.row_order, groups, report["output"]["rows"])
+    return ordered.toDF(*columns), report
+
+
+def _recode(
+    saved: Saved, names: tuple[str, ...], schema: pa.Schema, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for table in chunks(batches):
+        frame = recode_frame(saved, pl.DataFrame(table.rename_columns(list(names))))[0]
+        made = frame.rename(dict(zip(frame.columns, schema.names, strict=True)))
+        yield from of_schema(made, schema).to_batches()
+
+
+def _report(rows: DataFrame, saved: Saved, names: tuple[str, ...]) -> dict[str, Any]:
+    """The report of `recode`, with counts of all chunks."""
+    counted = collected(mapped(rows, partial(_count, saved, names), {"name": "string", "n": "long"}))
+    sums = counted.group_by("name").agg(pl.col("n").sum()).sort("name")
+    totals = dict(zip(sums["name"].to_list(), sums["n"].to_list(), strict=True))
+    attributes: dict[str, dict[str, int]] = {attribute.name: {} for attribute in saved.attributes}
+    for place, name in enumerate(attributes):
+        own = {key: n for key, n in totals.items() if key.startswith(f"{place} ")}
+        attributes[name] = {key.partition(" ")[2]: n for key, n in own.items()}
+    counts = {key: n for key, n in totals.items() if " " not in key}
+    total = counts.pop("rows")
+    dropped = counts.pop("dropped")
+    return {
+        **head(),
+        "recoding": {"format_version": FORMAT_VERSION, "algorithm": saved.algorithm, "kind": saved.kind},
+        "input": {"path": DATAFRAME, "sha256": None, "rows": total, "columns": len(names)},
+        "output": {
+            "path": DATAFRAME,
+            "sha256": None,
+            "rows": total - dropped,
+            "suppressed_rows": counts["suppressed"],
+            "dropped_rows": dropped,
+        },
+        "outside": {"rows": counts.pop("outside"), **counts, "attributes": attributes},
+        "engine": {"version": str(rows.sparkSession.version)},
+        "warnings": [
+            Caution.of("the table was not measured", "`anonymize.spark.audit` says whether it is safe to publish")
+        ],
+    }
+
+
+def _count(saved: Saved, names: tuple[str, ...], tables: Tables) -> Iterator[pl.DataFrame]:
+    """The counts of a partition; those of an attribute behind its place."""
+    places = {attribute.name: place for place, attribute in enumerate(saved.attributes)}
+    for frame in map(pl.DataFrame, tables):
+        made, counts = recode_frame(saved, frame.rename(dict(zip(frame.columns, names, strict=True))))
+        figures = asdict(counts) | {"dropped": frame.height - made.height}
+        for name, own in figures.pop("attributes").items():
+            figures |= {f"{places[name]} {key}": n for key, n in own.items()}
+        yield pl.DataFrame({"name": list(figures), "n": list(figures.values())})

@@ -16,8 +16,7 @@ import polars as pl
 
 from anonymize.algorithms.cuts import RULES, CutRule
 from anonymize.algorithms.feasibility import minimum_size
-from anonymize.algorithms.splitting.histograms import UpperStep
-from anonymize.algorithms.splitting.parts import CodedRows
+from anonymize.algorithms.splitting.parts import CodedRows, UpperStep
 from anonymize.classes import Bools, Ints, Runs, summed_by_key
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
 from anonymize.spark.engine import DataFrame, Tables, collected, mapped

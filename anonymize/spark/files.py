@@ -18,22 +18,20 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import uuid4
 
-from anonymize import temporary
+from anonymize import files
 from anonymize.errors import DataError, Problem, UsageError, WriteError
-from anonymize.formats.base import Checked
-from anonymize.names import parameters_beside
+from anonymize.files import parameters_beside
+from anonymize.formats.forms import Checked
 from anonymize.places import masked
 from anonymize.publication import Paths, ReleasePaths, named_by, report_files
 from anonymize.recoding.saved import load
 from anonymize.request import Request
-from anonymize.spark.checking import audit_on_engine, refuse
-from anonymize.spark.engine import DataFrame
+from anonymize.spark.checking import audit_on_engine, recode_on_engine, refuse
+from anonymize.spark.engine import DataFrame, awaited, session_of
 from anonymize.spark.randomizing import NAME as RANDOMIZE
 from anonymize.spark.randomizing import EngineRandomize, randomize_on_engine
-from anonymize.spark.reuse import recode_on_engine
 from anonymize.spark.road import EngineRequest, release_on_engine
 from anonymize.spark.searches import EngineLimits, check_algorithm, lacking, search_of
-from anonymize.spark.session import awaited, session_of
 from anonymize.spec import Spec
 from anonymize.table import OutputFile
 from anonymize.verify import THRESHOLD
@@ -58,7 +56,7 @@ class Engine:
         parent = Path(self.checkpoint or tmp or tempfile.gettempdir()).absolute()
         with ExitStack() as stack:
             try:
-                own = stack.enter_context(temporary.folder(parent))
+                own = stack.enter_context(files.folder(parent))
             except OSError as error:
                 raise WriteError(f"{parent}: {error.strerror}") from None
             yield str(own)
@@ -284,7 +282,7 @@ class ParquetFolder:
     def cleared(self) -> Iterator[None]:
         """Runs the block, and removes what is left of a release that did not get its name. The engine has ended in the
         block, as one that still writes would make a folder anew."""
-        temporary.use()
+        files.use()
         try:
             yield
         finally:

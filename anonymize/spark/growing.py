@@ -29,22 +29,20 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms import ALGORITHMS, Context
 from anonymize.algorithms.mondrian import allowed_by
-from anonymize.algorithms.splitting.batch import Batch
+from anonymize.algorithms.splitting import Batch
 from anonymize.algorithms.splitting.grow import grow
-from anonymize.algorithms.splitting.histograms import UpperStep
-from anonymize.algorithms.splitting.parts import UpperClasses
+from anonymize.algorithms.splitting.parts import UpperClasses, UpperStep
 from anonymize.classes import Bools, Codes, Ints, Partition, Runs
 from anonymize.judging import Judge
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, Released, render
 from anonymize.recoding.appearance import Appearance
-from anonymize.recoding.regions import region_appearance
-from anonymize.recoding.window import Tails, Window
-from anonymize.spark.codes import CodeBook
-from anonymize.spark.columns import Columns, EngineColumns, ReleasedTexts, beside
+from anonymize.recoding.base import region_appearance
+from anonymize.recoding.spans import Tails, Window
 from anonymize.spark.cutting import Demands, labels_of
 from anonymize.spark.engine import DataFrame, hash_of
-from anonymize.spark.learned import Learned
+from anonymize.spark.learned import CodeBook, Learned
+from anonymize.spark.outcome import Columns, EngineColumns, ReleasedTexts, beside
 from anonymize.spec import Output
 from anonymize.table import Table
 

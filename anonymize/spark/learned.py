@@ -1,13 +1,13 @@
-"""What the driver learns of a DataFrame: the different values of each column that counts, and how many rows have each.
-
-One aggregation for each quasi-identifier and each sensitive attribute, those of one type in one job; no row comes to
-the driver.
-"""
+"""What the driver learns of a DataFrame: the values of each column that counts, as whole numbers; how many rows have
+each; and its distinct rows, the frequency set, in one aggregation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import count
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,18 +16,121 @@ import polars as pl
 from anonymize.classes import Codes, Ints
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError, Problem
-from anonymize.judging.judge import check_protected
+from anonymize.judging import check_protected
 from anonymize.privacy import Requirement
-from anonymize.recoding.window import Tails, Window
-from anonymize.spark.codes import CodeBook, hashed_key, number_key
-from anonymize.spark.counts import COUNT, NAME, VALUE, below
-from anonymize.spark.engine import WHOLE, DataFrame, collected
+from anonymize.recoding.spans import Tails, Window
+from anonymize.spark.engine import WHOLE, DataFrame, Tables, collected, mapped, read_otherwise
+from anonymize.spark.measured import COUNT, NAME, VALUE, below
 from anonymize.spec import Spec
 from anonymize.table import Attribute, SensitiveColumn, Table
+from anonymize.table.encode import code_type
 from anonymize.table.read import code_distinct
 
 if TYPE_CHECKING:
     from anonymize.table import Source
+
+
+# --- values as whole numbers ------------------------------------------------------------------------------------------
+# The values of a column as whole numbers: keys, by which an engine hands rows to workers, and codes, by which these
+# work on them.
+#
+# A number crosses the border between the JVM and a worker for a fraction of what a text takes, so that workers are sent
+# whole numbers as they are and hashes of all other values. What a hash stands for is known from the different values,
+# which come to the driver with theirs.
+
+WIDEST = 1 << 22
+"""How far it may be from the least to the most of keys for each to have a place in a table of codes, which takes a
+fraction of the time of looking them up."""
+HASHED = frozenset({"string", "boolean", "date", "timestamp", "timestamp_ntz", "float", "double"})
+"""Types, beside decimals, of which every engine makes a hash; of others it is that of their text."""
+
+
+def hashed_key(column: str, kind: str) -> str:
+    """An expression: the key of the values of a column that are no whole numbers, nulls among them. `kind`: its type,
+    as `DataFrame.dtypes` has it."""
+    direct = kind in HASHED or kind.startswith("decimal")
+    return f"xxhash64({column if direct else f'cast({column} as string)'})"
+
+
+def number_key(column: str, known: pl.Series) -> tuple[str, Ints]:
+    """The same of whole numbers, which are their own keys, and (n,) the keys of the different values. A null gets a
+    number that is free, next to the others where there is one."""
+    numbers = known.cast(pl.Int64)
+    present = numbers.drop_nulls().to_numpy()
+    nothing = (int(present.min()) if len(present) else 0) - 1
+    if nothing < -(2**63):
+        taken = set(present.tolist())
+        nothing = next(number for number in count(nothing + 1) if number not in taken)
+    return f"coalesce(cast({column} as bigint), cast('{nothing}' as bigint))", numbers.fill_null(nothing).to_numpy()
+
+
+@dataclass(frozen=True)
+class CodeBook:
+    """The codes of the values of a column, by its place.
+
+    `key`: the expression by which the engine makes the keys that workers are sent. `keys` (n,): of the different
+    values, ascending; `own` (n,): the code of each; `size`: what codes are below.
+    """
+
+    column: str
+    key: str
+    keys: Ints
+    own: Codes
+    size: int
+
+    @classmethod
+    def of(cls, column: str, key: str, keys: Ints, codes: Codes, size: int) -> CodeBook:
+        """Those of a column. Raises DataError where two values with different codes have the same key."""
+        different, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        own = codes[first].astype(code_type(size), copy=False)
+        if (own[which] != codes).any():
+            hint = "make the release on one machine, or change one of them by what nobody would see"
+            raise DataError(Problem("two values of a column have the same hash of 64 bits", hint=hint))
+        return cls(column, key, different, own, size)
+
+    @property
+    def name(self) -> str:
+        """The column of keys."""
+        return f"k{self.column}"
+
+    @property
+    def expression(self) -> str:
+        """What the engine makes the column of keys by."""
+        return f"{self.key} as {self.name}"
+
+    def codes(self, keys: Ints) -> Codes:
+        """(n,) of some rows, by their keys. Raises DataError for a value that was not there when values were
+        counted."""
+        if not len(keys):
+            return self.own[:0]
+        least, most = int(self.keys[0]), int(self.keys[-1])
+        if keys.min() < least or keys.max() > most:
+            raise read_otherwise()
+        places = self._table[keys - least] if most - least <= WIDEST else self._places(keys)
+        if (places < 0).any():
+            raise read_otherwise()
+        return np.asarray(self.own[places])
+
+    @cached_property
+    def _table(self) -> Ints:
+        """The place of each key, from the least to the most; -1: no value has it."""
+        table = np.full(int(self.keys[-1]) - int(self.keys[0]) + 1, -1, np.int64)
+        table[self.keys - self.keys[0]] = np.arange(len(self.keys))
+        return table
+
+    def _places(self, keys: Ints) -> Ints:
+        """The place of each of some keys; -1: it is none of these."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        return np.asarray(pc.index_in(pa.array(keys), pa.array(self.keys)).fill_null(-1).to_numpy())
+
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+# What the driver learns of a DataFrame: the different values of each column that counts, and how many rows have each.
+#
+# One aggregation for each quasi-identifier and each sensitive attribute, those of one type in one job; no row comes to
+# the driver.
 
 MOST_VALUES = 1_000_000
 """Different values of a column that the driver takes."""
@@ -192,3 +295,77 @@ def _window(attribute: Attribute, counts: Ints, largest_k: int | None) -> Window
         return None
     numbers = counts[: len(domain.values)]
     return Tails.of_k(largest_k).of_counts(numbers, numbers)
+
+
+# --- distinct rows ----------------------------------------------------------------------------------------------------
+# A DataFrame as a table of its distinct rows, each of which stands for several: the frequency set, in one aggregation.
+#
+# A search that looks at combinations of values, and at no row by itself, finds on this table what it finds on all rows.
+
+MOST_COMBINATIONS = 2_000_000
+"""Different combinations of values that the driver takes, and hands to every worker."""
+ROWS = "n"
+"""How many rows have a combination."""
+
+
+def distinct_rows(
+    rows: DataFrame,
+    learned: Learned,
+    looked_at: Sequence[str | None],
+    most: int,
+    taken_as: Mapping[int, Codes] = MappingProxyType({}),
+) -> Table:
+    """The combinations of the quasi-identifiers with the sensitive attributes that are `looked_at`, as a table whose
+    attributes have `counts`. Of other sensitive attributes it has the first code alone. `taken_as`: of a
+    quasi-identifier, by its place, (size,) the code that each is counted as.
+
+    Raises DataError for more than `most` combinations.
+    """
+    count = len(learned.attributes)
+    wanted = [place for place, column in enumerate(learned.sensitive) if column.name in looked_at]
+    columns = [*range(count), *(count + place for place in wanted)]
+    frame = _combinations(rows, learned, columns, most, dict(taken_as))
+    counts = frame[ROWS].to_numpy().astype(np.int64)
+    codes = {place: _codes(frame, place, learned.sizes[place]) for place in columns}
+    none: Codes = np.zeros(len(frame), np.uint8)
+    sensitive = [codes.get(count + place, none) for place in range(len(learned.sensitive))]
+    table = learned.table([codes[place] for place in range(count)], sensitive, len(frame))
+    return replace(table, attributes=tuple(replace(each, counts=counts) for each in table.attributes))
+
+
+def _combinations(
+    rows: DataFrame, learned: Learned, columns: Sequence[int], most: int, taken_as: Mapping[int, Codes]
+) -> pl.DataFrame:
+    """How many rows (`ROWS`) have each combination of codes of some columns, in an order that is not the engine's."""
+    names = [f"b{place}" for place in columns]
+    work = partial(_count, [(learned.books[place], taken_as.get(place)) for place in columns], names)
+    counted = (
+        mapped(learned.keyed(rows), work, {**dict.fromkeys(names, "int"), ROWS: "long"})
+        .groupBy(*names)
+        .agg({ROWS: "sum"})
+    )
+    frame = collected(counted.limit(most + 1)).rename({f"sum({ROWS})": ROWS})
+    if len(frame) > most:
+        message = f"there are more than {most:,} different combinations of values, which is more than the driver takes"
+        hint = "round numbers, or take coarser values before they come here; mondrian needs no combinations"
+        raise DataError(Problem(message, hint=hint))
+    return frame.sort(names)
+
+
+def _codes(frame: pl.DataFrame, place: int, size: int) -> Codes:
+    kind = np.min_scalar_type(max(size - 1, 0))
+    return np.asarray(frame[f"b{place}"].to_numpy().astype(kind))
+
+
+def _count(
+    books: Sequence[tuple[CodeBook, Codes | None]], names: Sequence[str], tables: Tables
+) -> Iterator[pl.DataFrame]:
+    """The combinations of one partition of the rows."""
+    counted = []
+    for rows in tables:
+        known = ((book.codes(rows[book.name].to_numpy()), taken) for book, taken in books)
+        own = (codes if taken is None else taken[codes] for codes, taken in known)
+        frame = pl.DataFrame([pl.Series(name, each) for name, each in zip(names, own, strict=True)])
+        counted.append(frame.group_by(names).agg(pl.len().cast(pl.Int64).alias(ROWS)))
+    if counted:
+        yield pl.concat(counted).group_by(names).agg(pl.col(ROWS).sum()).select(*names, ROWS)

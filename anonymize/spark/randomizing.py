@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from anonymize.algorithms.randomize import Options, planned, unknown_values
-from anonymize.channels.kronecker import replaced, system_bits
+from anonymize.channels import replaced, system_bits
 from anonymize.classes import Codes
 from anonymize.errors import UnsafeError
 from anonymize.families.randomized import bounds_of, warnings_of_spec
@@ -27,15 +27,11 @@ from anonymize.families.steps import check_needs
 from anonymize.metrics import DRAWN, METRICS, undefined
 from anonymize.privacy import Requirement, disclosures
 from anonymize.report import Clock
-from anonymize.report.cautions import unused_parts
 from anonymize.report.codebook import codebook
 from anonymize.report.data import settings, verdict_blocks
+from anonymize.report.head import unused_parts
 from anonymize.request import Request
 from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe, with_derived
-from anonymize.spark.codes import CodeBook
-from anonymize.spark.columns import EngineColumns
-from anonymize.spark.counts import CountedRows, check_rows
-from anonymize.spark.distinct import MOST_COMBINATIONS, distinct_rows
 from anonymize.spark.engine import (
     DataFrame,
     chunks,
@@ -46,17 +42,18 @@ from anonymize.spark.engine import (
     places_of,
     read_otherwise,
     struct,
+    with_settings,
 )
-from anonymize.spark.learned import Learned, learn
-from anonymize.spark.report import algorithm_block, foot, head, output_block
-from anonymize.spark.road import EngineTask, check_columns
-from anonymize.spark.session import with_settings
+from anonymize.spark.learned import MOST_COMBINATIONS, CodeBook, Learned, distinct_rows, learn
+from anonymize.spark.measured import CountedRows, check_rows
+from anonymize.spark.outcome import EngineColumns
+from anonymize.spark.road import EngineTask, algorithm_block, check_columns, foot, head, output_block
 from anonymize.spec import Spec, resolve
 from anonymize.spec.patterns import left_over_warnings
 from anonymize.table import Attribute
 from anonymize.unclassed import Distorted, Randomized
 from anonymize.verify import Verdict
-from anonymize.verify.randomized import ROWS, measure_counted
+from anonymize.verify.unclassed import ROWS, measure_counted
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,7 +1,8 @@
 """The spec: what a table's columns are, and what a release of it has to meet. Read from YAML, validated once."""
 
 from anonymize.spec.base import KeyPath, Place
-from anonymize.spec.columns import QuasiIdentifier, Role, Sensitive
+from anonymize.spec.blocks import Condition, Workload
+from anonymize.spec.columns import QuasiIdentifier, Role, Rule, RuleRange, Sensitive
 from anonymize.spec.hierarchy import (
     Codes,
     Dates,
@@ -16,14 +17,9 @@ from anonymize.spec.hierarchy import (
     Zip3,
 )
 from anonymize.spec.load import load, make
-from anonymize.spec.missing import UNKNOWN, Missing, remarks
 from anonymize.spec.model import FEWEST, Input, ModelEntry, Output, Privacy, Spec
-from anonymize.spec.notation import POINT, Notation
-from anonymize.spec.override import override
-from anonymize.spec.require import require
-from anonymize.spec.resolve import resolve
-from anonymize.spec.rules import Rule, RuleRange
-from anonymize.spec.workload import Condition, Workload
+from anonymize.spec.notation import POINT, UNKNOWN, Missing, Notation, remarks
+from anonymize.spec.override import override, require, resolve
 
 __all__ = [
     "FEWEST",

@@ -9,14 +9,13 @@ from pathlib import Path
 
 from anonymize.spec import treated
 from anonymize.spec.base import Entry, KeyPath, Means, Value
-from anonymize.spec.columns import WITHHELD, Definition, QuasiIdentifier, SamplingWeight
+from anonymize.spec.blocks import Condition
+from anonymize.spec.columns import KINDS, WITHHELD, Definition, QuasiIdentifier, Rule, RuleRange, SamplingWeight
 from anonymize.spec.hierarchy import Dates, Intervals, NumberBands, Rare
 from anonymize.spec.messages import Fault, dotted, nearest, nearest_or_all
 from anonymize.spec.model import Spec
 from anonymize.spec.notation import NumberFormat
 from anonymize.spec.patterns import expand
-from anonymize.spec.rules import KINDS, Rule, RuleRange
-from anonymize.spec.workload import Condition
 
 _ROLES = {
     "identifiers": "an identifier",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from anonymize.errors import Problem, SpecError
-from anonymize.opening import content_of
+from anonymize.files import content_of
 
 SystemName = Literal["icd10", "icd10cm", "nace", "isic", "isco", "isced", "iscedf", "nuts"]
 SYSTEM_NAMES: tuple[SystemName, ...] = get_args(SystemName)

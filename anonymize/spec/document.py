@@ -19,11 +19,9 @@ from typing import Any
 import yaml  # type: ignore[import-untyped,unused-ignore]
 
 from anonymize.errors import Problem, SpecError
-from anonymize.names import split
-from anonymize.opening import content_of
+from anonymize.files import content_of, split
 from anonymize.spec.base import KeyPath, Place
-from anonymize.spec.messages import misspelt, unknown_key
-from anonymize.spec.shape import Shape, of_spec
+from anonymize.spec.messages import Shape, misspelt, of_spec, unknown_key
 
 MOST = 1 << 22
 """Bytes of a spec, or of a file of queries, at most."""

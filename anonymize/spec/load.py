@@ -1,8 +1,5 @@
-"""From a YAML file to a `Spec`: everything that is wrong with it in one error, each with its line and column.
-
-The file's values are validated as JSON in pydantic's strict mode: a list becomes a tuple and a text a path, but a text
-is never taken for a number, nor `true` for 1.
-"""
+"""From a YAML file to a `Spec`, or to a list of COUNT queries: everything that is wrong with it in one error, each
+with its line and column."""
 
 from __future__ import annotations
 
@@ -14,15 +11,24 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
+import yaml
 from pydantic import BaseModel, ValidationError
 
 from anonymize.errors import Problem, SpecError
-from anonymize.spec import checks, document, shape
+from anonymize.files import content_of
+from anonymize.spec import checks, document, messages
 from anonymize.spec.base import KeyPath, ModelParameters, Place
-from anonymize.spec.document import Document
-from anonymize.spec.messages import Fault, faults, misspelt, nearest, unknown_key
+from anonymize.spec.blocks import Condition, Workload
+from anonymize.spec.document import MOST, Document
+from anonymize.spec.messages import Fault, dotted, faults, misspelt, nearest, unknown_key
 from anonymize.spec.model import ModelEntry, NoParameters, Spec
 from anonymize.spec.patterns import entry_of
+
+# --- a spec -----------------------------------------------------------------------------------------------------------
+# From a YAML file to a `Spec`: everything that is wrong with it in one error, each with its line and column.
+#
+# The file's values are validated as JSON in pydantic's strict mode: a list becomes a tuple and a text a path, but a
+# text is never taken for a number, nor `true` for 1.
 
 Models = Mapping[str, type[ModelParameters]]
 _ATTRIBUTES = ("quasi_identifiers", "sensitive")
@@ -37,7 +43,7 @@ def load(path: str | Path, models: Models) -> Spec:
     the folder of the file. Raises SpecError with every problem found.
     """
     file = Path(path)
-    source = document.read(file, shape.of_spec())
+    source = document.read(file, messages.of_spec())
     _texts_of_categories(source)
     return _build(source, models, file)
 
@@ -50,7 +56,7 @@ def make(values: Mapping[str, Any], models: Models) -> Spec:
     meant = misspelt(values)
     named = {meant.get(name, name): section for name, section in values.items()}
     source = Document("", {name: _with_settings(name, section) for name, section in named.items()})
-    source.problems += [_problem(unknown_key((key,), shape.of_spec().names), source) for key in meant]
+    source.problems += [_problem(unknown_key((key,), messages.of_spec().names), source) for key in meant]
     return _build(source, models, None)
 
 
@@ -197,7 +203,9 @@ def _parameters(
     try:
         return _resolved(strictly(models[name], values), folder), []
     except ValidationError as error:
-        return NoParameters(), _of_model(name, faults(error, values, shape.of_parameters(models[name]), path), models)
+        return NoParameters(), _of_model(
+            name, faults(error, values, messages.of_parameters(models[name]), path), models
+        )
 
 
 def parameters_of(name: str, values: dict[str, Any], models: Models) -> tuple[ModelParameters, list[Fault]]:
@@ -228,7 +236,7 @@ def _validated(values: dict[str, Any], folder: Path | None) -> tuple[Spec | None
     try:
         return strictly(Spec, values, folder), []
     except ValidationError as error:
-        wrong = faults(error, values, shape.of_spec())
+        wrong = faults(error, values, messages.of_spec())
     mended = copy.deepcopy(values)
     if not all(_mend(mended, fault) for fault in wrong):
         return None, wrong
@@ -266,3 +274,80 @@ def _without_selections(values: dict[str, Any]) -> bool:
     """Selections cannot be checked against columns that are in doubt."""
     _mapping(values.get("workload")).pop("selections", None)
     return True
+
+
+# --- queries ----------------------------------------------------------------------------------------------------------
+# A file of COUNT queries: a YAML or JSON list of conditions, each as a selection of the spec's workload.
+#
+#     - {age: {from: 40, to: 49}, sex: {in: [F]}}
+#     - {zipcode: {in: ["02138"]}}
+#
+# Scalars are the texts that are written; of a numeric quasi-identifier they are read as numbers.
+
+_LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_ENDS = ("from", "to")
+
+
+def load_queries(spec: Spec, path: str | Path) -> tuple[dict[str, Condition], ...]:
+    """The queries of a file. Raises SpecError for what is not a list of conditions on quasi-identifiers."""
+    file = Path(path)
+    try:
+        values = yaml.load(content_of(file, MOST).decode(), Loader=_LOADER)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        place = getattr(error, "problem_mark", None)
+        reason = "is no YAML" if isinstance(error, yaml.YAMLError) else "cannot be read"
+        line, column = (None, None) if place is None else (place.line + 1, place.column + 1)
+        raise SpecError(Problem(reason, str(file), line, column)) from None
+    if not isinstance(values, list) or not values or not all(isinstance(each, dict) and each for each in values):
+        hint = "such as - {age: {from: 40}}"
+        raise SpecError(Problem("is not a list of queries", str(file), hint=hint))
+    try:
+        workload = strictly(Workload, {"selections": [_numbers(spec, each) for each in values]})
+    except ValidationError as error:
+        wrong = [_name(entry["loc"]) for entry in error.errors(include_url=False, include_input=False)]
+        hint = "a condition is {from: NUMBER}, {to: NUMBER}, both, or {in: [VALUE, ...]}"
+        raise SpecError(
+            [Problem(f"{name}: no condition", str(file), hint=hint) for name in dict.fromkeys(wrong)]
+        ) from None
+    faults = list(checks.selections(spec.model_copy(update={"workload": workload})))
+    if faults:
+        raise SpecError([Problem(_plain(fault.message), str(file), hint=fault.hint) for fault in faults])
+    return workload.selections
+
+
+def _numbers(spec: Spec, query: dict[str, Any]) -> dict[str, Any]:
+    """A query with the texts of numbers as numbers."""
+    kinds = {name: attribute.type for name, attribute in spec.quasi_identifiers.items()}
+    return {name: _number(value, kinds.get(name) == "numeric") for name, value in query.items()}
+
+
+def _number(condition: Any, numeric: bool) -> Any:
+    if not isinstance(condition, dict):
+        return condition
+    return {
+        key: [_parsed(each) if numeric else each for each in value]
+        if isinstance(value, list)
+        else _parsed(value)
+        if key in _ENDS
+        else value
+        for key, value in condition.items()
+    }
+
+
+def _parsed(text: Any) -> Any:
+    try:
+        return int(text) if str(text).lstrip("+-").isdecimal() else float(text)
+    except (TypeError, ValueError):
+        return text
+
+
+def _name(location: tuple[int | str, ...]) -> str:
+    """Which query, from 1, and which column."""
+    position = next((each for each in location if isinstance(each, int)), 0)
+    column = next((str(each) for each in location[2:3]), "")
+    return f"query {position + 1}" + (f", `{column}`" if column else "")
+
+
+def _plain(message: str) -> str:
+    """A message about the workload of a spec, as one about a list."""
+    return message.replace(dotted(("workload", "selections")), "query")

@@ -26,6 +26,7 @@ from anonymize.spec.base import (
     TablePath,
     Text,
 )
+from anonymize.spec.blocks import RiskTrials, SeriesOptions, Workload
 from anonymize.spec.columns import (
     NORMALIZE,
     Kind,
@@ -36,12 +37,8 @@ from anonymize.spec.columns import (
     WeightEntry,
     as_normalize,
 )
-from anonymize.spec.missing import Missing, normalized
-from anonymize.spec.notation import POINT, Decimal, Notation, NumberFormat, Thousands
-from anonymize.spec.risk import RiskTrials
-from anonymize.spec.series import SeriesOptions
+from anonymize.spec.notation import POINT, Decimal, Missing, Notation, NumberFormat, Thousands, normalized
 from anonymize.spec.treatments import Treatment, TreatmentEntry
-from anonymize.spec.workload import Workload
 
 # --- input ------------------------------------------------------------------------------------------------------------
 

@@ -15,12 +15,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.spec.missing import Missing, trimmed
-from anonymize.spec.notation import OTHERWISE, POINT, Notation, hint_of
-from anonymize.table.columns import Codes
+from anonymize.spec.notation import OTHERWISE, POINT, Missing, Notation, hint_of, trimmed
+from anonymize.table.columns import Codes, compared, tidy
 from anonymize.table.named import column
 from anonymize.table.scratch import Arrays
-from anonymize.table.texts import compared, tidy
 
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 _EXACT = 1 << 53  # up to here a float64 holds every integer

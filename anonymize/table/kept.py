@@ -1,8 +1,5 @@
-"""Columns that pass through and have few different texts: kept as codes from the first reading, so that nothing of them
-has to be read again.
-
-Which ones these are, the first rows say. A column whose texts turn out to be more than that is kept all the same.
-"""
+"""Columns that are read and kept beside those that a search sees: those that pass through and have few different
+texts, the one that says whom each row is about, and sampling weights."""
 
 from __future__ import annotations
 
@@ -11,12 +8,25 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from anonymize.table.columns import Codes
-from anonymize.table.encode import Field, joined
+from anonymize.errors import Caution, DataError, Problem
+from anonymize.spec.columns import SamplingWeight
+from anonymize.spec.model import Spec
+from anonymize.spec.notation import Missing
+from anonymize.table.columns import Codes, look_alikes, tidy
+from anonymize.table.encode import LARGEST, DistinctValues, Field, TextColumn, is_text, joined
 from anonymize.table.named import column
+from anonymize.table.named import column as named
+from anonymize.table.roles import columns_in
 from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
+
+# --- columns that pass through ----------------------------------------------------------------------------------------
+# Columns that pass through and have few different texts: kept as codes from the first reading, so that nothing of them
+# has to be read again.
+#
+# Which ones these are, the first rows say. A column whose texts turn out to be more than that is kept all the same.
 
 SAMPLE = 50_000
 """First rows by which columns are chosen;"""
@@ -79,3 +89,202 @@ def with_few_texts(source: Source, names: Sequence[str]) -> frozenset[str]:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return frozenset()
     return frozenset(name for name, count in zip(texts, first.row(0), strict=True) if count <= FEW)
+
+
+# --- individuals ------------------------------------------------------------------------------------------------------
+# The column that says whom each row is about.
+
+
+class UnitColumn(TextColumn):
+    """The unit as text: after the last batch, a code for each row."""
+
+    def __init__(self, field: Field, key: str) -> None:
+        super().__init__(field, key)
+        self.name = field.name
+        self.warnings: list[Caution] = []
+
+    def encode(self, source: Source) -> Codes:
+        """(rows,) codes; the same for texts that look alike. Raises DataError where a row does not say whom it is
+        about."""
+        texts, missing = self.distinct()
+        if missing:
+            hint = "every row needs one; rows about nobody known need one each"
+            raise DataError(Problem(f"unit {self.name!r} is missing in some rows", source.name, hint=hint))
+        stands = look_alikes(texts, known=False) if self._missing.normalize else None
+        if stands is not None:
+            people, whom = np.unique(stands, return_inverse=True)
+            alike = len(texts) - len(people)
+            look = "unit looks like another one, and is" if alike == 1 else "units look like others, and are"
+            said = f"column {self.name!r}: {alike} {look} not counted apart"
+            self.warnings.append(Caution.of(said, "`input: {normalize: exact}` counts them, if they are different"))
+            return self.codes(dict(zip(texts, whom.tolist(), strict=True)), None, len(people))
+        return self.codes({text: code for code, text in enumerate(texts)}, None, len(texts))
+
+
+def units_of(table: pl.LazyFrame, name: str, missing: Missing) -> pl.Series:
+    """(rows,) the unit of every row, as text, null where there is none; normalized where texts are. Without the name of
+    its column."""
+    texts = table.select(column(name).cast(pl.String).alias("")).collect(engine="streaming").to_series()
+    return tidy(texts).replace("", None) if missing.normalize else texts
+
+
+# --- sampling weights -------------------------------------------------------------------------------------------------
+# Sampling weights: how many of the population each row stands for. They are checked here, and pass through untouched,
+# or rounded, or in bands that each show their mean.
+
+WRONG = {1: "missing", 2: "not a number", 3: "negative", 4: "zero"}
+"""What a weight may not be, by the code of it."""
+LOW = 5
+"""The code of a weight below one: a row that stands for less than itself."""
+
+
+@dataclass
+class _Kind:
+    count: int = 0
+    row: int = 0
+    """The first one, from 0."""
+
+
+class WeightColumn:
+    """An encoder that keeps nothing but how many weights are wrong, and where the first is."""
+
+    def __init__(self, field: Field, key: str) -> None:
+        self.name, self._key, self._rows = field.name, f"{key} weight", 0
+        self._kinds = {code: _Kind() for code in (*WRONG, LOW)}
+        self.expressions = [_code(field).alias(self._key)]
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Takes the next rows."""
+        codes = batch[self._key]
+        for code, kind in self._kinds.items():
+            rows = (codes == code).arg_true()
+            if len(rows):
+                kind.row = kind.row if kind.count else self._rows + int(rows[0])
+                kind.count += len(rows)
+        self._rows += len(codes)
+
+    def check(self, source: Source) -> None:
+        """Raises DataError for weights that are missing, not numbers, zero or negative, with the line of the first."""
+        problems = [
+            _problem(self.name, WRONG[code], kind, source)
+            for code, kind in self._kinds.items()
+            if code in WRONG and kind.count
+        ]
+        if problems:
+            raise DataError(problems)
+
+    @property
+    def warnings(self) -> list[Caution]:
+        """A warning of weights below one, where there are any."""
+        count = self._kinds[LOW].count
+        if not count:
+            return []
+        verb = "weight is" if count == 1 else "weights are"
+        said = f"{count} sampling {verb} below one: a row stands at least for itself"
+        return [Caution.of(said, "give weights that say for how many people a row stands, not shares")]
+
+
+def _code(field: Field) -> pl.Expr:
+    text = field.notation.with_point(field.text) if is_text(field.dtype) else field.text
+    number = text.str.strip_chars().cast(pl.Float64, strict=False)
+    return (
+        pl.when(field.text.is_null() | field.text.is_in(field.missing.texts))
+        .then(1)
+        .when(number.is_null() | ~(number.abs() <= LARGEST))
+        .then(2)
+        .when(number < 0)
+        .then(3)
+        .when(number == 0)
+        .then(4)
+        .when(number < 1)
+        .then(LOW)
+        .otherwise(0)
+        .cast(pl.UInt8)
+    )
+
+
+def _problem(name: str, what: str, kind: _Kind, source: Source) -> Problem:
+    line = source.line_of(kind.row)
+    count = f"1 value is {what}" if kind.count == 1 else f"{kind.count} values are {what}"
+    first = f", the first in row {kind.row + 1}" if line is None else ""
+    hint = "a sampling weight is a number above 0"
+    return Problem(f"sampling weight {name!r}: {count}{first}", source.name, line, hint=hint)
+
+
+def check(spec: Spec, source: Source) -> list[Caution]:
+    """Reads a source once, as `Source.check` does, and looks at its sampling weights; returns the warnings.
+
+    Raises DataError for a spec's column of weights that is not there, and for weights that cannot be.
+    """
+    name = spec.weight_column
+    if name is None:
+        source.check()
+        return []
+    if name not in source.schema:
+        hint = columns_in(source.columns, spec.roles())
+        raise DataError(Problem(f"has no column {name}", file=source.name, hint=hint))
+    column = WeightColumn(Field(name, source.schema[name], spec.missing(source.format), spec.notation(name)), "0")
+    for batch in source.examine(column.expressions):
+        column.add(batch)
+    column.check(source)
+    return column.warnings
+
+
+# --- rounding and bands ----------------------------------------------------------------------------------------------
+
+
+def coded(spec: Spec, coding: SamplingWeight, weights: DistinctValues) -> tuple[KeptColumn, dict[str, float | int]]:
+    """The weights as they are released, and what that does to their total and to single rows, as a report has it."""
+    before = np.asarray(weights.values, np.float64)
+    rows = np.bincount(weights.codes, minlength=len(before))
+    after = _rounded(before, coding.round) if coding.round else _banded(before, rows, coding.bands or 1, spec.fewest)
+    texts, places = np.unique([f"{weight:.10g}" for weight in after], return_inverse=True)
+    decimal = spec.notation(coding.column).decimal
+    cells = pl.Series([None, *(text.replace(".", decimal) for text in texts.tolist())], dtype=pl.String)
+    codes: Codes = (places + 1).astype(np.min_scalar_type(len(texts) + 1))[weights.codes]
+    coded = texts.astype(np.float64)[places]
+    change = np.abs(coded / before - 1)
+    figures = {
+        **({"round": coding.round} if coding.round else {"bands": coding.bands or 1}),
+        "values": len(texts),
+        "total": float(before @ rows),
+        "total_released": float(coded @ rows),
+        "change_mean": float(change @ rows / rows.sum()),
+        "change_max": float(change.max()),
+    }
+    return KeptColumn(cells, codes), figures
+
+
+def _rounded(weights: NDArray[np.float64], step: float) -> NDArray[np.float64]:
+    """The nearest multiples of a step, of two the larger; no weight becomes zero."""
+    return np.maximum(np.floor(weights / step + 0.5), 1) * step
+
+
+def _banded(weights: NDArray[np.float64], rows: NDArray[np.int64], bands: int, fewest: int) -> NDArray[np.float64]:
+    """The mean of each weight's band. `weights` ascending, each of so many `rows`; a band ends where it has its share
+    of the rows, and is none of fewer than `fewest`; equal weights are in one band."""
+    size = max(-(-int(rows.sum()) // bands), fewest)
+    band, number, count, left = np.zeros(len(weights), np.int64), 0, 0, int(rows.sum())
+    for place, own in enumerate(rows.tolist()):
+        if count >= size and left >= fewest:
+            number, count = number + 1, 0
+        band[place], count, left = number, count + own, left - own
+    means: NDArray[np.float64] = np.bincount(band, weights * rows) / np.bincount(band, rows)
+    return means[band]
+
+
+def as_released(spec: Spec, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """An original table with its sampling weights as a release of it has them, where these are numbers."""
+    coding = spec.weight_coding
+    if coding is None or coding.column not in frame.collect_schema():
+        return frame
+    text = named(coding.column).cast(pl.String)
+    if is_text(frame.collect_schema()[coding.column]):
+        text = spec.notation(coding.column).with_point(text)
+    number = text.str.strip_chars().cast(pl.Float64, strict=False)
+    numbers = frame.select(number.alias("")).collect(engine="streaming").to_series()
+    if not len(numbers) or numbers.null_count() or not (numbers > 0).all():
+        return frame
+    values, codes = np.unique(numbers.to_numpy(), return_inverse=True)
+    column, _ = coded(spec, coding, DistinctValues(values, codes.astype(np.uint32), None))
+    return frame.with_columns(column.cells.gather(column.codes).alias(coding.column))

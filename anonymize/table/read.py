@@ -19,39 +19,40 @@ from numpy.typing import NDArray
 
 from anonymize.domain import files
 from anonymize.domain.build import build, numeric_hierarchy
-from anonymize.domain.categories import Categories, of_bins, of_level
-from anonymize.domain.coded import check_level, fenced
-from anonymize.domain.coded import coded as coded_at_level
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.grid import texts as grid_texts
+from anonymize.domain.levels import Categories, check_level, fenced, of_bins, of_level
+from anonymize.domain.levels import coded as coded_at_level
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.rare import frequent
-from anonymize.domain.taxonomy import Taxonomy
+from anonymize.domain.taxonomy import Taxonomy, frequent
 from anonymize.errors import Caution, DataError, Problem, RowsError, ValuesError
 from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange, QuasiIdentifier
 from anonymize.spec.hierarchy import Rare
 from anonymize.spec.model import Spec
+from anonymize.spec.override import resolve
 from anonymize.spec.patterns import left_over_warnings
-from anonymize.spec.resolve import resolve
-from anonymize.table import rules, selections, weights
+from anonymize.table import kept, model
 from anonymize.table.coding import coding_of, cut_off, date_codes, recoded, rounded
-from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
+from anonymize.table.columns import (
+    Attribute,
+    CodedColumn,
+    Codes,
+    SensitiveColumn,
+    TargetColumn,
+    warnings_of,
+    zone_warnings,
+)
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample
-from anonymize.table.grouping import grouped
-from anonymize.table.kept import KeptColumn, KeptTexts, with_few_texts
+from anonymize.table.kept import KeptColumn, KeptTexts, UnitColumn, WeightColumn, with_few_texts
 from anonymize.table.model import Table
+from anonymize.table.named import grouped
 from anonymize.table.population import populations_of, read_population
-from anonymize.table.roles import check_columns
-from anonymize.table.room import Room
-from anonymize.table.scratch import Arrays
+from anonymize.table.roles import by_rows, check_columns, check_numbers, check_types, not_numbers, placed, rows_of_codes
+from anonymize.table.scratch import Arrays, Room
 from anonymize.table.source import Source
-from anonymize.table.texts import warnings_of, zone_warnings
-from anonymize.table.units import UnitColumn
-from anonymize.table.weights import WeightColumn
-from anonymize.table.wrong import by_rows, check_numbers, check_types, not_numbers, placed, rows_of_codes
 
 if TYPE_CHECKING:
-    from anonymize.domain.base import Domain
+    from anonymize.domain import Domain
 
 NEARLY_UNIQUE = 0.95  # share of distinct values
 FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
@@ -85,7 +86,7 @@ def read(
     attributes = _all(
         spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders.coded[name], arrays, at_levels), source
     )
-    selected = selections.resolve(spec, attributes) if workload else ()
+    selected = model.resolve_selections(spec, attributes) if workload else ()
     paths = dict.fromkeys(str(path) for path in populations_of(spec))
     sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders.coded[name]), source)
     targets = _targets(spec, kinds, attributes, encoders.coded)
@@ -99,8 +100,8 @@ def read(
         warnings=(
             *encoders.warnings(spec),
             *_constant_warnings(attributes),
-            *rules.check(spec, attributes),
-            *selections.warnings(selected),
+            *model.check(spec, attributes),
+            *model.warnings(selected),
         ),
         weights=spec.weights,
         targets=targets,
@@ -165,7 +166,7 @@ def _coded_weights(spec: Spec, encoders: Sequence[NumberColumn]) -> tuple[dict[s
     coding = spec.weight_coding
     if coding is None:
         return {}, {}
-    column, figures = weights.coded(spec, coding, DistinctValues.of(encoders[0]))
+    column, figures = kept.coded(spec, coding, DistinctValues.of(encoders[0]))
     return {coding.column: column}, {"column": coding.column, **figures}
 
 

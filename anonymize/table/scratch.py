@@ -1,8 +1,5 @@
-"""Arrays in files, for what a limit on memory leaves no room for.
-
-A file has no name by the time it holds anything, so that nothing of it is left, not even by a process that is killed.
-Its space is taken before anything is written: a full disk is an error here, and not a signal in the middle of a copy.
-"""
+"""Arrays in files, for what a limit on memory leaves no room for, and where the columns of a table are kept, in
+memory or in such files."""
 
 from __future__ import annotations
 
@@ -19,9 +16,18 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from anonymize import temporary
-from anonymize.errors import UsageError, WriteError
+from anonymize import files
+from anonymize.errors import Problem, UsageError, WriteError
+from anonymize.table import memory
 from anonymize.table.files import reason
+from anonymize.table.memory import MEGABYTE, PROGRAM, Footprint
+from anonymize.table.source import Source
+
+# --- scratch ----------------------------------------------------------------------------------------------------------
+# Arrays in files, for what a limit on memory leaves no room for.
+#
+# A file has no name by the time it holds anything, so that nothing of it is left, not even by a process that is killed.
+# Its space is taken before anything is written: a full disk is an error here, and not a signal in the middle of a copy.
 
 Arrays: TypeAlias = Callable[[int, DTypeLike], NDArray[Any]]
 """(length, dtype) -> (length,) an array to be filled, in memory or in a file."""
@@ -69,14 +75,14 @@ class Scratch:
 
 def _without_name(folder: Path) -> int:
     """The descriptor of an empty file that is in no folder."""
-    descriptor = temporary.in_no_folder(folder)
+    descriptor = files.in_no_folder(folder)
     if descriptor is not None:
         return descriptor
-    path = temporary.create("anonymize-", folder=folder)
+    path = files.create("anonymize-", folder=folder)
     try:
         return os.open(path, os.O_RDWR)
     finally:
-        temporary.remove(path)
+        files.remove(path)
 
 
 def _reserve(descriptor: int, size: int) -> None:
@@ -87,3 +93,48 @@ def _reserve(descriptor: int, size: int) -> None:
     block = bytes(1 << 20)
     for start in range(0, size, len(block)):
         os.pwrite(descriptor, block[: size - start], start)
+
+
+# --- where columns are kept -------------------------------------------------------------------------------------------
+# Where the columns of a table are held: in memory, or in files where there is no room for them.
+#
+# What there is room for is what `--memory-limit` says, and most of what the system has left; what a table takes is
+# worked out in `memory`.
+
+
+@dataclass(frozen=True)
+class Room:
+    """What there is room for. `in_files`: codes are held in files, and a search that can works part by part."""
+
+    scratch: Scratch
+    in_files: bool = False
+
+    @classmethod
+    def of(cls, source: Source, limit: int | None, scratch: Scratch) -> Room:
+        """That for an input under a limit (bytes; None: what is free). Raises UsageError for a limit that is below what
+        the release takes even with files, and MemoryShortage where less is free.
+
+        Files are mapped: where addresses are limited, they take as much room as memory does.
+        """
+        footprint, free = source.footprint(len(source.columns)), memory.available()
+        if limit is not None and limit < PROGRAM + footprint.in_files:
+            raise UsageError(_too_low(source, limit, footprint))
+        memory.check(footprint.whole, memory.mappable(), source.name)
+        memory.check(footprint.in_files, free, source.name)
+        return cls(scratch, in_files=not footprint.fits(limit, free))
+
+    @property
+    def arrays(self) -> Arrays:
+        """What makes the arrays of codes."""
+        return self.scratch.array if self.in_files else np.empty
+
+    def tidy(self) -> None:
+        """Gives back what is not needed for now."""
+        self.scratch.let_go()
+        memory.give_back()
+
+
+def _too_low(source: Source, limit: int, footprint: Footprint) -> Problem:
+    least = -(-(PROGRAM + footprint.in_files) // MEGABYTE)
+    floor = f"{footprint.rows:,} rows of {len(source.columns)} columns take about {least:,} MB at the least"
+    return Problem(f"--memory-limit: {limit // MEGABYTE:,} MB are too few", file=source.name, hint=floor)

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import polars as pl
 
-from anonymize import temporary
+from anonymize import files
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.places import is_uri
 from anonymize.spec.patterns import expand
-from anonymize.table import explain, memory
+from anonymize.table import memory, scan
 from anonymize.table.files import reason
-from anonymize.table.grouping import grouped
-from anonymize.table.header import Header, check_names, header_of, named, numbered
-from anonymize.table.named import column
+from anonymize.table.named import Header, check_names, column, grouped, header_of, named, numbered
 from anonymize.table.scan import Layout, Scan, Scanner
 from anonymize.table.spool import Opened, open_input
 
 if TYPE_CHECKING:
     from anonymize.spec.model import Spec
+
 
 BATCH = 500_000
 _TAIL = 1 << 16
@@ -212,7 +212,7 @@ class Source:
             raise DataError(Problem(message, file=self.name, hint=hint)) from None
         if self._layout is None:
             raise DataError(Problem(f"cannot be read as a file of the format {self.format}", file=self.name)) from None
-        raise explain.explain(self.path, self.name, self._layout) from None
+        raise scan.explain(self.path, self.name, self._layout) from None
 
     # --- the same input as before ---
 
@@ -238,7 +238,7 @@ class Source:
 
     def line_of(self, row: int) -> int | None:
         """The line (from 1) of the file at which a row (from 0) starts; None for a file that has no lines."""
-        return explain.line_of(self.path, self.separator, row + self._has_header) if self.format == "csv" else None
+        return scan.line_of(self.path, self.separator, row + self._has_header) if self.format == "csv" else None
 
     # --- the header ---
 
@@ -314,4 +314,25 @@ def _used(spec: Spec, columns: Sequence[str]) -> list[str]:
 
 def _remove(opened: Opened) -> None:
     if opened.temporary:
-        temporary.remove(opened.path)
+        files.remove(opened.path)
+
+
+# --- a release of a table ---------------------------------------------------------------------------------------------
+# A table written as a release of another one is: `Spec.of_release` reads it.
+
+
+@contextmanager
+def copied(frame: pl.LazyFrame, source: Source) -> Iterator[Path]:
+    """The path of a file that is in no folder, where the system allows it, as long as the block: a CSV with names and
+    the source's separator where the source is one, of which a null is an empty field; else an Arrow file, with the
+    frame's types. It is written piece by piece. Raises OSError."""
+    is_csv = source.format == "csv"
+    path = files.unnamed("anonymize-", ".csv" if is_csv else ".arrow")
+    try:
+        if is_csv:
+            frame.sink_csv(path, separator=source.separator)
+        else:
+            frame.sink_ipc(path, compression="uncompressed")
+        yield path
+    finally:
+        files.remove(path)

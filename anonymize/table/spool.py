@@ -1,8 +1,5 @@
-"""Inputs that cannot be read in place are copied to a temporary file first: pipes, gzip, encodings other than UTF-8,
-folders of Parquet files.
-
-The copy has no name where the system allows it, so that nothing of it is left even by a process that is killed.
-"""
+"""Tables that go through a temporary file: inputs that cannot be read in place, and outputs on their way to a form
+that is not written piece by piece."""
 
 from __future__ import annotations
 
@@ -23,12 +20,22 @@ from typing import BinaryIO, Literal, TypeAlias, cast
 
 import polars as pl
 
-from anonymize import temporary
+from anonymize import files
 from anonymize.errors import DataError, Problem, WriteError
-from anonymize.opening import opened
+from anonymize.files import OutputFormat, opened
 from anonymize.places import is_uri
+from anonymize.table import foreign
 from anonymize.table.files import chunks, reason, sha256_of, write_all
-from anonymize.table.foreign import databases, kinds
+from anonymize.table.foreign import KINDS, TableUri, from_arrow
+from anonymize.table.forms import Lines
+from anonymize.table.write import OutputFile
+from anonymize.table.write import format_of as write_format_of
+
+# --- on their way in --------------------------------------------------------------------------------------------------
+# Inputs that cannot be read in place are copied to a temporary file first: pipes, gzip, encodings other than UTF-8,
+# folders of Parquet files.
+#
+# The copy has no name where the system allows it, so that nothing of it is left even by a process that is killed.
 
 Format: TypeAlias = Literal["csv", "parquet", "arrow", "xlsx", "sav", "dta"]
 Place: TypeAlias = Path | str
@@ -65,7 +72,7 @@ def open_input(place: Place, encoding: str) -> Opened:
     it needs is absent.
     """
     if is_uri(place):
-        return Opened(*databases.spooled(str(place)), temporary=True)
+        return Opened(*foreign.table_spooled(str(place)), temporary=True)
     name = "<stdin>" if place == "-" else str(place)
     if place != "-" and os.path.isdir(place):
         return _of_folder(Path(place))
@@ -81,7 +88,7 @@ def open_input(place: Place, encoding: str) -> Opened:
     except OSError as error:
         raise DataError(Problem(f"cannot be read: {reason(error)}", file=name)) from None
     _check_suffix(table, Path(place).suffix)
-    return _converted(table) if table.format in kinds.KINDS else table
+    return _converted(table) if table.format in foreign.KINDS else table
 
 
 def _of_folder(folder: Path) -> Opened:
@@ -93,7 +100,7 @@ def _of_folder(folder: Path) -> Opened:
         raise DataError(Problem("is a folder without Parquet files", file=str(folder)))
     try:
         hashes = "".join(map(sha256_of, files))
-        path = kinds.spooled(pl.scan_parquet(files, glob=False, hive_partitioning=False).sink_ipc)
+        path = foreign.spooled(pl.scan_parquet(files, glob=False, hive_partitioning=False).sink_ipc)
     except OSError as error:
         raise DataError(Problem(f"cannot be read: {reason(error)}", file=str(folder))) from None
     except pl.exceptions.PolarsError:
@@ -105,11 +112,11 @@ def _of_folder(folder: Path) -> Opened:
 def _converted(opened: Opened) -> Opened:
     """A workbook, or a file of SPSS or Stata, as an Arrow file without a name."""
     try:
-        path = kinds.to_arrow(opened.format, opened.path, opened.name)
+        path = foreign.to_arrow(opened.format, opened.path, opened.name)
         return Opened(path, opened.name, "arrow", True, opened.sha256 or sha256_of(opened.path))
     finally:
         if opened.temporary:
-            temporary.remove(opened.path)
+            files.remove(opened.path)
 
 
 @contextmanager
@@ -141,7 +148,7 @@ def _check_suffix(opened: Opened, suffix: str) -> None:
     claimed = (SUFFIXES | CONVERTED).get(suffix.lower())
     if claimed not in (None, opened.format):
         if opened.temporary:
-            temporary.remove(opened.path)
+            files.remove(opened.path)
         raise DataError(Problem(f"is not a file of the format {claimed}", file=opened.name))
 
 
@@ -215,14 +222,14 @@ def _lines_before_error(piece: bytes, encoding: str, state: tuple[bytes, int]) -
 
 def _copied(pieces: Iterable[bytes]) -> Path:
     with _copying():
-        path = temporary.unnamed("anonymize-")
+        path = files.unnamed("anonymize-")
     try:
         with open(path, "wb", buffering=0) as file:
             for piece in pieces:
                 with _copying():
                     write_all(cast(BinaryIO, file), piece)
     except BaseException:
-        temporary.remove(path)
+        files.remove(path)
         raise
     return path
 
@@ -233,3 +240,74 @@ def _copying() -> Iterator[None]:
         yield
     except OSError as error:
         raise WriteError(f"the input cannot be copied to a temporary file: {reason(error)}") from None
+
+
+# --- on their way out -------------------------------------------------------------------------------------------------
+# Tables on their way to a form that is not written piece by piece: they are written as an Arrow file first, which is
+# what is verified, and then converted.
+
+
+def output_table(
+    path: str, *, force: bool = False, form: OutputFormat | None = None, separator: str = ","
+) -> OutputFile:
+    """A table to be written: a file, of the format that `form` or its suffix asks for, or a table of a database."""
+    if is_uri(path):
+        return DatabaseTable(path, force=force)
+    kind = form or write_format_of(path)
+    if kind in KINDS:
+        return ConvertedFile(path, kind, force=force)
+    return OutputFile(path, force=force, form=form, separator=separator)
+
+
+class ConvertedFile(OutputFile):
+    """A workbook, or a file of SPSS or Stata. `part` is the Arrow file that it is made of."""
+
+    def __init__(self, path: str, kind: OutputFormat, *, force: bool = False) -> None:
+        super().__init__(path, force=force, form="arrow")
+        self._kind = kind
+        self._final = self._temporary()
+
+    @property
+    def final(self) -> Path:
+        return self._final
+
+    def write(self, frames: Iterable[pl.DataFrame | Lines]) -> None:
+        """Writes the table, and reads it again; raises WriteError where it reads differently, too."""
+        super().write(frames)
+        with self._writing():
+            from_arrow(self._kind, self.part, self._final, self.name)
+
+    def discard(self) -> None:
+        super().discard()
+        files.remove(self._final)
+
+    def commit(self) -> None:
+        super().commit()
+        files.remove(self.part)
+
+
+class DatabaseTable(OutputFile):
+    """A table of a database, made in one transaction at `commit`. `part` lies in the system's folder until then."""
+
+    def __init__(self, uri: str, *, force: bool = False) -> None:
+        self._uri = TableUri.parse(uri)
+        self._database = foreign.database_of(self._uri)
+        super().__init__("-", force=force, form=self._database.PART)
+        self.name = self._uri.name
+        try:
+            self._database.check_target(self._uri, force=force)
+        except BaseException:
+            self.discard()
+            raise
+
+    def commit(self) -> None:
+        """Makes the table and its rows, or nothing."""
+        self.sync()
+        with self._writing():
+            self._published = self._database.write(self._uri, self.part, force=self._force)
+        self.discard()
+
+    def retract(self) -> None:
+        """Drops a table that was made, unless it replaced another one."""
+        if self._published is False:
+            self._database.drop(self._uri)

@@ -24,16 +24,14 @@ from typing import BinaryIO, Literal, cast
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from anonymize import temporary
+from anonymize import files
 from anonymize.errors import Problem, UsageError, WriteError
-from anonymize.names import SUFFIXES, OutputFormat
+from anonymize.files import SUFFIXES, OutputFormat
 from anonymize.places import is_uri, masked
-from anonymize.table.files import chunks, reason_in, sha256_of, write_all
-from anonymize.table.foreign import databases
-from anonymize.table.foreign.kinds import KINDS
-from anonymize.table.lines import CSV, Lines
-from anonymize.table.place import place
-from anonymize.table.rebuild import rebuilt
+from anonymize.table import foreign
+from anonymize.table.files import chunks, place, reason_in, sha256_of, write_all
+from anonymize.table.foreign import KINDS
+from anonymize.table.forms import CSV, Lines, rebuilt
 
 ROW_GROUP = 250_000  # rows; fixed, so that the bytes do not depend on the number of threads
 
@@ -66,7 +64,7 @@ def check_table(path: str, form: OutputFormat | None, more: Sequence[str] = ()) 
     """
     kind = KINDS.get(form or format_of(path))
     if is_uri(path):
-        databases.check(path)
+        foreign.check(path)
     elif kind is not None:
         kind.require()
     if form is None and not is_uri(path):
@@ -76,7 +74,7 @@ def check_table(path: str, form: OutputFormat | None, more: Sequence[str] = ()) 
 def refuse_uri(path: str, what: str) -> None:
     """Raises UsageError for a table of a database, where `what` is written is more than a table."""
     if is_uri(path):
-        databases.check(path)
+        foreign.check(path)
         raise UsageError(f"{masked(path)}: the release is {what}")
 
 
@@ -163,8 +161,8 @@ class OutputFile:
         prefix, suffix = f".{stem}.", f".{self.format}"
         with self._writing():
             if beside is not None:
-                temporary.clear_left(prefix, suffix, beside.parent)
-            return temporary.create(prefix, suffix, None if beside is None else beside.parent)
+                files.clear_left(prefix, suffix, beside.parent)
+            return files.create(prefix, suffix, None if beside is None else beside.parent)
 
     def __enter__(self) -> OutputFile:
         return self
@@ -174,7 +172,7 @@ class OutputFile:
 
     def discard(self) -> None:
         """Removes the temporary file, if it is still there."""
-        temporary.remove(self.part)
+        files.remove(self.part)
 
     # --- writing ---
 

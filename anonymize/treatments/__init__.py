@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anonymize.algorithms.registry import Registry
+from anonymize.algorithms.base import Registry
 from anonymize.treatments.base import Method
 
 __all__ = ["TREATMENTS", "Method"]

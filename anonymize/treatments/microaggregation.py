@@ -41,14 +41,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.clustering.ordered import grouped_by_squares
+from anonymize.algorithms.clustering.run import grouped_by_squares
 from anonymize.algorithms.deadline import Deadline
 from anonymize.classes import Bools, Floats, Ints, run_starts
 from anonymize.errors import Caution, DataError, Problem
 from anonymize.spec.treatments import Microaggregation
 from anonymize.table.kept import KeptColumn
 from anonymize.treatments.base import Change, InputColumn, Step
-from anonymize.treatments.grouping.mdav import mdav
+from anonymize.treatments.grouping import mdav
 
 ID = "microaggregation"
 METHODS = ("search", "mdav", "pca", "z-scores", "univariate", "individual-ranking")

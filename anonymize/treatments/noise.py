@@ -45,8 +45,7 @@ from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.grid import Grid
 from anonymize.errors import Caution, DataError, Problem
 from anonymize.spec.treatments import Noise
-from anonymize.treatments.base import Change, InputColumn, Random, Step
-from anonymize.treatments.parts import members, unchanged
+from anonymize.treatments.base import Change, InputColumn, Random, Step, members, unchanged
 
 ID = "noise"
 DRAWS = 100

@@ -43,8 +43,7 @@ from anonymize.classes import Bools, Codes, Floats, Ints, mixed_radix
 from anonymize.errors import Caution, DataError, Problem
 from anonymize.spec.treatments import Pram
 from anonymize.table.kept import KeptColumn
-from anonymize.treatments.base import Change, InputColumn, Random, Step
-from anonymize.treatments.parts import members, names_of, unchanged, wrong_rows
+from anonymize.treatments.base import Change, InputColumn, Random, Step, members, names_of, unchanged, wrong_rows
 
 ID = "pram"
 CELLS = 1_000_000

@@ -26,9 +26,7 @@ import numpy as np
 
 from anonymize.errors import DataError, Problem
 from anonymize.spec.treatments import RandomSwap
-from anonymize.treatments.base import Change, Step
-from anonymize.treatments.parts import equal_cells, names_of, unchanged
-from anonymize.treatments.swapping import cycled
+from anonymize.treatments.base import Change, Step, cycled, equal_cells, names_of, unchanged
 
 ID = "random-swap"
 

@@ -30,9 +30,7 @@ import numpy as np
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem
 from anonymize.spec.treatments import RankSwap
-from anonymize.treatments.base import Change, InputColumn, Random, Step
-from anonymize.treatments.parts import equal_cells, unchanged
-from anonymize.treatments.swapping import cycled
+from anonymize.treatments.base import Change, InputColumn, Random, Step, cycled, equal_cells, unchanged
 
 ID = "rank-swap"
 

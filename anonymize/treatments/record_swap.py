@@ -38,9 +38,7 @@ import numpy as np
 from anonymize.classes import Bools, Ints, mixed_radix
 from anonymize.errors import Caution, DataError, Problem
 from anonymize.spec.treatments import RecordSwap
-from anonymize.treatments.base import Change, InputColumn, Step
-from anonymize.treatments.parts import wrong_rows
-from anonymize.treatments.swapping import Pairing
+from anonymize.treatments.base import Change, InputColumn, Pairing, Step, wrong_rows
 
 ID = "record-swap"
 DRAWINGS = 20

@@ -31,8 +31,7 @@ import numpy as np
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.errors import Caution, DataError, Problem
 from anonymize.spec.treatments import Shuffle
-from anonymize.treatments.base import Change, InputColumn, Random, Step
-from anonymize.treatments.parts import members, unchanged
+from anonymize.treatments.base import Change, InputColumn, Random, Step, members, unchanged
 
 ID = "shuffle"
 DETERMINED = 1e-9

@@ -22,7 +22,7 @@ from anonymize.spec import Dates, QuasiIdentifier, Rare, Spec
 from anonymize.verify.cells import CellTemplates
 from anonymize.verify.label_texts import DateSpan, MomentText
 from anonymize.verify.labels import BuiltLabels, Extent, LevelReader, NumberLevels, is_multiple, reader_of
-from anonymize.verify.spans import stated_ends
+from anonymize.verify.order import stated_ends
 from anonymize.verify.table import by_position, plain
 from anonymize.verify.verdict import Tree, Verdict
 

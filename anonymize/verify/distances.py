@@ -13,7 +13,7 @@ from functools import cached_property
 import polars as pl
 
 from anonymize.errors import RowsError
-from anonymize.verify.sums import summed
+from anonymize.verify.numbering import summed
 from anonymize.verify.table import TextRows, plain, ranked_texts, texts_of, uncounted, values_of
 from anonymize.verify.verdict import Subject, Tree
 

@@ -11,9 +11,8 @@ import polars as pl
 
 from anonymize.claims import Basis, Parameters, Result, State
 from anonymize.verify.distances import Overall
-from anonymize.verify.numbering import whole
-from anonymize.verify.risk import class_sizes, risk, size_ranges, wildcard_risk
-from anonymize.verify.sums import summed
+from anonymize.verify.numbering import summed, whole
+from anonymize.verify.risk import Matched, class_sizes, risk, size_ranges, wildcard_risk
 from anonymize.verify.table import (
     SharedNumbers,
     TextRows,
@@ -27,7 +26,6 @@ from anonymize.verify.table import (
 from anonymize.verify.tighten import Ordering, OrderReading, read_order
 from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound
 from anonymize.verify.verdict import THRESHOLD, Check, Figures, Given, OrderVerdict, Subject, Tree, Verdict, Wildcard
-from anonymize.verify.wildcard import Matched
 
 IN_POPULATION = "the rows are narrower than what they show, and nobody is looked up in a population by that"
 BEYOND = "the figure of a class is beyond all numbers that can be compared"

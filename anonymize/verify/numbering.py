@@ -1,9 +1,5 @@
-"""Numbers in place of what rows show, and several columns of them as one, piece by piece.
-
-Two rows have the same number where they show the same, and nothing is hashed. What is done with all rows at once takes
-several times the memory of the numbers themselves; so columns are put together a piece at a time, and rows are counted
-by ranges of one column.
-"""
+"""Numbers in place of what rows show, several columns of them as one, piece by piece; and sums of fractions that are
+the same to the last digit in every run."""
 
 from __future__ import annotations
 
@@ -11,6 +7,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
+
+# --- sums -------------------------------------------------------------------------------------------------------------
+# Sums of fractions that are the same to the last digit in every run.
+#
+# A sum of fractions depends on the order in which they are added. The engine parts long columns among its threads and
+# adds up what each of them has, so that last digits change with the number of threads, with where a group lies in its
+# column, and from run to run. Fractions in ascending order, each group by itself, have one sum.
+
+
+def summed(fractions: pl.Expr) -> pl.Expr:
+    """The sum of a group's fractions, smallest first.
+
+    For eager frames only: of a lazy query polars drops the sort, which it takes to change no sum, and its streaming
+    engine parts a group wherever a piece of the column ends.
+    """
+    return fractions.sort().sum()
+
+
+# --- numbering --------------------------------------------------------------------------------------------------------
+# Numbers in place of what rows show, and several columns of them as one, piece by piece.
+#
+# Two rows have the same number where they show the same, and nothing is hashed. What is done with all rows at once
+# takes several times the memory of the numbers themselves; so columns are put together a piece at a time, and rows are
+# counted by ranges of one column.
 
 MOST = 2**63
 """What the numbers of several columns side by side have to be below."""

@@ -24,8 +24,17 @@ from anonymize.spec import POINT, Notation
 from anonymize.verify.cells import LEFT_OUT, CellTemplates, number_of, with_point
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.numbering import Numbering, pair, whole
-from anonymize.verify.order import SAMPLE, is_sample, is_sorted, sample
-from anonymize.verify.spans import Cells, keys_of, shown_texts, stated_ends, with_null
+from anonymize.verify.order import (
+    SAMPLE,
+    Cells,
+    is_sample,
+    is_sorted,
+    keys_of,
+    sample,
+    shown_texts,
+    stated_ends,
+    with_null,
+)
 from anonymize.verify.table import TextRows, TextTable, numbered
 from anonymize.verify.verdict import NarrowedAttribute
 

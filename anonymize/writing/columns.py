@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from anonymize.domain.cells import CellFormat
 from anonymize.table import Codes
-from anonymize.table.lines import quoted, side_by_side
+from anonymize.table.forms import quoted, side_by_side
 from anonymize.table.named import cells_at, unnamed
 from anonymize.writing.order import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ
 

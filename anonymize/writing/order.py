@@ -24,7 +24,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.cells import CellFormat, numbers, read_cells
-from anonymize.scattering import occurrences, scattered
+from anonymize.parallel import occurrences, scattered
 
 Ints: TypeAlias = NDArray[np.int64]
 

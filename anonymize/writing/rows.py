@@ -16,13 +16,13 @@ from anonymize.classes import Ints, run_starts
 from anonymize.domain.cells import CellFormat
 from anonymize.domain.numeric import Numeric
 from anonymize.recoding import Released
+from anonymize.recoding.appearance import NumberColumns
 from anonymize.recoding.columns import ReleasedColumn
-from anonymize.recoding.typed import NumberColumns
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Attribute, Table
-from anonymize.table.lines import CSV, Lines, quoted, side_by_side
+from anonymize.table.forms import CSV, Lines, quoted, side_by_side
 from anonymize.table.named import cells_at, unnamed
 from anonymize.writing.columns import (
     PIECE,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from anonymize.algorithms.cuts import BY_TARGET, RULES, CutRule, Selecting
-from anonymize.algorithms.splitting.batch import Batch
-from anonymize.domain.base import Domain
+from anonymize.algorithms.splitting import Batch
+from anonymize.domain import Domain
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Tree

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,8 +13,31 @@ from typing import Any, cast
 import pytest
 
 from anonymize._release import release
-from anonymize.algorithms import ALGORITHMS, Algorithm, Needs, draws, without_effect, wrong_values
-from anonymize.algorithms.base import OptionRange, option
+from anonymize.algorithms import (
+    ALGORITHMS,
+    Algorithm,
+    Needs,
+    anatomy,
+    bottom_up,
+    bug,
+    datafly,
+    draws,
+    incognito,
+    k_optimize,
+    mingen,
+    mondrian,
+    mu_argus,
+    perturb,
+    randomize,
+    recommended,
+    research_value,
+    samarati,
+    tds,
+    top_down,
+    without_effect,
+    wrong_values,
+)
+from anonymize.algorithms.base import OptionRange, Registry, option
 from anonymize.errors import UsageError
 from anonymize.families.steps import check_needs
 from anonymize.privacy import PARAMETERS
@@ -193,3 +218,35 @@ def test_what_is_needed_is_asked_for(toy: str, more: dict[str, Any], message: st
 def test_what_has_all_that_is_needed_passes(toy: str, tmp_path: Path) -> None:
     check_needs(request("mondrian", {}, output=str(tmp_path / "out.csv")))
     check_needs(Request(request("mondrian", {}).spec, toy, ALGORITHMS[toy].Options()))
+
+
+# --- registry ---------------------------------------------------------------------------------------------------------
+
+MODULES: tuple[Algorithm, ...] = (
+    *(recommended, mondrian, top_down, bottom_up, datafly, mu_argus, samarati, mingen, incognito, research_value),
+    *(tds, bug, k_optimize, anatomy, randomize, perturb),
+)
+"""In order; the type checker holds each against the protocol, which it cannot where they are imported by name."""
+
+
+def test_all_are_there_by_their_ids() -> None:
+    assert list(ALGORITHMS) == [module.ID for module in MODULES]
+    assert all(ALGORITHMS[module.ID] is module for module in MODULES)
+
+
+def test_one_is_taken_without_the_others() -> None:
+    script = (
+        "import sys\nfrom anonymize.algorithms import ALGORITHMS\nassert 'tds' in ALGORITHMS\nALGORITHMS['mondrian']\n"
+        "print([name for name in ALGORITHMS if f'anonymize.algorithms.{name}' in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout == b"['mondrian']\n"
+
+
+def test_a_registry_is_a_mapping_that_takes_more() -> None:
+    registry: Registry[Algorithm] = Registry("anonymize.algorithms", {"tds": "tds"})
+    registry["toy"] = mondrian
+    assert registry["toy"] is mondrian and len(registry) == 2 and registry.get("none") is None
+    del registry["tds"]
+    assert list(registry) == ["toy"]
+    with pytest.raises(KeyError):
+        registry["tds"]

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from anonymize.algorithms import ALGORITHMS, bottom_up
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.bottom_up import is_within_parts
-from anonymize.algorithms.clustering import upward
-from anonymize.algorithms.clustering.downward import split_large
-from anonymize.algorithms.clustering.ncp import Penalty, codes_of
+from anonymize.algorithms.clustering import Penalty, codes_of, methods
+from anonymize.algorithms.clustering.methods import split_large
 from anonymize.classes import Partition
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.table import Table
@@ -102,7 +101,7 @@ def test_a_round_doubles_the_smallest_group() -> None:
     codes, penalty = codes_of(table.attributes), Penalty.of(table.attributes)
     partition = Partition.of_labels(np.arange(300))
     for rounds in range(1, 5):
-        partition = upward._merged(penalty, codes, partition, 16, 1)
+        partition = methods._merged(penalty, codes, partition, 16, 1)
         assert partition.sizes.min() >= min(2**rounds, 16)
 
 

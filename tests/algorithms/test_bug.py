@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import bug
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.single.gains import LabelCounts, children
+from anonymize.algorithms.single import LabelCounts, children
 from anonymize.errors import InfeasibleError
 from anonymize.privacy import Requirement
 from anonymize.recoding import SingleDimensional

@@ -23,11 +23,11 @@ from anonymize.algorithms.optimize.cells import Splits
 from anonymize.algorithms.optimize.costs import BestSplits
 from anonymize.algorithms.optimize.moves import cells_of
 from anonymize.algorithms.optimize.sized_view import SizedView
-from anonymize.algorithms.optimize.starts import Outlook, begin, mondrian_splits
+from anonymize.algorithms.optimize.stages import Outlook, begin, mondrian_splits
 from anonymize.algorithms.optimize.tree import SplitTree, explore
 from anonymize.errors import InfeasibleError, UsageError
+from anonymize.parallel import workers
 from anonymize.privacy import Requirement
-from anonymize.processes import workers
 from anonymize.recoding import SingleDimensional
 from anonymize.table import Attribute, Table
 from tests.algorithms.splits import SMALL, problem_of, target

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import tds
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.single.gains import LabelCounts, children
+from anonymize.algorithms.single import LabelCounts, children
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import Requirement

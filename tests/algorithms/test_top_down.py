@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import ALGORITHMS, top_down
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.clustering import downward
-from anonymize.algorithms.clustering.ncp import Penalty, codes_of
+from anonymize.algorithms.clustering import Penalty, codes_of, methods
 from anonymize.classes import Partition
 from anonymize.errors import InfeasibleError
 from anonymize.table import Table
@@ -96,7 +95,7 @@ def test_a_heavier_attribute_loses_less() -> None:
 def test_parts_to_start_from_are_cut_apart() -> None:
     table = mixed(200)
     start = Partition.of_labels(np.arange(200) // 100)
-    found = downward.top_down(Penalty.of(table.attributes), codes_of(table.attributes), 5, 0, start=start)
+    found = methods.top_down(Penalty.of(table.attributes), codes_of(table.attributes), 5, 0, start=start)
     assert sorted(found.order.tolist()) == list(range(200))
     crossing = [group for group in classes(found.order, found.starts) if group[0] < 100 <= group[-1]]
     assert len(crossing) < found.count / 2

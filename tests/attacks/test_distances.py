@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anonymize.attacks import Scene, distance_linkage
+from anonymize.attacks import Scene, distances
 from anonymize.attacks.distances import Metric, comparable, intervals, nearest, one_to_one
 from anonymize.classes import Floats
-from anonymize.treatments.grouping.mdav import mdav
+from anonymize.treatments.grouping import mdav
 from tests.attacks.scenes import of_rows, random_scene
 from tests.treatments.tarragona import needs_tarragona, oracle, tarragona
 
@@ -105,19 +105,19 @@ def numbered_scene(original: Floats, released: Floats) -> Scene:
 
 def test_numbers_with_little_noise_give_people_away_and_shuffled_ones_do_not() -> None:
     original = drawn(200)
-    (leak,) = distance_linkage.attack(numbered_scene(original, original * 1.0001))
+    (leak,) = distances.DistanceLinkage.attack(numbered_scene(original, original * 1.0001))
     assert leak.hits.mean() == 1.0 and leak.baseline.tolist() == [1 / 200] * 200 and leak.complete
     assert leak.figures["columns"] == 3 and leak.figures["intervals"] == 1.0 == leak.figures["one_to_one"]
-    many = drawn(distance_linkage.TOGETHER + 1, 1)
-    assert "one_to_one" not in distance_linkage.attack(numbered_scene(many, many * 1.0001))[0].figures
+    many = drawn(distances.TOGETHER + 1, 1)
+    assert "one_to_one" not in distances.DistanceLinkage.attack(numbered_scene(many, many * 1.0001))[0].figures
     shuffled = np.random.default_rng(5).permutation(original, axis=0)
-    (nothing,) = distance_linkage.attack(numbered_scene(original, shuffled))
+    (nothing,) = distances.DistanceLinkage.attack(numbered_scene(original, shuffled))
     assert nothing.excess is not None and nothing.excess.value < 0.05
 
 
 def test_the_better_way_counts() -> None:
     original = np.exp(drawn(50, 1))
-    (success,) = distance_linkage.attack(numbered_scene(original, original**5))
+    (success,) = distances.DistanceLinkage.attack(numbered_scene(original, original**5))
     assert success.figures["ranks"] == 1.0 == success.hits.mean() > success.figures["standardized"]
 
 
@@ -125,15 +125,15 @@ def test_rows_that_lack_a_number_are_left_out() -> None:
     original = drawn(20)
     released = original.copy()
     released[3, 1] = np.nan
-    (success,) = distance_linkage.attack(numbered_scene(original, released))
+    (success,) = distances.DistanceLinkage.attack(numbered_scene(original, released))
     assert len(success.hits) == 19 and success.hits.mean() == 1.0
 
 
 def test_nobody_is_attacked_without_changed_numbers_or_links() -> None:
     scene = random_scene(1)
-    assert distance_linkage.attack(scene) == []
+    assert distances.DistanceLinkage.attack(scene) == []
     unlinked = random_scene(1, linked=False)
-    assert distance_linkage.attack(replace(unlinked, numbers=lambda: (drawn(40), drawn(40)))) == []
+    assert distances.DistanceLinkage.attack(replace(unlinked, numbers=lambda: (drawn(40), drawn(40)))) == []
 
 
 # --- sdcMicro --------------------------------------------------------------------------------------------------------

@@ -1,5 +1,4 @@
-"""Attackers who know the method: downcoding, refinement, minimality. What is planted for each is found, and where there
-is nothing to learn nothing is."""
+"""Rates and their intervals, against figures computed by hand and by simulation."""
 
 from __future__ import annotations
 
@@ -15,12 +14,61 @@ from anonymize.attacks import (
     Scene,
     ShownRows,
     TargetPeople,
-    downcoding,
     minimality,
-    refinement,
+    narrowing,
+    singling_out,
 )
-from anonymize.attacks.downcoding import _alone
+from anonymize.attacks.methods import Success, over_baseline, over_control, wilson
+from anonymize.attacks.singling_out import _alone
 from tests.attacks.scenes import of_rows, random_scene
+
+
+def test_wilson_is_the_published_example() -> None:
+    # Newcombe, Statistics in Medicine 1998, table I: 81 of 263, and 0 of 20.
+    some, none = wilson(81, 263), wilson(0, 20)
+    assert (some.low, some.high) == pytest.approx((0.2553, 0.3662), abs=1e-4)
+    assert (none.low, none.high) == pytest.approx((0.0, 0.1611), abs=1e-4)
+
+
+def test_an_attack_that_knows_no_more_than_the_baseline_has_no_excess() -> None:
+    same = (np.arange(2000) % 3 == 0).astype(float)
+    excess = over_baseline(same, same)
+    assert excess.value == 0 and -0.002 < excess.low < 0 < excess.high < 0.002
+
+
+def test_the_excess_is_a_share_of_what_was_left_to_learn() -> None:
+    hits, baseline = np.repeat([1.0, 0.0], [75, 25]), np.repeat([1.0, 0.0], [50, 50])
+    assert over_baseline(hits, baseline).value == pytest.approx(0.5)
+    assert over_control(hits, baseline).value == pytest.approx(0.5)
+    assert over_baseline(np.ones(9), np.ones(9)).high == 0
+
+
+def test_the_interval_over_a_control_is_that_of_error_propagation() -> None:
+    hits, control = np.repeat([1.0, 0.0], [60, 40]), np.repeat([1.0, 0.0], [20, 80])
+    own, theirs = wilson(60, 100), wilson(20, 100)
+    error = np.hypot((own.high - own.low) / 2 / 0.8, 0.4 * (theirs.high - theirs.low) / 2 / 0.64)
+    excess = over_control(hits, control)
+    assert (excess.value, excess.low) == pytest.approx((0.5, 0.5 - error))
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_intervals_cover_the_truth_as_often_as_they_say(paired: bool) -> None:
+    draw = np.random.default_rng(1)
+    covered = 0
+    for _ in range(400):
+        baseline = (draw.random(200) < 0.4).astype(float)
+        hits = np.where(draw.random(200) < 0.25, 1.0, baseline) if paired else (draw.random(200) < 0.55).astype(float)
+        excess = (over_baseline if paired else over_control)(hits, baseline)
+        covered += excess.low <= 0.25 <= excess.high
+    assert covered >= 0.93 * 400
+
+
+def test_nobody_attacked_is_no_figure() -> None:
+    block = Success(np.zeros(0), np.zeros(0)).block()
+    assert block["excess"] is None and block["rate"] is None and block["targets"] == 0
+
+
+# --- methods ----------------------------------------------------------------------------------------------------------
 
 
 def _stars(count: int = 200) -> Scene:
@@ -37,7 +85,7 @@ def test_an_end_of_an_interval_that_one_row_has_singles_it_out() -> None:
     codes = np.stack([np.repeat(np.arange(60), 5) * 10 + np.tile([0, 2, 2, 2, 4], 60), np.zeros(300, int)], axis=1)
     ends = codes[:, 0] // 10 * 10
     spans = np.stack([np.stack([ends, ends + 4], axis=1), np.zeros((300, 2), int)], axis=1)
-    (success,) = downcoding.attack(of_rows(codes, spans, np.zeros(300, int), (600, 1)))
+    (success,) = singling_out.Downcoding.attack(of_rows(codes, spans, np.zeros(300, int), (600, 1)))
     assert success.hits.tolist() == [1.0] * 60 and success.figures["narrowed"] == 60
     assert success.excess is not None and success.excess.low > 0.5
 
@@ -49,9 +97,9 @@ def test_ends_that_a_cell_does_not_say_are_not_known() -> None:
     scene = of_rows(codes, np.stack([ends, ends + 4], axis=2), np.zeros(300, int), (600,))
     every, none = np.ones((60, 1), bool), np.zeros((60, 1), bool)
     release = replace(scene.release, hidden_low=none, hidden_high=every)
-    (half,) = downcoding.attack(replace(scene, release=release))
+    (half,) = singling_out.Downcoding.attack(replace(scene, release=release))
     assert half.figures["narrowed"] == 60 and half.hits.tolist() == [1.0] * 60
-    (silent,) = downcoding.attack(replace(scene, release=replace(release, hidden_low=every)))
+    (silent,) = singling_out.Downcoding.attack(replace(scene, release=replace(release, hidden_low=every)))
     assert silent.figures["narrowed"] == 0
 
 
@@ -65,7 +113,9 @@ def test_the_chance_of_a_single_row_is_that_of_all_outcomes() -> None:
 
 def test_exact_cells_have_nothing_to_narrow() -> None:
     codes = np.repeat(np.arange(5), 4)[:, None]
-    (success,) = downcoding.attack(of_rows(codes, np.stack([codes, codes], axis=2), np.zeros(20, int), (5,)))
+    (success,) = singling_out.Downcoding.attack(
+        of_rows(codes, np.stack([codes, codes], axis=2), np.zeros(20, int), (5,))
+    )
     assert success.figures["narrowed"] == 0 and success.excess is not None and success.excess.high == 0
 
 
@@ -75,7 +125,7 @@ def test_exact_cells_have_nothing_to_narrow() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_classes_inside_another_are_those_of_brute_force(seed: int) -> None:
     release = random_scene(seed).release
-    inside = refinement.nested(release, np.arange(len(release.first))).toarray()
+    inside = narrowing.nested(release, np.arange(len(release.first))).toarray()
     for wider, within in permutations(range(len(release.first)), 2):
         covers = (release.first[wider] <= release.first[within]).all()
         covers &= (release.last[within] <= release.last[wider]).all()
@@ -92,7 +142,7 @@ def _in_rounds(count: int) -> Scene:
 
 def test_what_an_earlier_round_took_is_not_in_a_later_one() -> None:
     scene = _in_rounds(400)
-    (success,) = refinement.attack(scene)
+    (success,) = narrowing.RoundsAttacker.attack(scene)
     rest = int((scene.everybody.codes > 0).sum())
     # Without the rounds, 0 is the most frequent of 0 to 3; it is none of the rest.
     assert success.baseline.tolist() == [0.0] * rest and success.figures["nested"] == rest
@@ -103,14 +153,14 @@ def test_what_an_earlier_round_took_is_not_in_a_later_one() -> None:
 def test_classes_apart_have_nothing_to_refine() -> None:
     codes = np.arange(40)[:, None]
     spans = np.concatenate([codes // 4 * 4, codes // 4 * 4 + 3], axis=1)[:, None, :]
-    (success,) = refinement.attack(of_rows(codes, spans, np.zeros(40, int), (40,)))
+    (success,) = narrowing.RoundsAttacker.attack(of_rows(codes, spans, np.zeros(40, int), (40,)))
     assert success.excess is not None and success.excess.high == 0
 
 
 def test_what_cannot_be_checked_is_not_said_to_be_safe() -> None:
     scene = _in_rounds(100)
     targets = replace(scene.targets, row_of=None)
-    (success,) = refinement.attack(replace(scene, targets=targets))
+    (success,) = narrowing.RoundsAttacker.attack(replace(scene, targets=targets))
     assert success.excess is None
 
 
@@ -168,7 +218,7 @@ def test_without_diversity_or_a_link_there_is_nothing_to_ask() -> None:
     assert minimality.attack(replace(scene, targets=replace(scene.targets, row_of=None))) == []
 
 
-@pytest.mark.parametrize("attacker", [downcoding, refinement])
+@pytest.mark.parametrize("attacker", [singling_out.Downcoding(), narrowing.RoundsAttacker()])
 def test_all_suppressed_tells_nothing(attacker: object) -> None:
     for success in attacker.attack(_stars()):  # type: ignore[attr-defined]
         assert success.excess is not None and success.excess.high < 0.02

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anonymize.attacks import Scene, journalist, marketer, prosecutor
+from anonymize.attacks import Scene, linking
 from tests.attacks.scenes import of_rows, random_scene
 
 
@@ -30,7 +30,7 @@ def test_candidates_are_the_classes_that_span_a_person(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_prosecutor_picks_from_the_smallest_span(seed: int) -> None:
     scene = random_scene(seed)
-    (success,) = prosecutor.attack(scene)
+    (success,) = linking.Prosecutor.attack(scene)
     release = scene.release
     volume = np.prod(release.last - release.first + 1, axis=1)
     for person, hit in enumerate(success.hits):
@@ -43,21 +43,24 @@ def test_the_prosecutor_picks_from_the_smallest_span(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_nobody_is_found_with_more_than_one_over_the_smallest_class(seed: int) -> None:
     scene = random_scene(seed)
-    (success,) = prosecutor.attack(scene)
+    (success,) = linking.Prosecutor.attack(scene)
     assert success.hits.max() <= 1 / scene.release.sizes.min()
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_journalist_counts_people_under_a_row(seed: int) -> None:
     scene = random_scene(seed)
-    (success,) = journalist.attack(scene)
+    (success,) = linking.JournalistAttacker.attack(scene)
     people = sorted(1 / sum(_could_be(scene, person, row) for person in range(40)) for row in range(40))
     assert sorted(success.hits) == pytest.approx(people)
 
 
 def test_people_held_out_hide_those_of_the_release() -> None:
     scene = random_scene(0)
-    (alone,), (among,) = journalist.attack(scene), journalist.attack(replace(scene, outsiders=scene.everybody))
+    (alone,), (among,) = (
+        linking.JournalistAttacker.attack(scene),
+        linking.JournalistAttacker.attack(replace(scene, outsiders=scene.everybody)),
+    )
     assert among.hits == pytest.approx(alone.hits / 2)
 
 
@@ -66,20 +69,20 @@ def test_everybody_together_tells_more_than_one_by_one() -> None:
     spans = np.array([[[0, 1]], [[0, 3]]])
     scene = of_rows(np.array([[0], [1]]), spans, np.zeros(2, int), (4,))
     scene = replace(scene, release=replace(scene.release, first=np.array([[0], [1]]), last=np.array([[1], [3]])))
-    assert prosecutor.attack(scene)[0].hits.tolist() == [1, 0]
-    assert marketer.attack(scene)[0].hits.tolist() == [1, 1]
+    assert linking.Prosecutor.attack(scene)[0].hits.tolist() == [1, 0]
+    assert linking.Marketer.attack(scene)[0].hits.tolist() == [1, 1]
 
 
 def test_all_suppressed_is_no_better_than_chance() -> None:
     draw = np.random.default_rng(0)
     spans = np.broadcast_to([0, 5], (50, 2, 2))
     scene = of_rows(draw.integers(0, 6, (50, 2)), spans, draw.integers(0, 3, 50), (6, 6))
-    for attacker in (prosecutor, journalist, marketer):
+    for attacker in (linking.Prosecutor(), linking.JournalistAttacker(), linking.Marketer()):
         (success,) = attacker.attack(scene)
         assert success.hits == pytest.approx(np.full(50, 1 / 50))
 
 
-@pytest.mark.parametrize("attacker", [prosecutor, marketer])
+@pytest.mark.parametrize("attacker", [linking.Prosecutor(), linking.Marketer()])
 def test_without_a_link_the_chance_is_what_he_believes(attacker: object) -> None:
     codes = np.array([[0], [0], [3]])
     scene = of_rows(codes, np.repeat(codes, 2, axis=1)[:, None, :], np.zeros(3, int), (4,))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anonymize.attacks import ChannelRows, Scene, ShownRows, TargetPeople, reconstruction
-from anonymize.attacks import reconstruction_row as row
+from anonymize.attacks import reconstruction as row
 from anonymize.attacks.scene import undone
 from anonymize.meaning import Channel
 from tests.attacks.scenes import of_rows
@@ -58,13 +58,13 @@ def test_what_is_not_known_of_somebody_counts_for_all_alike() -> None:
 
 
 def test_values_that_go_with_codes_are_found_in_spite_of_the_distortion() -> None:
-    (success,) = reconstruction.attack(_randomized(2, 4000, 0.6, 0.9))
+    (success,) = reconstruction.Reconstruction.attack(_randomized(2, 4000, 0.6, 0.9))
     assert success.excess is not None and success.excess.low > 0.5
 
 
 def test_who_has_the_row_knows_more() -> None:
     scene = _randomized(3, 4000, 0.8, 0.3)
-    (apart,), (beside,) = reconstruction.attack(scene), row.attack(scene)
+    (apart,), (beside,) = reconstruction.Reconstruction.attack(scene), row.RowReconstruction.attack(scene)
     assert beside.hits.mean() > apart.hits.mean() + 0.1
     # Of a value that is kept with probability 0.8, and was one of three, the row is right about that often.
     assert beside.hits.mean() == pytest.approx(0.8, abs=0.03)
@@ -72,16 +72,16 @@ def test_who_has_the_row_knows_more() -> None:
 
 def test_a_row_that_says_nothing_tells_nothing() -> None:
     scene = _randomized(4, 3000, 1 / 3 + 1e-9, 0.0)
-    (success,) = row.attack(scene)
+    (success,) = row.RowReconstruction.attack(scene)
     assert success.excess is not None and success.excess.low < 0.02
 
 
 def test_without_a_link_nobody_has_a_row() -> None:
     scene = _randomized(5, 50, 0.8, 0.3)
     people = replace(scene.targets, row_of=None)
-    (success,) = row.attack(replace(scene, targets=people))
+    (success,) = row.RowReconstruction.attack(replace(scene, targets=people))
     assert success.excess is None
-    assert row.attack(replace(scene, channels=None)) == []
+    assert row.RowReconstruction.attack(replace(scene, channels=None)) == []
 
 
 def _grouped(seed: int, tied: bool) -> Scene:
@@ -97,7 +97,7 @@ def _grouped(seed: int, tied: bool) -> Scene:
 
 
 def test_groups_are_undone_by_what_goes_together() -> None:
-    (tied,), (loose,) = (reconstruction.attack(_grouped(6, each)) for each in (True, False))
+    (tied,), (loose,) = (reconstruction.Reconstruction.attack(_grouped(6, each)) for each in (True, False))
     assert tied.hits.mean() > 0.8 and 0.35 < loose.hits.mean() < 0.6
 
 
@@ -112,4 +112,4 @@ def test_rows_of_a_group_share_its_values() -> None:
 def test_classes_have_nothing_to_reconstruct() -> None:
     scene = replace(_grouped(8, True), channels=None)
     scene = replace(scene, release=replace(scene.release, group_of=None))
-    assert reconstruction.attack(scene) == [] and row.attack(scene) == []
+    assert reconstruction.Reconstruction.attack(scene) == [] and row.RowReconstruction.attack(scene) == []

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from anonymize.attacks import Required, Scene, ShownRows, refinement
-from anonymize.attacks.refinement import SpreadPoints, _cells, _levelled, round_levels
+from anonymize.attacks import Required, Scene, ShownRows, narrowing
+from anonymize.attacks.narrowing import SpreadPoints, _cells, _levelled, round_levels
 from tests.attacks.scenes import of_rows
 
 LEVELS = np.array([[0, 1, 2, 3], [4, 4, 5, 5], [6, 6, 6, 6]])
@@ -60,8 +60,8 @@ def _two_left(k: int) -> Scene:
 def test_a_combination_of_an_earlier_round_has_fewer_than_k_rows() -> None:
     scene = _two_left(5)
     classes = np.arange(len(scene.release.first))
-    inside = refinement.nested(scene.release, classes)
-    drawn = refinement.PossiblePoints.of(scene, classes, inside)
+    inside = narrowing.nested(scene.release, classes)
+    drawn = narrowing.PossiblePoints.of(scene, classes, inside)
     wide = int(np.flatnonzero(scene.release.last[:, 0] == 3)[0])
     shares = np.bincount(drawn.codes[wide, :, 0], drawn.rows.weight[wide], 4) / drawn.left[wide].sum()
     # 5 rows, of which at most 4 have the code 2 and at most 4 the code 3; 0 and 1 were taken.
@@ -71,7 +71,7 @@ def test_a_combination_of_an_earlier_round_has_fewer_than_k_rows() -> None:
 @pytest.mark.parametrize("required", [None, Required(5), Required(5, only_k=True)])
 def test_sizes_are_used_where_k_is_all_that_was_asked(required: Required | None) -> None:
     scene = replace(_skewed(), required=required)
-    success, _ = refinement.attack(scene)
+    success, _ = narrowing.RoundsAttacker.attack(scene)
     bounded = success.figures["bounded"]
     assert (bounded or 0) > 0 if required is not None and required.only_k else bounded == 0
 
@@ -91,8 +91,8 @@ def _skewed() -> Scene:
 def test_a_bound_takes_from_the_frequent_what_the_rare_must_have() -> None:
     scene = replace(_skewed(), required=Required(5, only_k=True))
     classes = np.arange(len(scene.release.first))
-    inside = refinement.nested(scene.release, classes)
-    drawn = refinement.PossiblePoints.of(scene, classes, inside)
+    inside = narrowing.nested(scene.release, classes)
+    drawn = narrowing.PossiblePoints.of(scene, classes, inside)
     wide = int(np.flatnonzero(scene.release.last[:, 0] - scene.release.first[:, 0] == 3)[0])
     shares = np.bincount(drawn.codes[wide, :, 0], drawn.rows.weight[wide], 4) / drawn.left[wide].sum()
     assert shares[2] == pytest.approx(0.8) and shares[3] == pytest.approx(0.2)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from anonymize.attacks import TargetPeople, downcoding, singling_out, univariate
+from anonymize._attack import Attack, attack
+from anonymize.attacks import Scene, TargetPeople, singling_out
 from anonymize.attacks.methods import by_chance
+from anonymize.privacy import PARAMETERS
+from anonymize.spec import make
 from tests.attacks.scenes import of_rows, random_scene
 
 
@@ -21,7 +25,7 @@ def test_by_chance_is_the_binomial_figure() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_row_singles_out_whoever_alone_lies_under_it(seed: int) -> None:
     scene = random_scene(seed, spread=1)
-    (success,) = singling_out.attack(scene)
+    (success,) = singling_out.SinglingOut.attack(scene)
     release, people = scene.release, scene.everybody
     for row, hit in enumerate(success.hits):
         which = release.class_of[row]
@@ -34,23 +38,23 @@ def test_an_outermost_value_that_is_shown_is_found() -> None:
     codes = np.concatenate([np.repeat(np.arange(9), 10), [9]])[:, None]
     spans = np.stack([codes, codes], axis=2)
     leaking = of_rows(codes, spans, np.zeros(91, int), (10,))
-    (success,) = univariate.attack(leaking)
+    (success,) = singling_out.Univariate.attack(leaking)
     assert success.figures["isolating"] == 1 and success.excess is not None and success.excess.low > 0
     spans[-11:] = [8, 9]
-    assert univariate.attack(of_rows(codes, spans, np.zeros(91, int), (10,)))[0].figures["isolating"] == 0
+    assert singling_out.Univariate.attack(of_rows(codes, spans, np.zeros(91, int), (10,)))[0].figures["isolating"] == 0
 
 
 def test_a_rare_sensitive_value_is_found() -> None:
     codes = np.zeros((50, 1), int)
     scene = of_rows(codes, np.zeros((50, 1, 2), int), np.append(np.zeros(49, int), 1), (1,))
-    assert univariate.attack(scene)[0].figures["isolating"] == 1
+    assert singling_out.Univariate.attack(scene)[0].figures["isolating"] == 1
 
 
 def test_all_suppressed_isolates_nobody() -> None:
     draw = np.random.default_rng(0)
     spans = np.broadcast_to([0, 5], (300, 2, 2))
     scene = of_rows(draw.integers(0, 6, (300, 2)), spans, draw.integers(0, 3, 300), (6, 6))
-    for attacker in (univariate, singling_out):
+    for attacker in (singling_out.Univariate(), singling_out.SinglingOut()):
         (success,) = attacker.attack(scene)
         assert not success.hits.any() and success.excess is not None and success.excess.high < 0.02
 
@@ -61,7 +65,7 @@ def _dependent(draw: np.random.Generator, count: int) -> tuple[np.ndarray, np.nd
     return np.stack([first, np.clip(first + draw.integers(-2, 3, count), 0, 299)], axis=1), draw.integers(0, 3, count)
 
 
-@pytest.mark.parametrize("attacker", [singling_out, downcoding])
+@pytest.mark.parametrize("attacker", [singling_out.SinglingOut(), singling_out.Downcoding()])
 def test_a_release_of_other_people_tells_nothing(attacker: Any) -> None:
     """Conditions that are narrow in columns that depend on each other are met by somebody more often than by chance,
     with the release or without it; people outside of it show how often."""
@@ -83,10 +87,109 @@ def test_as_many_outsiders_are_asked_as_people_of_the_original() -> None:
     draw = np.random.default_rng(4)
     scene = random_scene(0)
     many = TargetPeople(draw.integers(0, 6, (400, 2)), {"ill": draw.integers(0, 3, 400)})
-    (success,) = univariate.attack(replace(scene, outsiders=many.of(np.arange(40))))
-    (beside,) = univariate.attack(replace(scene, outsiders=many))
+    (success,) = singling_out.Univariate.attack(replace(scene, outsiders=many.of(np.arange(40))))
+    (beside,) = singling_out.Univariate.attack(replace(scene, outsiders=many))
     assert success.hits.tolist() == beside.hits.tolist()
     assert success.control is not None and beside.control is not None
     assert abs(success.control.mean() - beside.control.mean()) < 0.3
-    (few,) = univariate.attack(replace(scene, outsiders=many.of(np.arange(10))))
+    (few,) = singling_out.Univariate.attack(replace(scene, outsiders=many.of(np.arange(10))))
     assert few.hits.sum() != success.hits.sum()  # ten of the original are asked
+
+
+# --- singling out end -------------------------------------------------------------------------------------------------
+
+
+def showing(offsets: list[int], ends: tuple[int, int]) -> Scene:
+    """Sixty classes of ten codes each, with people at these offsets, that show two of the codes as their ends."""
+    people = len(offsets)
+    start = np.repeat(np.arange(60), people)[:, None] * 10
+    codes = start + np.tile(offsets, 60)[:, None]
+    scene = of_rows(codes, np.stack([start, start + 9], axis=2), np.zeros(60 * people, int), (600,))
+    low, high = (np.where(end < 0, -1, scene.release.first + end) for end in ends)
+    return replace(scene, release=replace(scene.release, ends=(low, high)))
+
+
+def test_an_end_that_one_person_has_singles_him_out() -> None:
+    (success,) = singling_out.PublishedEnd.attack(showing([0, 3, 3, 3, 9], (0, 9)))
+    assert success.hits.tolist() == [1.0] * 120 and success.baseline.tolist() == [0.2] * 120
+    assert success.figures == {"low_ends": 1.0, "high_ends": 1.0} and success.complete
+
+
+def test_an_end_that_nobody_has_or_several_do_does_not() -> None:
+    (success,) = singling_out.PublishedEnd.attack(showing([3, 3, 4, 5, 6], (0, 3)))
+    assert success.hits.sum() == 0 and success.baseline.tolist() == [0.3] * 120
+    assert success.excess is not None and success.excess.high < 0
+
+
+def test_an_end_that_is_not_shown_is_not_tried() -> None:
+    (success,) = singling_out.PublishedEnd.attack(showing([0, 3, 3, 3, 9], (0, -1)))
+    assert success.hits.tolist() == [1.0] * 60 and success.figures == {"low_ends": 1.0, "high_ends": None}
+    assert (
+        singling_out.PublishedEnd.attack(showing([0, 9], (-1, -1)))
+        == []
+        == singling_out.PublishedEnd.attack(random_scene(0))
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rates_are_those_of_brute_force(seed: int) -> None:
+    scene = random_scene(seed)
+    release, people = scene.release, scene.everybody.codes
+    scene = replace(scene, release=replace(release, ends=(release.first, release.last)))
+    for column, success in enumerate(singling_out.PublishedEnd.attack(scene)):
+        fits = [((first <= people) & (people <= last)).all(axis=1) for first, last in zip(release.first, release.last)]  # noqa: B905
+        counts = [np.bincount(people[some, column], minlength=6) for some in fits]
+        ends = [*zip(release.first[:, column], counts), *zip(release.last[:, column], counts)]  # noqa: B905
+        assert success.hits.tolist() == [float(count[end] == 1) for end, count in ends]
+        sizes = np.tile(release.last[:, column] - release.first[:, column] + 1, 2)
+        assert success.baseline.tolist() == pytest.approx([(count == 1).sum() for _, count in ends] / sizes)
+
+
+# --- from files -------------------------------------------------------------------------------------------------------
+
+
+def tried(folder: Path, cells: list[str], values: list[str], **output: Any) -> list[dict[str, Any]]:
+    """What he makes of a release whose cells stand for these values, row by row."""
+    (folder / "people.csv").write_text("\n".join(["pay", *values, ""]))
+    (folder / "released.csv").write_text("\n".join(["pay", *cells, ""]))
+    content = {"version": 1, "input": {"path": str(folder / "people.csv")}, "privacy": {"k": 2}, "output": output}
+    spec = make({**content, "quasi_identifiers": {"pay": {"type": "numeric"}}}, PARAMETERS)
+    names = [singling_out.PublishedEnd.ID]
+    return list(attack(Attack(spec, str(folder / "released.csv"), attackers=names)).report["attacks"]["results"])
+
+
+@pytest.mark.parametrize(
+    ("cell", "rates"),
+    [
+        ("[2-7]", (1.0, 0.0)),  # two people have 7
+        ("[0-9]", (0.0, 0.0)),  # nobody has 0 or 9
+        ("2+", (1.0, None)),
+        ("7-", (None, 0.0)),
+    ],
+)
+def test_the_ends_that_cells_show_are_read(tmp_path: Path, cell: str, rates: tuple[float | None, ...]) -> None:
+    (result,) = tried(tmp_path, [cell] * 4, ["2", "3", "7", "7"])
+    assert (result["figures"]["low_ends"], result["figures"]["high_ends"]) == rates and result["about"] == "pay"
+
+
+def test_an_end_that_is_left_out_is_none(tmp_path: Path) -> None:
+    (result,) = tried(tmp_path, ["[1.5-3.5)"] * 3, ["1.5", "2.5", "3.5"])
+    assert result["figures"] == {"low_ends": 1.0, "high_ends": None}
+
+
+def test_a_limit_is_about_him_and_without_ends_it_is_unknown(tmp_path: Path) -> None:
+    values = ["2", "7"]
+    spec = make(
+        {
+            "version": 1,
+            "input": {"path": str(tmp_path / "people.csv")},
+            "quasi_identifiers": {"pay": {"type": "numeric"}},
+            "privacy": {"k": 2},
+        },
+        PARAMETERS,
+    )
+    (tmp_path / "people.csv").write_text("\n".join(["pay", *values * 5, "3", "9", ""]))
+    for cells, satisfied in {("[3-9]",) * 12: False, ("*",) * 12: None}.items():
+        (tmp_path / "released.csv").write_text("\n".join(["pay", *cells, ""]))
+        request = Attack(spec, str(tmp_path / "released.csv"), attackers=[singling_out.PublishedEnd.ID], max_excess=0.1)
+        assert attack(request).satisfied is satisfied

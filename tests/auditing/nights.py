@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from anonymize.link import Link, LinkedFile
-from anonymize.series.histories import carried_on
 from anonymize.series.key import Key
-from anonymize.series.state import SeriesRelease, SeriesState, TableFile, value_column
+from anonymize.series.state import SeriesRelease, SeriesState, TableFile, carried_on, value_column
 from anonymize.table.files import sha256_of
 
 SECRET = sha256(b"a key of these nights").digest()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from anonymize.auditing import opened
 from anonymize.auditing.series import Correspondence, correspondence
-from anonymize.auditing.table import opened
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import load
 

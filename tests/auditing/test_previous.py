@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from anonymize.auditing import opened
 from anonymize.auditing.previous import Matching, Together, together
-from anonymize.auditing.table import opened
 from anonymize.errors import UsageError
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.spec import load, make

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from anonymize.auditing.retraced import FollowedRows, followed, followed_on_record
-from anonymize.verify.pseudonyms import published
+from anonymize.verify.histories import published
 
 OLD, NEW = b"o" * 32, b"n" * 32
 PEOPLE = pl.Series([b"ann", b"bob", b"cat"], dtype=pl.Binary)

@@ -16,12 +16,11 @@ from anonymize.auditing.retraced import FollowedRows, RetracedRelease, SeriesFil
 from anonymize.auditing.series import SeriesAudit, audit_series
 from anonymize.link import LinkedFile
 from anonymize.link import load as load_link
-from anonymize.series.histories import without_people
 from anonymize.series.key import Key
-from anonymize.series.state import SeriesRelease, SeriesState
+from anonymize.series.state import SeriesRelease, SeriesState, without_people
 from anonymize.spec import load
 from anonymize.table.files import sha256_of
-from anonymize.verify.pseudonyms import published
+from anonymize.verify.histories import published
 from tests.auditing.nights import SECRET, laid_out, night, state_of
 
 KEY = Key(SECRET)

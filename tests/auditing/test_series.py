@@ -188,7 +188,7 @@ def test_without_links_a_state_whose_classes_have_other_values_is_seen(tmp_path:
 
 
 def test_a_person_who_is_forgotten_is_no_mistake_of_the_state(tmp_path: Path) -> None:
-    from anonymize.series.histories import without_people
+    from anonymize.series.state import without_people
 
     state = laid_out(tmp_path, GOOD)
     gone = Key(SECRET).pseudonyms([["a"]])[0]

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.channels.problem import ChannelProblem
-from anonymize.channels.risk import DisclosureCells
+from anonymize.channels.problem import ChannelProblem, DisclosureCells
 
 SHARED = Path(os.environ.get("ANONYMIZE_SHARED") or Path(__file__).resolve().parents[2].parent / "shared")
 ADULT = SHARED / "data" / "adult.csv"

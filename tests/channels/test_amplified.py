@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.channels.optimum import optimum
-from anonymize.channels.problem import ChannelProblem
-from anonymize.channels.risk import epsilon, largest_p
+from anonymize.channels.problem import ChannelProblem, epsilon, largest_p
 from tests.channels.matrices import distortion
 from tests.channels.tables import DISEASES, cells_of
 

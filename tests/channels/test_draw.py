@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from anonymize.channels import kronecker
-from anonymize.channels.kronecker import replaced, representable, seeded_bits, system_bits, threshold
+from anonymize import channels
+from anonymize.channels import replaced, representable, seeded_bits, system_bits, threshold
 
 
 @pytest.mark.parametrize(("p", "d"), [(0.9, 2), (0.5, 5), (0.3, 7), (0.6, 40)])
@@ -16,7 +16,7 @@ def test_frequencies_are_within_sampling_error_of_p(p: float, d: int) -> None:
     codes = (np.arange(rows) % d).astype(np.min_scalar_type(d - 1))
     shown = replaced(codes, p, d, seeded_bits(11))
     moves = np.bincount(codes.astype(np.int64) * d + shown, minlength=d * d).reshape(d, d)
-    q = kronecker.other(p, d)
+    q = channels.other(p, d)
     expected = np.bincount(codes, minlength=d)[:, None] * ((p - q) * np.eye(d) + q)
     statistic = float(((moves - expected) ** 2 / expected).sum())
     assert chi2.sf(statistic, d * (d - 1)) > 0.01
@@ -40,5 +40,5 @@ def test_the_same_seed_gives_the_same_and_the_system_does_not() -> None:
 def test_a_parameter_is_rounded_down_to_what_can_be_drawn(p: float, d: int) -> None:
     found = representable(p, d)
     assert found == 1 if d == 1 else p - 1e-9 < found <= p + 1e-15
-    assert threshold(found, d) == round((found - kronecker.other(found, d)) * 2**32)
+    assert threshold(found, d) == round((found - channels.other(found, d)) * 2**32)
     assert representable(found, d) == pytest.approx(found, abs=2.0**-52)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.channels import kronecker
-from anonymize.channels.kronecker import representable
+from anonymize import channels
+from anonymize.channels import representable
 from anonymize.channels.optimum import optimum
 from anonymize.channels.problem import ChannelProblem
 from tests.channels.matrices import Matrix
@@ -20,7 +20,7 @@ needs_adult = pytest.mark.skipif(not ADULT.is_file(), reason="adult.csv is not t
 
 def norms(problem: ChannelProblem, p: Matrix) -> float:
     """The product over the quasi-identifiers."""
-    return float(np.prod([kronecker.norm_squared(p[at], problem.sizes[at]) for at in range(problem.pi.ndim)]))
+    return float(np.prod([channels.norm_squared(p[at], problem.sizes[at]) for at in range(problem.pi.ndim)]))
 
 
 @needs_adult

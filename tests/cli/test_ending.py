@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from anonymize import temporary
+from anonymize import files
 from anonymize.cli import early, exits
 from anonymize.cli.main import COMPLETE
 from anonymize.errors import DataError
@@ -50,7 +50,7 @@ def ending(monkeypatch: pytest.MonkeyPatch, handlers: None, events: list[str]) -
     monkeypatch.setattr(os, "_exit", gone)
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     monkeypatch.setattr(exits, "_interrupted", False)
-    monkeypatch.setattr(temporary, "_used", False)
+    monkeypatch.setattr(files, "_used", False)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     return ended
 
@@ -80,7 +80,7 @@ def test_what_was_printed_before_an_error_is_written(ending: Ending, monkeypatch
 
 def test_temporary_files_are_gone_and_signals_do_not_disturb_that(ending: Ending) -> None:
     made = []
-    assert ending(lambda: exits.run(lambda: made.append(temporary.create("copy")))) == 0
+    assert ending(lambda: exits.run(lambda: made.append(files.create("copy")))) == 0
     assert not made[0].exists()
     assert {signal.getsignal(number) for number in SIGNALS} == {signal.SIG_IGN}
 
@@ -93,7 +93,7 @@ def test_a_signal_lets_a_command_tidy_up_where_it_has_to(
     def command() -> None:
         try:
             if used:
-                temporary.use()
+                files.use()
             signal.raise_signal(number)
         finally:
             events.append("tidying")
@@ -108,7 +108,7 @@ def test_a_signal_lets_a_command_tidy_up_where_it_has_to(
 
 def test_what_a_library_makes_of_an_interruption_is_one(ending: Ending, capfd: pytest.CaptureFixture[str]) -> None:
     def command() -> None:
-        temporary.use()
+        files.use()
         try:
             signal.raise_signal(signal.SIGTERM)
         except KeyboardInterrupt:
@@ -164,7 +164,7 @@ def test_an_interruption_where_nothing_can_be_raised_is_raised_later(
     shown: list[str],
 ) -> None:
     def command() -> None:
-        temporary.use()
+        files.use()
         for call in calls:
             Calling(call)
         exits.raise_interruption()

@@ -1,4 +1,4 @@
-"""`evaluate` as a user runs it."""
+"""The options of `evaluate` about COUNT queries."""
 
 from __future__ import annotations
 
@@ -7,10 +7,50 @@ import io
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
+from anonymize.cli.evaluate import evaluate, query_plan, tree_plan
+from anonymize.evaluation.patterns import Tolerance, TreePlan
+from anonymize.metrics.queries import QueryPlan
 from tests.cli.conftest import SPEC, Call, Desk, unnamed
+
+
+def given(*options: str) -> dict[str, Any]:
+    """What the command is given, with a spec and a release."""
+    return evaluate.make_context("evaluate", ["spec.yaml", "released.csv", *options]).params
+
+
+def test_queries_of_a_file_go_without_other_options() -> None:
+    assert query_plan(given("--query-file", "q.yaml")) == QueryPlan()
+
+
+@pytest.mark.parametrize(
+    ("options", "plan"),
+    [
+        (["--query-attributes", " age,,zip ,", "--query-attributes", "age"], QueryPlan(attributes=("age", "zip"))),
+        (["--query-dimensions", "1-2,5"], QueryPlan(dimensions=(1, 2, 5))),
+        (["--query-points", "--query-seeds", "2"], QueryPlan(points=True, repeats=2)),
+        (["--query-selectivity", "1", "--query-bound", "0.5"], QueryPlan(selectivity=1.0, bound=0.5)),
+    ],
+)
+def test_random_queries_are_as_the_options_say(options: list[str], plan: QueryPlan) -> None:
+    assert query_plan(given(*options)) == plan
+
+
+# --- trees ------------------------------------------------------------------------------------------------------------
+
+PLAIN = {"tree": "ward", "tree_depth": None, "tree_columns": (), "support_within": None, "confidence_within": None}
+
+
+def test_trees_are_compared_as_the_options_say() -> None:
+    assert tree_plan({**PLAIN}) == TreePlan("ward")
+    own = {"tree_depth": 5, "tree_columns": ("age",), "support_within": 0.0, "confidence_within": 0.0}
+    assert tree_plan({**PLAIN, **own}) == TreePlan("ward", 5, ("age",), Tolerance(0.0, 0.0))
+
+
+# --- evaluate ---------------------------------------------------------------------------------------------------------
 
 needs_learners = pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="scikit-learn is not there")
 L_DIVERSE_SPEC = SPEC.replace("  k: 3\n", "")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 import pytest
 
 from anonymize.cli.exits import outcome, reporting
+from anonymize.cli.main import COMMANDS, TAKE_IT_WHEN, run
+from anonymize.cli.release import COMMON_OPTIONS, command
 from anonymize.errors import DataError, OwnNote
 
 
@@ -105,3 +108,116 @@ def test_a_message_that_cannot_be_written_changes_no_outcome(error: BaseExceptio
 def test_anything_else_that_happens_while_a_message_is_written_is_raised(error: BaseException) -> None:
     with pytest.raises(type(error)), reporting():
         raise error
+
+
+# --- following --------------------------------------------------------------------------------------------------------
+
+SPEC = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric}}\nprivacy: {k: 2}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "t.csv").write_text("age\n31\n34\n52\n58\n")
+    (tmp_path / "made.csv").write_text("age\n34-\n34-\n52+\n52+\n")
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    (tmp_path / "plain.yaml").write_text(SPEC.replace("privacy: {k: 2}\n", ""))
+    (tmp_path / "ill.csv").write_text("age,ill\n31,a\n34,b\n52,a\n58,b\n")
+    grouped = SPEC.replace("t.csv", "ill.csv").replace("privacy: {k: 2}", "sensitive: {ill: {}}\nprivacy: {l: 2}")
+    (tmp_path / "groups.yaml").write_text(grouped)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "following"),
+    [
+        (["release", "spec.yaml", "-o", "out.csv"], 0, "evaluate spec.yaml out.csv"),
+        (["mondrian", "spec.yaml", "-i", "t.csv", "-o", "o t.csv"], 0, "evaluate spec.yaml 'o t.csv' -i t.csv"),
+        (["anatomy", "groups.yaml", "-o", "out.csv"], 0, "evaluate groups.yaml out.qit.csv"),
+        (
+            ["anatomy", "groups.yaml", "-o", "out.csv", "--joined"],
+            0,
+            "evaluate groups.yaml out.csv --group group",
+        ),
+        (["audit", "spec.yaml"], 1, "explain 1"),
+        (["audit", "plain.yaml"], 0, "release plain.yaml -o released.csv -r report.html"),
+        (["audit", "spec.yaml", "-i", "made.csv"], 0, "evaluate spec.yaml made.csv"),
+        (["audit", "-i", "made.csv", "--qi", "age", "-k", "2"], 0, "init made.csv -o anonymize.yaml"),
+        (["evaluate", "spec.yaml", "made.csv"], 0, "attack spec.yaml made.csv"),
+        (["evaluate", "spec.yaml", "made.csv", "-i", "t.csv"], 0, "attack spec.yaml made.csv -i t.csv"),
+        (
+            ["compare", "spec.yaml", "--algorithms", "datafly,mondrian relaxed=true", "-k", "4,2", "--no-cache"],
+            0,
+            "mondrian spec.yaml --relaxed -o released.csv",
+        ),
+        (
+            ["compare", "spec.yaml", "--algorithms", "datafly", "-k", "4", "--no-cache", "-i", "t.csv"],
+            0,
+            "datafly spec.yaml -k 4 -i t.csv -o released.csv",
+        ),
+        (["mondrian", "spec.yaml", "-k", "5", "-o", "out.csv"], 4, "explain 4"),
+        (["audit", "spec.yaml", "-i", "none.csv"], 3, "explain 3"),
+        (["validate", "spec.yaml"], 0, "release spec.yaml -o released.csv -r report.html"),
+        (["validate", "spec.yaml", "-i", "t.csv"], 0, "release spec.yaml -i t.csv -o released.csv -r report.html"),
+        (["init", "t.csv", "-o", "first spec.yaml"], 0, "validate 'first spec.yaml' -i t.csv"),
+        (["mondrian", "wrong.yaml"], 2, "validate wrong.yaml"),
+        (["evaluate", "wrong.yaml", "released.yaml"], 2, "validate wrong.yaml"),
+        (["example", "survey", "-o", "try"], 0, "validate try/survey.yaml"),
+        (["example", "adult"], 0, "validate adult/adult.yaml -i adult.csv"),
+    ],
+)
+def test_the_next_command(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, following: str
+) -> None:
+    (folder / "wrong.yaml").write_text(SPEC.replace("privacy", "privaci"))
+    assert outcome(lambda: run(arguments)) == code
+    assert capsys.readouterr().err.splitlines()[-1] == f"next: anonymize {following}"
+    writes = code == 0 and arguments[0] not in ("validate", "audit", "evaluate", "compare")
+    again = ["--force"] if writes else []
+    assert outcome(lambda: run([*arguments, "-q", *again])) == code
+    assert "next: " not in capsys.readouterr().err
+
+
+def test_what_was_read_from_standard_input_cannot_be_evaluated(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = io.TextIOWrapper(io.BytesIO((folder / "t.csv").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", table)
+    assert outcome(lambda: run(["mondrian", "spec.yaml", "-i", "-", "-o", "out.csv"])) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == "next: anonymize audit spec.yaml -i out.csv"
+
+
+def test_a_release_on_standard_output_has_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert outcome(lambda: run(["mondrian", "spec.yaml"])) == 0
+    assert "next: " not in capsys.readouterr().err
+
+
+def test_a_spec_that_was_being_checked_is_not_to_be_checked_next(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "wrong.yaml").write_text(SPEC.replace("privacy", "privaci"))
+    assert outcome(lambda: run(["validate", "wrong.yaml"])) == 2
+    assert "next: " not in capsys.readouterr().err
+
+
+def test_every_release_command_is_in_one_group_of_the_help() -> None:
+    grouped = [name for names in TAKE_IT_WHEN.values() for name in names]
+    assert sorted(grouped) == sorted(COMMANDS["Release"])
+
+
+def test_common_options_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert outcome(lambda: run(["mondrian", "--help-all"])) == 0
+    text = capsys.readouterr().out
+    common, own, further = (
+        text.index(title) for title in ("Common options:", "Options of mondrian:", "Further options:")
+    )
+    assert common < text.index("-o, --output") < text.index("-q, --quiet") < own < text.index("--cut [") < further
+    assert further < text.index("--seed INTEGER") < text.index("-h, --help  ")
+    assert len(COMMON_OPTIONS) < len(command("mondrian").params) / 2
+
+
+def test_a_result_for_programs_has_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["audit", "spec.yaml", "-i", "made.csv"], ["evaluate", "spec.yaml", "made.csv"]):
+        assert outcome(lambda given=arguments: run([*given, "--json"])) == 0  # type: ignore[misc]
+    assert outcome(lambda: run(["compare", "spec.yaml", "--algorithms", "datafly", "--no-cache", "--json"])) == 0
+    assert capsys.readouterr().err == ""

@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from anonymize.table.outputs import output_table
+from anonymize.table.spool import output_table
 from tests.cli.conftest import SPEC, Call, Desk
 
 PLACES = ("o.xlsx", "o.sav", "o.dta", "duckdb://o.duckdb?table=people", "duckdb://o.duckdb?table=main.people")

@@ -25,7 +25,7 @@ from anonymize._init import Init, init
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.cli.init import WatchedTable
-from anonymize.cli.watching import watch
+from anonymize.cli.progress import watch
 from anonymize.errors import Caution, InfeasibleError, UsageError
 from anonymize.privacy import PARAMETERS
 from anonymize.profiling.words import MISSING_WORDS

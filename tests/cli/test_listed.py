@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anonymize.names import as_listed, parted
+from anonymize.files import as_listed, parted
 
 LISTED = {
     "": [],

@@ -8,7 +8,7 @@ import pytest
 
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
-from anonymize.spec.nearby import NAME
+from anonymize.cli.options import NAME
 from tests.cli.conftest import Call, Desk
 
 

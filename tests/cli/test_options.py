@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""The spec that is meant where none is named."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,13 +17,32 @@ from anonymize._audit import Audit
 from anonymize._evaluate import Evaluate
 from anonymize.algorithms import ALGORITHMS
 from anonymize.cli.main import COMMANDS, cli
-from anonymize.cli.options import MEMORY, use_threads
+from anonymize.cli.options import MEMORY, NAME, spec_above, use_threads
 from anonymize.evaluation.patterns import Tolerance, TreePlan
 from anonymize.measuring import Measuring
 from anonymize.metrics.queries import QueryPlan
-from anonymize.modelling.protocol import Protocol
+from anonymize.modelling import Protocol
 from anonymize.reconstruct import Reconstruct
 from tests.cli.conftest import Call
+
+
+def test_the_nearest_folder_counts(tmp_path: Path) -> None:
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    (tmp_path / NAME).write_text("")
+    assert spec_above(below) == Path("../..") / NAME
+    (below / NAME).write_text("")
+    assert spec_above(below) == Path(NAME)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="takes root to give a file away")
+def test_a_file_of_somebody_else_is_not_taken(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_text("")
+    os.chown(tmp_path / NAME, 12345, 12345)
+    assert spec_above(tmp_path) != Path(NAME)
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
 
 
 def threaded() -> list[str]:

@@ -121,7 +121,7 @@ def worked(process: int) -> float:
 
 UNRAISABLE = """
 import os, signal
-from anonymize import temporary
+from anonymize import files as temporary
 from anonymize.cli import exits
 
 class Calling:

@@ -17,7 +17,7 @@ import pytest
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
 from anonymize.cli.prepare import FORMS
-from anonymize.cli.watching import watch
+from anonymize.cli.progress import watch
 from anonymize.errors import Caution
 from tests.cli.conftest import JOBS, Call, Desk, Looks
 from tests.cli.conftest import SPEC as DESK_SPEC

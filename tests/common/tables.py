@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from anonymize import privacy
 from anonymize.algorithms import Needs
-from anonymize.algorithms.minimality.refusals import DISTINCT, FREQUENCY
+from anonymize.algorithms.minimality import DISTINCT, FREQUENCY
 from tests.common.oracle import compared
 from tests.privacy.strategies import parameters
 

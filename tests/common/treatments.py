@@ -17,7 +17,7 @@ from anonymize.spec import make
 from anonymize.table.source import Source
 from anonymize.treatments import TREATMENTS
 from anonymize.treatments.base import Change, InputColumn, Step
-from anonymize.verify.both import MeasuredTreatment
+from anonymize.verify.moved import MeasuredTreatment
 
 KEY = b"a key of the tests"
 Columns = Mapping[str, Sequence[Any]]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.domain.coding import Coding
+from anonymize.domain.grid import Coding
 from anonymize.domain.numeric import Numeric, included, template
 
 wholes = st.lists(st.integers(-(10**6), 10**6), unique=True, min_size=1, max_size=8).map(sorted)

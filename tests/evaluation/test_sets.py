@@ -11,9 +11,9 @@ import pytest
 
 from anonymize._evaluate import Evaluate, evaluate
 from anonymize.attacks import ShownRows
-from anonymize.domain.leafsets import Gapped
+from anonymize.domain import Gapped
 from anonymize.evaluation.trees import LabelledRegions, RegionCondition
-from anonymize.modelling.features import RegionEnds, matrices
+from anonymize.modelling.learners import RegionEnds, matrices
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import Spec, make
 

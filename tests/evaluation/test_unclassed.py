@@ -18,7 +18,7 @@ from anonymize.errors import DataError, UsageError
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.metrics import METRICS, joint
-from anonymize.modelling.protocol import Protocol
+from anonymize.modelling import Protocol
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import make

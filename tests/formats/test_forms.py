@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as XML
 
 import pytest
 
+from anonymize.claims import State
 from anonymize.formats import FORMATS
-from anonymize.formats.base import Checked, Finding
+from anonymize.formats.forms import LEVELS, Checked, Concluded, Finding, privacy_block, render_junit, state_of
 
 PLACED = Finding("k-anonymity", "k-anonymity: k=2, x", "50 % fail:\na, b", "error", "specs/a b.yaml", 4)
 PLACELESS = Finding("k-map", "k-map (k=2)", "nobody looked", "error", known=False)
@@ -82,3 +86,150 @@ def test_programs_and_people_get_the_report() -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_form_can_be_rendered_without_findings(form: str) -> None:
     assert rendered(form)
+
+
+# --- base -------------------------------------------------------------------------------------------------------------
+
+UNMET = Finding("k-anonymity", "k-anonymity (k=2)", "not met", "error", "s.yaml", 4)
+UNKNOWN = Finding("k-map", "k-map (k=2)", "nobody looked", "error", known=False)
+BASE_WARNING = Finding("warning", "warning", "look at this", "warning")
+BASE_MET = Finding("k-anonymity", "k-anonymity (k=1)", "met", "pass")
+REPORT = {"input": {"path": "t.csv"}, "tool": {"name": "anonymize", "version": "9"}}
+
+
+@pytest.mark.parametrize(
+    ("errors", "required", "state"),
+    [
+        ([], True, State.MET),
+        ([], False, State.NOTHING_REQUIRED),
+        ([UNKNOWN], True, State.UNKNOWN),
+        ([UNKNOWN], False, State.UNKNOWN),
+        ([UNKNOWN, UNMET], True, State.UNMET),
+    ],
+)
+def test_findings_clear_only_where_something_is_required_and_nothing_is_wrong(
+    errors: list[Finding], required: bool, state: State
+) -> None:
+    assert state_of(errors, required=required) is state
+
+
+def test_what_keeps_a_table_back_is_an_error() -> None:
+    assert {state for state, level in LEVELS.items() if level == "error"} == {each for each in State if each.fails}
+
+
+def test_the_block_names_what_could_not_be_shown() -> None:
+    block = privacy_block([UNMET, UNKNOWN, BASE_WARNING], State.UNMET)
+    assert block == {"satisfied": False, "state": "unmet", "unknown": ["nobody looked"]}
+    assert privacy_block([BASE_MET], State.MET) == {"satisfied": True, "state": "met"}
+
+
+def test_problems_are_errors_with_their_lines() -> None:
+    checked = Checked(REPORT, (UNMET, BASE_WARNING, BASE_MET, UNKNOWN))
+    assert [(each.message, each.file, each.line) for each in checked.problems] == [
+        ("not met", "s.yaml", 4),
+        ("nobody looked", None, None),
+    ]
+    assert checked.table == "t.csv" and checked.of_levels("warning", "pass") == [BASE_WARNING, BASE_MET]
+    concluded = Concluded(State.UNKNOWN, checked)
+    assert concluded.satisfied is None and concluded.report is REPORT
+
+
+# --- junit ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Element:
+    """What both schemas allow: attributes, and children in their order."""
+
+    required: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
+    children: tuple[str, ...] = ()
+
+
+COUNTS = frozenset({"tests", "failures", "errors"})
+CAUSE = Element(optional=frozenset({"message", "type"}))
+SCHEMA = {
+    "testsuites": Element(optional=frozenset({"name", "time"}) | COUNTS, children=("testsuite",)),
+    "testsuite": Element(
+        frozenset({"name"}) | COUNTS,
+        frozenset({"time", "skipped", "timestamp", "hostname", "id", "package"}),
+        ("properties", "testcase", "system-out", "system-err"),
+    ),
+    "testcase": Element(
+        frozenset({"name"}),
+        frozenset({"time", "classname"}),
+        ("skipped", "error", "failure", "system-out", "system-err"),
+    ),
+    "failure": CAUSE,
+    "error": CAUSE,
+    "skipped": Element(),
+    "system-out": Element(),
+}
+TIME = re.compile(r"(([0-9]{0,3},)*[0-9]{3}|[0-9]{0,3})*(\.[0-9]*)?")
+FINDINGS = {
+    "met": Finding("k-anonymity", "k-anonymity (k=5)", "is met: k=5", "pass", "spec.yaml", 3),
+    "unmet": Finding("k-anonymity", "k-anonymity (k=9)", "is not met", "error", "spec.yaml", 4),
+    "unmet, of no spec": Finding("k-anonymity", "k-anonymity (k=9)", "is not met", "error"),
+    "unknown": Finding("k-map", "k-map (k=5)", "could not be shown", "error", "spec.yaml", None, known=False),
+    "nothing required": Finding("k-anonymity", "k-anonymity", "k=2", "measured"),
+    "warning": Finding("warning", "warning", "something", "warning"),
+}
+
+
+def as_junit(*findings: Finding) -> XML.Element:
+    out = io.StringIO()
+    render_junit(Checked({"input": {"path": "released.csv"}}, findings), out, "never")
+    return XML.fromstring(out.getvalue())
+
+
+def wrong(element: XML.Element) -> list[str]:
+    """What the schemas do not allow in an element and below it."""
+    allowed = SCHEMA[element.tag]
+    given, order = set(element.attrib), [allowed.children.index(child.tag) for child in element]
+    found = [f"{element.tag} lacks {name}" for name in allowed.required - given]
+    found += [f"{element.tag} has {name}" for name in given - allowed.required - allowed.optional]
+    found += [f"{element.tag}: order"] if order != sorted(order) else []
+    found += [f"{element.tag}: time"] if not TIME.fullmatch(element.get("time", "")) else []
+    return [*found, *(each for child in element for each in wrong(child))]
+
+
+@pytest.mark.parametrize("names", [[], *([name] for name in FINDINGS), list(FINDINGS)], ids=str)
+def test_what_is_written_is_valid(names: list[str]) -> None:
+    suites = as_junit(*(FINDINGS[name] for name in names))
+    assert suites.tag == "testsuites" and not wrong(suites)
+
+
+def test_the_schema_is_strict() -> None:
+    """The test above can fail: attributes that other readers know, and another order, are found."""
+    (suite,) = as_junit(FINDINGS["unmet"])
+    suite[0].set("file", "spec.yaml")
+    XML.SubElement(suite[0], "error")
+    suite.attrib.pop("errors")
+    assert sorted(wrong(suite)) == ["testcase has file", "testcase: order", "testsuite lacks errors"]
+
+
+def test_each_state_is_an_element_of_its_own_and_counted() -> None:
+    suites = as_junit(*FINDINGS.values())
+    (suite,) = suites
+    elements = {name: case[0].tag for name, case in zip(FINDINGS, suite, strict=True)}
+    assert elements == {
+        "met": "system-out",
+        "unmet": "failure",
+        "unmet, of no spec": "failure",
+        "unknown": "error",
+        "nothing required": "skipped",
+        "warning": "system-out",
+    }
+    counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "6", "failures": "2", "errors": "1", "skipped": "1"}
+    assert all(suites.get(name) == suite.get(name) for name in COUNTS)
+
+
+def test_the_place_in_the_spec_is_in_the_text() -> None:
+    texts = [case[0].text for case in as_junit(*FINDINGS.values())[0]]
+    assert texts[:4] == [
+        "is met: k=5 (spec.yaml, line 3)",
+        "is not met (spec.yaml, line 4)",
+        "is not met",
+        "could not be shown (spec.yaml)",
+    ]

@@ -21,8 +21,8 @@ from anonymize.claims import Basis, State
 from anonymize.errors import Caution, UsageError
 from anonymize.families import FAMILIES, Draft, Family, Measured, classes
 from anonymize.families.classes import ClassedDraft
+from anonymize.files import manifest_beside
 from anonymize.meaning import Exact, Manifest, Named
-from anonymize.names import manifest_beside
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.data import Blocks, verdict_blocks

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.algorithms.anatomy import _grouped
-from anonymize.channels import estimate
-from anonymize.channels.kronecker import replaced, seeded_bits
+from anonymize.channels import estimate, replaced, seeded_bits
 from anonymize.channels.optimum import optimum
 from anonymize.metrics import distributions
 from anonymize.table import SensitiveColumn

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from anonymize.domain.numeric import Numeric
-from anonymize.metrics import average_class_size, distances, imprecision, query_error, targets, uncertainty
+from anonymize.metrics import class_measures, joint_measures
 from anonymize.metrics.evidence import Evidence, Shared
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import QueryPlan, counted, drawn, estimated
@@ -52,12 +52,14 @@ def labels(text: str) -> TargetColumn:
 
 
 def test_average_class_size() -> None:
-    assert average_class_size.measure(evidence({"x": [1, 2, 3, 4, 5]}, [0, 0, 1, 1, 1])) == 2.5
+    assert class_measures.AverageClassSize.measure(evidence({"x": [1, 2, 3, 4, 5]}, [0, 0, 1, 1, 1])) == 2.5
 
 
 def test_conditional_entropy_by_hand() -> None:
     """Classes aab and bb: 3/5 of the entropy of (2/3, 1/3), and nothing; without classes that of (2/5, 3/5)."""
-    found = targets.measure(evidence({"x": [1, 1, 1, 2, 2]}, [0, 0, 0, 1, 1], targets={"ill": labels("aabbb")}))
+    found = class_measures.TargetsLeft.measure(
+        evidence({"x": [1, 1, 1, 2, 2]}, [0, 0, 0, 1, 1], targets={"ill": labels("aabbb")})
+    )
     third = -(2 / 3 * np.log2(2 / 3) + 1 / 3 * np.log2(1 / 3))
     whole = -(0.4 * np.log2(0.4) + 0.6 * np.log2(0.6))
     assert found is not None and list(found) == ["ill"]
@@ -67,20 +69,24 @@ def test_conditional_entropy_by_hand() -> None:
 def test_squared_error_by_hand() -> None:
     """Classes 1 3 and 5 9 and a missing number: 1, 1, 4, 4 around their means; around 4.5 in all."""
     column = TargetColumn("pay", np.array([0, 1, 2, 3, 4], np.uint8), 5, 4, np.array([1, 3, 5, 9, np.nan]))
-    found = targets.measure(evidence({"x": [1, 1, 2, 2, 2]}, [0, 0, 1, 1, 1], targets={"pay": column}))
+    found = class_measures.TargetsLeft.measure(
+        evidence({"x": [1, 1, 2, 2, 2]}, [0, 0, 1, 1, 1], targets={"pay": column})
+    )
     assert found == {"pay": {"mean_squared_error": 2.5, "variance": pytest.approx((12.25 + 2.25 + 0.25 + 20.25) / 4)}}
 
 
 def test_imprecision_by_hand() -> None:
     """x from 3 to 4 is asked for; [1-3] and [4-6] overlap it, [7-9] does not: six rows for two."""
     taken = Selection({0: np.isin(np.arange(1, 10), [3, 4])})
-    found = imprecision.measure(evidence({"x": list(range(1, 10))}, [0] * 3 + [1] * 3 + [2] * 3, selections=(taken,)))
+    found = class_measures.Imprecision.measure(
+        evidence({"x": list(range(1, 10))}, [0] * 3 + [1] * 3 + [2] * 3, selections=(taken,))
+    )
     assert found == {"total": 4, "selections": [{"original": 2, "released": 6, "imprecision": 4}]}
 
 
 def test_a_region_in_a_gap_of_what_is_selected_is_not_returned() -> None:
     taken = Selection({0: np.array([True, False, False, True])})
-    found = imprecision.measure(evidence({"x": [1, 2, 3, 4]}, [0, 1, 1, 2], selections=(taken,)))
+    found = class_measures.Imprecision.measure(evidence({"x": [1, 2, 3, 4]}, [0, 1, 1, 2], selections=(taken,)))
     assert found is not None and found["selections"] == [{"original": 2, "released": 2, "imprecision": 0}]
 
 
@@ -113,7 +119,7 @@ def test_queries_on_the_original_itself_are_answered_exactly() -> None:
     columns = {name: random.integers(0, 9, 60).tolist() for name in "xyz"}
     rows = np.unique(np.array(list(columns.values())), axis=1, return_inverse=True)[1]
     made = evidence(columns, rows.tolist())
-    found = query_error.measure(replace(made, queries=drawn(made.table, QueryPlan(50, seed=3))))
+    found = joint_measures.QueryError.measure(replace(made, queries=drawn(made.table, QueryPlan(50, seed=3))))
     assert found is not None and found["mean"] == pytest.approx(0) and found["queries"] == 50
     assert isinstance(found["empty"], int) and found["empty"] < 50
 
@@ -121,7 +127,9 @@ def test_queries_on_the_original_itself_are_answered_exactly() -> None:
 def test_distances_by_hand() -> None:
     """x is 1, 1, 2, 2 and goes with a, a, a, b; as one class [1-2] each value of x is expected once with each half."""
     ill = np.array([0, 0, 0, 1])
-    found = distances.measure(evidence({"x": [1, 1, 2, 2]}, [0] * 4, shared={"ill": Shared(ill, ill, 2)}))
+    found = joint_measures.Distances.measure(
+        evidence({"x": [1, 1, 2, 2]}, [0] * 4, shared={"ill": Shared(ill, ill, 2)})
+    )
     assert found is not None
     block = found["ill"]  # original 2 0 / 1 1, estimated 1.5 0.5 / 1.5 0.5
     assert block["cells"] == 4
@@ -132,29 +140,31 @@ def test_distances_by_hand() -> None:
 
 def test_the_original_is_no_distance_from_itself() -> None:
     ill = np.array([0, 1, 1, 0, 2])
-    found = distances.measure(evidence({"x": [1, 1, 2, 3, 3]}, [0, 0, 1, 2, 2], shared={"ill": Shared(ill, ill, 3)}))
+    found = joint_measures.Distances.measure(
+        evidence({"x": [1, 1, 2, 3, 3]}, [0, 0, 1, 2, 2], shared={"ill": Shared(ill, ill, 3)})
+    )
     assert found is not None
     assert found["ill"]["hellinger"] == pytest.approx(0) and found["ill"]["cube_error"] == pytest.approx(0)
 
 
 def test_a_joint_table_that_is_too_large_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distances, "MOST_CELLS", 5)
-    monkeypatch.setattr(uncertainty, "MOST_CELLS", 5)
+    monkeypatch.setattr(joint_measures, "MOST_CELLS", 5)
+    monkeypatch.setattr(joint_measures, "MOST_CELLS", 5)
     ill = np.array([0, 1, 1])
     made = evidence({"x": [1, 2, 3]}, [0, 0, 0], shared={"ill": Shared(ill, ill, 2)})
-    assert distances.measure(made) == {"ill": {"cells": 6}}
-    assert uncertainty.measure(made) == {"x": {"ill": None}, "ill": {"x": None}}
+    assert joint_measures.Distances.measure(made) == {"ill": {"cells": 6}}
+    assert joint_measures.Uncertainty.measure(made) == {"x": {"ill": None}, "ill": {"x": None}}
 
 
 def test_uncertainty_by_hand() -> None:
     """y follows from x, and in the release, where x is one region, it does not: two values each, as before."""
     columns = {"x": [1, 2, 3, 4], "y": [1, 1, 2, 2]}
-    found = uncertainty.measure(evidence(columns, [0, 0, 0, 0]))
+    found = joint_measures.Uncertainty.measure(evidence(columns, [0, 0, 0, 0]))
     assert found is not None and set(found) == {"x", "y"}
     assert found["x"]["y"] == {"original": pytest.approx(1), "released": pytest.approx(0)}
     assert found["y"]["x"] == {"original": pytest.approx(0.5), "released": pytest.approx(0)}
     ill = np.array([0, 0, 1, 1])
-    found = uncertainty.measure(evidence(columns, [0, 1, 2, 3], shared={"ill": Shared(ill, ill, 2)}))
+    found = joint_measures.Uncertainty.measure(evidence(columns, [0, 1, 2, 3], shared={"ill": Shared(ill, ill, 2)}))
     assert found is not None
     for x, y in ("xy", "yx"):
         assert found[x][y]["original"] == pytest.approx(found[x][y]["released"])

@@ -18,11 +18,10 @@ from rich.console import Console
 from anonymize import Spec, evaluate, release
 from anonymize._compare import figures, with_front
 from anonymize.classes import Partition
-from anonymize.cli.explain import explain
+from anonymize.cli.questions import explain
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.metrics import METRICS, Metric, View, computed, utility
-from anonymize.report.html import html
-from anonymize.report.markdown import markdown
+from anonymize.report.rendering import html, markdown
 from anonymize.report.tables import sections
 from anonymize.report.terminal import show
 from anonymize.table import Attribute, Table

@@ -11,13 +11,17 @@ import pytest
 from hypothesis import given
 
 from anonymize.domain.build import intervals
-from anonymize.domain.generalization import Generalization
+from anonymize.domain.generalization import EVERYTHING, NESTED, UNKNOWN, Apart, Generalization, Kept, resolve
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.rules import EVERYTHING, NESTED, UNKNOWN, Apart, Kept, resolve
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.metrics import METRICS, View
-from anonymize.metrics.association import association, associations, independence_weights
-from anonymize.metrics.research_value import kept_share, research_values
+from anonymize.metrics.research_value import (
+    association,
+    associations,
+    independence_weights,
+    kept_share,
+    research_values,
+)
 from anonymize.spec import Rule, RuleRange
 from anonymize.table import Attribute, Table
 from tests.algorithms.tables import categorical, numeric, table_of, tables, taxonomy

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anonymize.attacks import Scene, ShownRows, TargetPeople, linkability, majority
-from anonymize.attacks.success import over_control, wilson
+from anonymize.attacks import Scene, ShownRows, TargetPeople, inference, linking
+from anonymize.attacks.methods import over_control, wilson
 from tests.oracles.people import COUNT, COUNTS, classes, people, spans
 
 STORED: dict[str, Any] = json.loads((Path(__file__).parent / "anonymeter.json").read_text(encoding="utf8"))
@@ -64,14 +64,14 @@ def test_an_inference_is_right_as_often(size: int) -> None:
         replace(each, codes=each.codes[:, :1]) for each in (scene.targets, scene.control) if each is not None
     )
     alone = replace(scene, attributes=("age",), sizes=scene.sizes[:1], release=release, targets=targets, control=None)
-    (success,) = majority.attack(alone)
+    (success,) = inference.Majority.attack(alone)
     assert success.figures["dcap"] == pytest.approx(stored["rate"], abs=0.06)
-    (beside,) = majority.attack(replace(alone, targets=control))
+    (beside,) = inference.Majority.attack(replace(alone, targets=control))
     assert beside.figures["dcap"] == pytest.approx(stored["control"], abs=0.06)
 
 
 def test_halves_of_a_copy_are_linked_as_often() -> None:
-    stored, (success,) = STORED["linkability, classes of 1"], linkability.attack(_scene(1))
+    stored, (success,) = STORED["linkability, classes of 1"], linking.Linkability.attack(_scene(1))
     assert success.hits.mean() == pytest.approx(stored["rate"], abs=0.005)
     assert success.control is not None and success.control.mean() == pytest.approx(stored["control"], abs=0.02)
 
@@ -80,5 +80,5 @@ def test_halves_of_a_copy_are_linked_as_often() -> None:
 def test_regions_link_halves_more_often_than_middles(size: int) -> None:
     """The nearest middle is that of the own class for few, as intervals of several numbers are wide; that a class
     could be a person's can be told from its intervals, whatever their middles are."""
-    (success,) = linkability.attack(_scene(size))
+    (success,) = linking.Linkability.attack(_scene(size))
     assert success.hits.mean() >= STORED[f"linkability, classes of {size}"]["rate"] - 0.01

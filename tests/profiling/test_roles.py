@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from anonymize.privacy import PARAMETERS
-from anonymize.profiling.hierarchies import is_numeric, kind_of, settings
 from anonymize.profiling.measure import ColumnFacts, TableFacts, measure
 from anonymize.profiling.roles import Guess, guess, guesses, unit_of
+from anonymize.profiling.settings import is_numeric, kind_of, settings
 from anonymize.spec import make
 from anonymize.table import Source
 

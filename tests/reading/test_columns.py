@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError
+from anonymize.parallel import SMALL
 from anonymize.privacy import PARAMETERS
 from anonymize.reading.regions import read_regions
 from anonymize.spec import make
-from anonymize.threads import SMALL
 from tests.algorithms.tables import categorical, numeric, taxonomy
 
 SPEC = make({"version": 1, "quasi_identifiers": {"age": {"type": "numeric"}, "job": {}}}, PARAMETERS)

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.domain.coding import Coding
+from anonymize.domain.grid import Coding
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import SpecError
-from anonymize.recoding.spans import Spans
-from anonymize.recoding.window import Tails, Window
+from anonymize.recoding.spans import Spans, Tails, Window
 from anonymize.spec import Output
 
 AGES = np.array([17, 20, 41, 90])

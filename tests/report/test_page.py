@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from anonymize.report.attacks import TITLE as ATTACKS
+from anonymize.report.blocks import ATTACKS
 from anonymize.report.page import FileFact, page
 from anonymize.report.section import Curves, Picture
 from tests.report.test_report import REPORT, changed

@@ -15,14 +15,12 @@ from rich.console import Console
 
 from anonymize.errors import UsageError
 from anonymize.report import RENDERERS, as_json, kind_of
-from anonymize.report.attacks import MEANINGS
-from anonymize.report.fitting import tables
+from anonymize.report.blocks import ATTACK_MEANINGS
 from anonymize.report.head import Clock
-from anonymize.report.markdown import markdown
+from anonymize.report.rendering import environment, markdown
 from anonymize.report.section import Section, figure
 from anonymize.report.tables import sections
-from anonymize.report.templates import environment
-from anonymize.report.terminal import console, show
+from anonymize.report.terminal import console, show, tables
 
 REPORT: dict[str, Any] = {
     "schema_version": 1,
@@ -220,8 +218,8 @@ def test_every_further_figure_of_an_attack_has_a_meaning() -> None:
         for room in ("attacks", "risk")
         for path in (root / "anonymize" / room).glob("*.py")
     )
-    assert set(re.findall(r"`([a-z_]+)`", described)) - {"downcoding"} == set(MEANINGS)
-    assert [name for name in MEANINGS if f'"{name}"' not in made] == []
+    assert set(re.findall(r"`([a-z_]+)`", described)) - {"downcoding"} == set(ATTACK_MEANINGS)
+    assert [name for name in ATTACK_MEANINGS if f'"{name}"' not in made] == []
 
 
 # --- the terminal ----------------------------------------------------------------------------------------------------

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
 from math import comb, exp, lgamma, log
 
 import numpy as np
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anonymize.privacy.uniques import pitman, zayatz
-from anonymize.risk import population_uniques
+from anonymize.risk import Journalist, Text, TextFrequencySet, population_uniques
+from anonymize.risk import journalist as measured
+from anonymize.risk import population as room
+from anonymize.risk.frequency import Ints
+from anonymize.risk.population import global_risk
+from anonymize.spec import Missing, QuasiIdentifier, Spec
+from anonymize.verify import CellTemplates, People, Shown
 
 
 def sizes(counts: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -102,3 +113,136 @@ def test_a_fraction_that_is_none(fraction: float) -> None:
 def test_a_share_is_a_share(fraction: float) -> None:
     found = population_uniques(np.array([1] * 40 + [2] * 20 + [3] * 9 + [70]), fraction)
     assert 0 <= found.share <= 1
+
+
+# --- journalist -------------------------------------------------------------------------------------------------------
+
+SPEC = Spec(version=1, quasi_identifiers={"q": QuasiIdentifier()})
+CELL = st.sampled_from(["a", "b", "c", None])
+
+
+def text(values: Sequence[str | None], units: list[str] | None = None) -> Text:
+    frame = pl.DataFrame({"q": values}, schema={"q": pl.String}).lazy()
+    return Text(frame, [["q"]], SPEC, Missing(), None if units is None else pl.Series(units))
+
+
+def journalist(table: Text, population: Text, threshold: float) -> Journalist:
+    people = People(population.frame, [Shown("q", ["q"], False, None)], CellTemplates())
+    return measured(table, people, threshold)
+
+
+def test_by_hand() -> None:
+    found = journalist(text(["a", "a", "b"]), text(["a"] * 10 + ["b"] * 4 + ["c"]), 0.2)
+    assert (found.population, found.absent) == (15, 0)
+    assert found.journalist_max == 1 / 4 and found.records_at_risk == 1 / 3
+    assert found.marketer == pytest.approx((2 / 10 + 1 / 4) / 3)
+
+
+def test_the_table_is_its_own_population() -> None:
+    found = journalist(text(["a", "a", "b"]), text(["a", "a", "b"]), 0.2)
+    assert found.journalist_max == 1.0 and found.marketer == pytest.approx(2 / 3)
+
+
+def test_who_is_not_in_the_population_is_told() -> None:
+    found = journalist(text(["a", "x", "x"]), text(["a"]), 0.2)
+    assert found.absent == 2 and found.journalist_max == 1.0
+    assert journalist(text(["x"]), text(["a"]), 0.2).journalist_max == 0.0
+
+
+def test_persons_are_counted() -> None:
+    found = journalist(text(["a", "a", "b"], ["one", "one", "one"]), text(["a"] * 4 + ["b"] * 2), 0.2)
+    assert found.marketer == pytest.approx((1 / 4 + 1 / 2) / 2)
+
+
+def test_labels_have_people_under_them() -> None:
+    tree = {"a": ("a", "vowel", "*"), "e": ("e", "vowel", "*"), "b": ("b", "other", "*")}
+    everybody = pl.DataFrame({"q": ["a", "e", "e", "b"]}).lazy()
+    people = People(everybody, [Shown("q", ["q"], False, tree)], CellTemplates())
+    found = measured(text(["vowel", "vowel", "*"]), people, 0.2)
+    assert (found.journalist_max, found.absent) == (1 / 3, 0)
+    assert found.marketer == pytest.approx((2 / 3 + 1 / 4) / 3)
+
+
+@given(st.lists(CELL, min_size=1, max_size=20), st.lists(CELL, max_size=20))
+def test_the_same_as_counting(sample: list[str | None], rest: list[str | None]) -> None:
+    cells, whole = ([cell or "" for cell in each] for each in (sample, sample + rest))
+    found = journalist(text(sample), text(sample + rest), 0.3)
+    sizes = [whole.count(cell) for cell in cells]
+    assert found.journalist_max == 1 / min(sizes) and found.absent == 0
+    assert found.marketer == pytest.approx(sum(1 / size for size in sizes) / len(sizes))
+    assert found.records_at_risk == sum(1 / size > 0.3 for size in sizes) / len(sizes)
+
+
+# --- loglinear --------------------------------------------------------------------------------------------------------
+
+
+def frequency(codes: Ints) -> TextFrequencySet:
+    names = [f"q{number}" for number in range(codes.shape[1])]
+    frame = pl.DataFrame(codes.astype(str), schema=names, orient="row")
+    return TextFrequencySet.of(frame, [[name] for name in names])
+
+
+def by_hand(codes: Ints, means: dict[tuple[int, ...], float], fraction: float) -> tuple[float, float, float]:
+    """tau1, tau2 and the fit, cell by cell."""
+    counts = {cell: int((codes == cell).all(axis=1).sum()) for cell in means}
+    beside = [means[cell] * (1 - fraction) / fraction for cell, count in counts.items() if count == 1]
+    squares = sum(mean**2 for mean in means.values())
+    spread = sum((counts[cell] - mean) ** 2 - counts[cell] for cell, mean in means.items())
+    return sum(np.exp(-v) for v in beside), sum((1 - np.exp(-v)) / v for v in beside), spread / squares
+
+
+def drawn(rows: int = 40) -> Ints:
+    generator = np.random.default_rng(4)
+    first = generator.integers(0, 5, rows)
+    return np.column_stack([first, (first + generator.integers(0, 2, rows)) % 4, generator.integers(0, 3, rows)])
+
+
+def test_main_effects_are_products_of_shares() -> None:
+    codes = drawn()
+    shares = [np.bincount(column) / len(codes) for column in codes.T]
+    cells = product(*(range(len(each)) for each in shares))
+    means = {cell: len(codes) * float(np.prod([s[c] for s, c in zip(shares, cell, strict=True)])) for cell in cells}
+    risk = global_risk(frequency(codes), "main", 0.2)
+    assert (risk.population_uniques, risk.correct_matches, risk.fit) == pytest.approx(by_hand(codes, means, 0.2))
+    assert risk.uniques == sum((codes == cell).all(axis=1).sum() == 1 for cell in means)
+
+
+def test_pairs_of_two_attributes_are_the_counts_themselves() -> None:
+    codes = drawn()[:, :2]
+    cells = {tuple(cell): float((codes == cell).all(axis=1).sum()) for cell in codes.tolist()}
+    risk = global_risk(frequency(codes), "pairs", 0.25)
+    assert (risk.population_uniques, risk.correct_matches, risk.fit) == pytest.approx(by_hand(codes, cells, 0.25))
+
+
+def test_pairs_fit_what_goes_together() -> None:
+    codes = drawn(400)
+    main, pairs = (global_risk(frequency(codes), terms, 0.1) for terms in ("main", "pairs"))
+    assert main.fit is not None and pairs.fit is not None and abs(pairs.fit) < 0.1 < main.fit
+
+
+def test_pairs_keep_every_two_way_table() -> None:
+    codes = drawn()
+    counted = frequency(codes)
+    means, _ = room._of_pairs(counted)
+    assert len(means) == len(counted.counts) and (means > 0).all()
+    independent = global_risk(frequency(np.array([*product(range(3), range(3), range(3))])), "pairs", 0.5)
+    assert independent.population_uniques == pytest.approx(27 * np.exp(-1)) and independent.fit == pytest.approx(-1)
+
+
+def test_the_whole_population_and_bounds() -> None:
+    codes = drawn()
+    whole = global_risk(frequency(codes), "main", 1.0)
+    assert whole.population_uniques == whole.correct_matches == whole.uniques
+    some = global_risk(frequency(codes), "main", 0.3)
+    assert 0 < some.population_uniques < some.correct_matches < some.uniques
+    assert global_risk(frequency(codes[:, :1]), "pairs", 0.3).terms == "pairs"
+    assert global_risk(frequency(codes[:0]), "main", 0.3).fit is None
+
+
+def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for fraction in (0.0, 1.5):
+        with pytest.raises(ValueError, match="above 0 and at most 1"):
+            global_risk(frequency(drawn()), "main", fraction)
+    monkeypatch.setattr(room, "CELLS", 10)
+    with pytest.raises(ValueError, match="at most 10 cells"):
+        global_risk(frequency(drawn()), "pairs", 0.5)

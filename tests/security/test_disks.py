@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymize import temporary
+from anonymize import files
 
 CELL = "CELLCANARY"
 FORMS = ("csv", "csv.gz", "parquet", "arrow", "xlsx", "sav", "dta", "duckdb")
@@ -109,7 +109,7 @@ def test_a_full_folder_for_temporary_files_is_said_and_nothing_is_left(
 
 LEAVING = """
 import os, pathlib, signal, sys
-from anonymize import temporary
+from anonymize import files as temporary
 with temporary.folder(pathlib.Path(sys.argv[1])) as folder:
     (folder / "release").mkdir()
     (folder / "release" / "part.parquet").write_text("CELLCANARY")
@@ -133,7 +133,7 @@ def test_the_next_run_clears_the_folder_of_one_that_was_killed_and_of_no_other(t
         assert left.stat().st_mode & 0o777 == used.stat().st_mode & 0o777 == 0o700
         strange = tmp_path / "anonymize-of-somebody.d"
         strange.mkdir()
-        with temporary.folder(tmp_path) as own:
+        with files.folder(tmp_path) as own:
             assert {*tmp_path.iterdir()} == {own, used, strange}
         alive.communicate("")
     assert {*tmp_path.iterdir()} == {strange}

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize import python
-from anonymize.spec.missing import UNKNOWN, identified
-from anonymize.table.texts import look_alikes
-from anonymize.verify.looks import looking_alike
+from anonymize.spec.notation import UNKNOWN, identified
+from anonymize.table.columns import look_alikes
+from anonymize.verify.columns import looking_alike
 from tests.examples import some
 from tests.security.commands import run
 from tests.security.test_text import spec, table

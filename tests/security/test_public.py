@@ -16,7 +16,7 @@ import yaml
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import UsageError
-from anonymize.names import SUFFIXES
+from anonymize.files import SUFFIXES
 from anonymize.privacy import PARAMETERS
 from anonymize.report import RENDERERS
 from anonymize.report.public import public_report

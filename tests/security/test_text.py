@@ -17,8 +17,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anonymize.errors import Caution
-from anonymize.spec.missing import normalized, remarks
-from anonymize.table.texts import tidy
+from anonymize.spec.notation import normalized, remarks
+from anonymize.table.columns import tidy
 from anonymize.verify.table import plain
 from tests.security.commands import run
 

@@ -17,7 +17,7 @@ from anonymize.series.key import load as load_key
 from anonymize.series.state import load
 from anonymize.table.files import sha256_of
 from tests.series.nights import QUASI, SPEC, Nights
-from tests.series.test_departures import DEFERRED, audited, check, shown
+from tests.series.test_record import DEFERRED, audited, check, shown
 
 FOLLOWED = f"{DEFERRED}output: {{pseudonym: who}}\n"
 

@@ -12,7 +12,7 @@ from anonymize.errors import UsageError
 from anonymize.series import key, state
 from tests.auditing.nights import SECRET
 from tests.series.nights import Nights
-from tests.series.test_departures import DEFERRED, audited, check, shown
+from tests.series.test_record import DEFERRED, audited, check, shown
 
 
 def begun(folder: Path) -> Nights:

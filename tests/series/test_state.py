@@ -16,7 +16,16 @@ from anonymize.errors import DataError, UsageError
 from anonymize.series.keeping import seal
 from anonymize.series.key import Key
 from anonymize.series.key import load as load_key
-from anonymize.series.state import SeriesRelease, SeriesState, TableFile, load, load_sealed
+from anonymize.series.state import (
+    SeriesRelease,
+    SeriesState,
+    TableFile,
+    carried_on,
+    load,
+    load_sealed,
+    without_last,
+    without_people,
+)
 
 KEY = Key(bytes(range(0, 256, 8)))
 
@@ -164,3 +173,36 @@ def test_a_history_that_is_not_there_is_damage(tmp_path: Path) -> None:
     wrong = state([[-1], [0]], [2], [0], [[0]])
     with pytest.raises(DataError, match="damaged"):
         load(saved(tmp_path, wrong.as_bytes(KEY)))
+
+
+# --- histories --------------------------------------------------------------------------------------------------------
+
+ONE = state([[-1], [3]], [1, 1], [0, 0], [[0, 1]])
+"""TWO before its last release: two people who were shown in class 3."""
+
+
+def test_a_release_parts_histories() -> None:
+    before, of = np.array([[-1], [3]], np.int32), np.array([1, 0, 1, 0])
+    histories, after = carried_on(before, of, np.array([0, -1, -1, 0]))
+    assert histories[after].tolist() == [[3, 0], [-1, -1], [3, -1], [-1, 0]]
+    assert histories[0].tolist() == [-1, -1] and len(histories) == 4
+
+
+def test_never_stays_the_first_history_where_nobody_has_it() -> None:
+    histories, after = carried_on(np.array([[-1], [3]], np.int32), np.array([1, 1]), np.array([0, 0]))
+    assert histories.tolist() == [[-1, -1], [3, 0]] and after.tolist() == [1, 1]
+
+
+def test_the_last_release_is_taken_back() -> None:
+    back = without_last(TWO)
+    kept = TWO.people.filter(pl.Series([True, False, True, False]))["person"]
+    assert back.people["person"].equals(kept)
+    expected = ONE.people.with_columns(kept)
+    assert back.people.equals(expected) and (back.histories == ONE.histories).all()
+    assert back.releases == ONE.releases
+
+
+def test_a_person_is_forgotten_with_a_history_that_nobody_else_has() -> None:
+    less = without_people(TWO, np.array([True, False, False, False]))
+    assert less.histories[less.history_of].tolist() == [[-1, -1], [3, -1], [-1, 0]]
+    assert len(less.histories) == 3 and less.histories[0].tolist() == [-1, -1]

@@ -13,7 +13,7 @@ them have left. There are 12! ways to deal values out, but they need not be gone
 - Somebody who knows what was published and who is there knows H, and how many left, and not L. So what is shown has to
   be the same for all L of one size; and whoever stays is one of the people of H - L, over whom their value is spread as
   this histogram is: it has to meet every model, whatever L is.
-- Which algorithm makes the classes decides nothing of this (`test_departures.py` runs them), and newcomers are put into
+- Which algorithm makes the classes decides nothing of this (`test_record.py` runs them), and newcomers are put into
   classes by numbers alone.
 """
 
@@ -28,9 +28,9 @@ import polars as pl
 import pytest
 
 from anonymize.privacy import MODELS, PARAMETERS, Groups, Histogram, Requirement, Whole, check
-from anonymize.series.departures import shown_again
 from anonymize.series.guarantee import PublishedValues, check_kept, per_class
 from anonymize.series.people import CurrentPeople
+from anonymize.series.record import shown_again
 from anonymize.series.state import SeriesState
 from anonymize.table import SensitiveColumn
 

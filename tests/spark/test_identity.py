@@ -9,8 +9,8 @@ import pytest
 
 from anonymize import spark
 from anonymize.errors import DataError
-from anonymize.spark.counts import RowSum, check_rows, few_rows
 from anonymize.spark.engine import in_order
+from anonymize.spark.measured import RowSum, check_rows, few_rows
 
 SPEC: dict[str, Any] = {
     "version": 1,

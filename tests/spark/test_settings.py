@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from anonymize.spark.session import SETTINGS, tuned
+from anonymize.spark.engine import SETTINGS, tuned
 
 
 def values_of(session: Any) -> list[str | None]:

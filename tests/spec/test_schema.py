@@ -9,8 +9,8 @@ import pytest
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import schema
 from anonymize.spec.base import Entry
+from anonymize.spec.messages import Shape, of_spec
 from anonymize.spec.model import ModelEntry, NoParameters
-from anonymize.spec.shape import Shape, of_spec
 from tests.spec.conftest import Models
 
 

@@ -11,7 +11,7 @@ import pytest
 from anonymize.errors import DataError, UsageError
 from anonymize.spec import Spec
 from anonymize.table import Source
-from anonymize.table.header import looks_like_cells
+from anonymize.table.named import looks_like_cells
 
 draw = random.Random(2)
 COLUMNS: dict[str, Callable[[], str]] = {

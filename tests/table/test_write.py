@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError, UsageError, WriteError
-from anonymize.names import OutputFormat
+from anonymize.files import OutputFormat
 from anonymize.table import OutputFile, commit
 from anonymize.table.write import check_table, format_of
 

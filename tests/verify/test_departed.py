@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
-from anonymize.verify.next_release import measure_next
+from anonymize.verify.histories import measure_next
 from anonymize.verify.series import SeriesVerdict, measure_series
-from tests.verify.test_next_release import on_record, texts
+from tests.verify.test_histories import on_record, texts
 from tests.verify.test_series import K3, L2, Rows, nights, released
 
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from anonymize.verify import CellTemplates, Check, Ordering, OriginalRows, Verdict, measure
-from anonymize.verify.spans import Cells
+from anonymize.verify.order import Cells
 from anonymize.verify.tighten import EVIDENCE, Ordered
 
 TEMPLATES = CellTemplates(missing=["?"])

@@ -8,7 +8,7 @@ import pytest
 
 from anonymize.recoding.columns import Released, ReleasedColumn
 from anonymize.spec import Role
-from anonymize.table.lines import Lines, quoted
+from anonymize.table.forms import Lines, quoted
 from anonymize.table.write import OutputFile
 from anonymize.writing.columns import COMBINATIONS, HeldColumn, neighbours_as_one
 from anonymize.writing.order import sorted_rows

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.clustering.ncp import Corners, Penalty
+from anonymize.algorithms.clustering import Corners, Penalty
 from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges, starts_of
 
 

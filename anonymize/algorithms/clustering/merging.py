@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.algorithms.clustering.ncp import Corners, GroupBoxes, Penalty, UnionPenalties
+from anonymize.algorithms.clustering import Corners, GroupBoxes, Penalty, UnionPenalties
 from anonymize.algorithms.cuts import RULES
-from anonymize.algorithms.splitting.batch import Batch
+from anonymize.algorithms.splitting import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.classes import Floats, Ints, Partition, concatenated_ranges
 

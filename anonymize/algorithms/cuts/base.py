@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import UserDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from importlib import import_module
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
-from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.cuts import AGAIN, FINISHED, Cuts
-from anonymize.algorithms.splitting.median import nearest_cut, parting_cut
+from anonymize.algorithms.splitting import Batch, nearest_cut, parting_cut
+from anonymize.algorithms.splitting.grow import AGAIN, FINISHED, Cuts
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.domain.base import Domain
+from anonymize.domain import Domain
 
 SHARES = np.array([(1, 2), (1, 4), (3, 4)])
 """Where along a class its cuts are tried, one after the other, while a privacy model refuses them."""
@@ -130,3 +131,17 @@ class CutRule(ABC):
         batch.closed[classes[~fits & (attempts == 0)], index] = True
         batch.attempts[classes[~fits], index] += 1
         return cut, ties, fits
+
+
+# --- registry ---------------------------------------------------------------------------------------------------------
+# Rules by their IDs, each imported when it is first taken: a search takes few of them.
+
+Rule = TypeVar("Rule", bound=CutRule)
+
+
+class CutRules(UserDict[str, Any], Generic[Rule]):
+    """ID -> rule, in the order of the classes that are given: ID -> `module.Class`, of a module beside this one."""
+
+    def __getitem__(self, name: str) -> type[Rule]:
+        module, _, rule = self.data[name].partition(".")
+        return cast("type[Rule]", getattr(import_module(f"{__package__}.{module}"), rule))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.splitting.batch import Batch
+from anonymize.algorithms.splitting import Batch
 from anonymize.classes import (
     DENSE,
     DENSE_PER_ROW,
@@ -28,7 +28,7 @@ from anonymize.classes import (
     run_starts,
     starts_of,
 )
-from anonymize.domain.base import Domain
+from anonymize.domain import Domain
 from anonymize.domain.taxonomy import Taxonomy
 
 SAMPLE = 1 << 10

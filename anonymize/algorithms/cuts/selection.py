@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.cuts.base import Candidates, CutRule
-from anonymize.algorithms.cuts.nodes import Nodes
-from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.cuts import Cuts
+from anonymize.algorithms.cuts.unsupervised import Nodes
+from anonymize.algorithms.splitting import Batch
+from anonymize.algorithms.splitting.grow import Cuts
 from anonymize.classes import Bools, Ints
-from anonymize.domain.base import Domain
+from anonymize.domain import Domain
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.table import Selection
 

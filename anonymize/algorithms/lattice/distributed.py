@@ -20,11 +20,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from anonymize.algorithms.lattice.dolls import EQUAL, Diver, DollBranch, Gains, Outcome, Partial
+from anonymize.algorithms.lattice.branch_and_bound import (
+    EQUAL,
+    Diver,
+    DollBranch,
+    Faces,
+    Frontier,
+    Gains,
+    Outcome,
+    Partial,
+    frontier,
+)
 from anonymize.algorithms.lattice.nodes import Checker
-from anonymize.algorithms.lattice.partial import Faces, Frontier, frontier
 from anonymize.algorithms.lattice.strings import StringSearch
-from anonymize.processes import Workers, workers
+from anonymize.parallel import Workers, workers
 
 STRINGS = 1 << 16
 """The most strings of a subset, whatever fits."""

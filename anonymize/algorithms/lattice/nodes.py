@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.algorithms.feasibility import no_generalization
-from anonymize.algorithms.lattice.frequency import FrequencySet, Store
-from anonymize.algorithms.lattice.lattice import Lattice, Vector
+from anonymize.algorithms.lattice import FrequencySet, Lattice, Store, Vector
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Suppression

@@ -42,9 +42,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from anonymize.algorithms.deadline import Deadline, stopped
-from anonymize.algorithms.lattice.aggregates import below, least
-from anonymize.algorithms.lattice.frequency import FrequencySet
-from anonymize.algorithms.lattice.lattice import Ladder, Vector
+from anonymize.algorithms.lattice import FrequencySet, Ladder, Vector, below, least
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import NodeGrid, bisect

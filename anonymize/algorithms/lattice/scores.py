@@ -54,8 +54,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.lattice.aggregates import aggregate
-from anonymize.algorithms.lattice.lattice import Ladder, Ordinals, Vector
+from anonymize.algorithms.lattice import Ladder, Ordinals, Vector, aggregate
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.metrics.research_value import research_values

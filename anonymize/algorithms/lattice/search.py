@@ -34,8 +34,7 @@ import numpy as np
 
 from anonymize.algorithms.base import option
 from anonymize.algorithms.deadline import Deadline, ended_by
-from anonymize.algorithms.lattice.aggregates import below, larger, least
-from anonymize.algorithms.lattice.lattice import Lattice, Vector
+from anonymize.algorithms.lattice import Lattice, Vector, below, larger, least
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
 from anonymize.algorithms.lattice.scores import Score, Scorer
 from anonymize.classes import Bools, Floats, Ints

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice import Vector
 from anonymize.algorithms.lattice.nodes import NodeCheck
 from anonymize.classes import Floats
 

@@ -15,12 +15,10 @@ import numpy as np
 
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.feasibility import rows_to_suppress
-from anonymize.algorithms.lattice.frequency import FrequencySet
-from anonymize.algorithms.lattice.lattice import Vector
+from anonymize.algorithms.lattice import FrequencySet, Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.minimality.masked import by_rows, check_maskable
-from anonymize.algorithms.minimality.refusals import RefinedParts, Refusals
+from anonymize.algorithms.minimality import RefinedParts, Refusals, by_rows, check_maskable
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Judge

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.algorithms.single.distinct import DistinctRows
+from anonymize.algorithms.single import DistinctRows
 from anonymize.classes import MOST_KEYS, Bools, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Tally
 from anonymize.privacy import Groups

@@ -21,7 +21,7 @@ import numpy as np
 from anonymize.algorithms.feasibility import necessary_size
 from anonymize.classes import Bools, Floats, Ints, KeyGroups, concatenated_ranges, run_starts, starts_of
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, of_classes
-from anonymize.privacy.members import Members
+from anonymize.privacy.groups import Members
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,9 @@
-"""Some classes that are refined together: their rows, by number within the block, and the class of each.
-
-A large table is cut into blocks of classes that lie near each other, along other borders in every pass: what one pass
-cannot see across a border, the next can.
-"""
+"""Classes that are refined together: their rows, which of them may change rows with which, and parts of a few
+classes, cut by the best of many sequences of cuts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.refining.measure import BoxMeasure, Places, Singles
-from anonymize.classes import Bools, Floats, Ints, Partition, run_starts, starts_of
+from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges, run_starts, starts_of
+from anonymize.parallel import mapped
+
+# --- block ------------------------------------------------------------------------------------------------------------
+# Some classes that are refined together: their rows, by number within the block, and the class of each.
+#
+# A large table is cut into blocks of classes that lie near each other, along other borders in every pass: what one pass
+# cannot see across a border, the next can.
 
 Met = Callable[[Ints, Ints, int], Bools]
 """(rows, group of each, number of groups) -> (groups,) whether each meets every requirement."""
@@ -138,3 +142,179 @@ def _halved(places: Sequence[NDArray[Any]] | NDArray[Any], parts: int, rng: np.r
     order = np.argsort(part, kind="stable")
     cut = np.split(order, np.searchsorted(part[order], np.arange(1, count)))
     return [each for each in cut if len(each)]
+
+
+# --- partners ---------------------------------------------------------------------------------------------------------
+# Which classes may change rows with which: those whose union raises the NCP least.
+#
+# With few classes, all unions are weighed; with many, only those with the classes whose boxes have their middles
+# nearest; and under models beyond a size, which refuse most of the best changes, so that it takes more than the best
+# partners.
+
+ALL = 1 << 12
+"""Up to so many classes, every union of two is weighed; what that takes grows with their square."""
+LONG = 1 << 10
+"""From so many classes on, up to where not all unions are weighed, to find partners takes as long as some sweeps."""
+PAIRS_AT_ONCE = 1 << 18
+"""Unions that are weighed at once."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work sweeps are. `near`: partners of a class; `nearest`: with more classes than `ALL`, unions that are
+    weighed for each, those with the classes nearest to it; `fresh`: sweeps after which partners are found again, and
+    where that takes long; `at_once`: exchanges that are weighed at once, of which many keep more threads busy, and few
+    are kept near the processor."""
+
+    near: int
+    nearest: int
+    fresh: tuple[int, int]
+    at_once: int
+
+    def fresh_after(self, classes: int, free: bool) -> int:
+        """Sweeps after which partners are found again; `free`: see `partners`."""
+        return self.fresh[free and LONG < classes <= ALL]
+
+
+CARE = Effort(near=16, nearest=40, fresh=(10, 25), at_once=1 << 16)
+HASTE = Effort(near=12, nearest=24, fresh=(25, 25), at_once=1 << 19)
+"""Of a large table, where time goes into more sweeps instead (a million rows, 200 sweeps: 54 s of the processor and not
+73, for the same loss)."""
+
+
+def partners(
+    measure: BoxMeasure, low: list[Places], high: list[Places], sizes: Ints, free: bool, effort: Effort = CARE
+) -> Ints:
+    """(classes, partners) for each class others whose union with it raises the NCP least, that first.
+
+    `low`, `high`: the ends of all classes, (classes,) on each axis. `free`: whether size is all that classes have to
+    meet.
+    """
+    classes = len(sizes)
+    if free and classes <= ALL:
+        step = max(PAIRS_AT_ONCE // classes, 1)
+        parts = [np.arange(begin, min(begin + step, classes)) for begin in range(0, classes, step)]
+        everyone = np.arange(classes)[None]
+        return np.concatenate([_least(measure, low, high, sizes, some, everyone, effort.near) for some in parts])
+    nearest = _nearest(measure, low, high, effort.nearest)
+    return _least(measure, low, high, sizes, np.arange(classes), nearest, effort.near)
+
+
+def _least(
+    measure: BoxMeasure, low: list[Places], high: list[Places], sizes: Ints, some: Ints, others: Ints, most: int
+) -> Ints:
+    """(some, partners) the best of `others` (some or 1, n), at most so many, for each of some classes; equal ones as
+    they come."""
+    lost = measure.cost(low, high) * sizes
+    wide = (
+        [np.minimum(end[some, None], end[others]) for end in low],
+        [np.maximum(end[some, None], end[others]) for end in high],
+    )
+    rise: Singles = measure.cost(*wide) * (sizes[some, None] + sizes[others]).astype(np.float32)
+    rise -= lost[others].astype(np.float32)
+    rise[others == some[:, None]] = np.inf
+    return least_of(rise, others, min(most, rise.shape[1] - (others.shape[0] == 1)))
+
+
+def least_of(rise: Singles, others: Ints, kept: int) -> Ints:
+    """(some, kept) those of `others` (some or 1, n) whose rise (some, n) is least, that first; equal ones as they
+    come."""
+    near = np.argpartition(rise, kept - 1, axis=1)[:, :kept]
+    by_rise = np.argsort(np.take_along_axis(rise, near, 1), axis=1, kind="stable")
+    return np.take_along_axis(np.broadcast_to(others, rise.shape), np.take_along_axis(near, by_rise, 1), 1)
+
+
+def _nearest(measure: BoxMeasure, low: list[Places], high: list[Places], most: int) -> Ints:
+    """(classes, nearest) the others, at most so many, whose boxes have their middles nearest.
+
+    Axes become lines: on a hierarchy, from leaf to leaf it is as far as the lowest node above both costs.
+    """
+    lines = [axis.line(left) + axis.line(right) for axis, left, right in zip(measure.axes, low, high, strict=True)]
+    return nearest_to(np.stack(lines, axis=1) / 2, most)
+
+
+def nearest_to(centres: NDArray[Any], most: int) -> Ints:
+    """(classes, nearest) the others, at most so many, whose centres (classes, axes) are nearest."""
+    from scipy.spatial import cKDTree  # takes half a second, which no release without refinement should wait for
+
+    return np.asarray(cKDTree(centres).query(centres, min(most + 1, len(centres)))[1][:, 1:], np.int64)
+
+
+# --- sequences --------------------------------------------------------------------------------------------------------
+# Parts of a few classes, each cut by the best of many sequences of cuts.
+#
+# The last cuts of Mondrian are taken one by one, though which is best depends on those that follow. Here a part of some
+# rows is cut in two at a multiple of k, near its middle, along each of the attributes that cost most; each side is cut
+# in the same way, and so on; and what loses least in the end is kept. Rows of equal value part as they come.
+
+AXES = 3
+"""Along so many attributes a part is cut: those of highest cost."""
+ROWS_AT_ONCE = 1 << 13
+"""Rows of parts that are worked on together, about."""
+MOST = 7
+"""Classes that a part is cut into at most: sequences are many times as many with each more."""
+
+
+def cut_best(measure: BoxMeasure, parts: Partition, k: int, threads: int) -> Partition:
+    """The classes of at least k rows that the parts of the measure's rows, 0 ... n - 1, are cut into: k in each, but
+    for one of each part. Parts of equal size are worked on together; those of more than `MOST` classes stay whole."""
+
+    def work(some: Ints) -> tuple[Ints, Ints]:
+        size = int(parts.sizes[some[0]])
+        rows = parts.order[concatenated_ranges(parts.starts[some], parts.sizes[some])].astype(np.int64)
+        if size // k > MOST:
+            return rows.reshape(len(some), size), np.zeros(size, np.int64)
+        numbers = np.ascontiguousarray(np.arange(len(rows)).reshape(len(some), size).T)
+        arranged = _Places(measure, rows, k).best(numbers)[1]
+        return rows[arranged.T], np.minimum(np.arange(size) // k, max(size // k, 1) - 1)
+
+    labels, count = np.empty(len(parts.order), np.int64), 0
+    for rows, group in mapped(work, list(_batches(parts.sizes)), threads):
+        labels[rows] = count + np.arange(len(rows))[:, None] * (group[-1] + 1) + group
+        count += len(rows) * (int(group[-1]) + 1)
+    return Partition.of_labels(labels)
+
+
+def _batches(sizes: Ints) -> Iterator[Ints]:
+    """The numbers of parts that are worked on together."""
+    by_size = np.argsort(sizes, kind="stable")
+    for same in np.split(by_size, np.flatnonzero(np.diff(sizes[by_size])) + 1):
+        step = max(ROWS_AT_ONCE // int(sizes[same[0]]), 1)
+        yield from (same[begin : begin + step] for begin in range(0, len(same), step))
+
+
+class _Places:
+    """The places of some rows, numbered from 0; parts are the last axis of all arrays."""
+
+    def __init__(self, measure: BoxMeasure, rows: Ints, k: int) -> None:
+        self.measure, self.k = measure, k
+        self.places = measure.places_of(rows)
+        self.keys = np.stack([np.asarray(own, np.float32) for own in self.places])
+
+    def best(self, rows: Ints) -> tuple[Singles, Ints]:
+        """(parts,) what the classes of parts lose, and the rows (size, parts) arranged so that every k in turn are a
+        class, and the last of them has what is left."""
+        size, k = len(rows), self.k
+        count = size // k
+        places = [own[rows] for own in self.places]
+        low, high = [own.min(axis=0) for own in places], [own.max(axis=0) for own in places]
+        if count < 2:
+            return self.measure.cost(low, high) * np.float32(size), rows
+        least = np.full(rows.shape[1], np.inf, np.float32)
+        kept = rows.copy()
+        for axis in self._axes(low, high):
+            order = np.argsort(self.keys[axis, rows], axis=0, kind="stable")
+            arranged = np.take_along_axis(rows, order, 0)
+            for middle in range(count // 2, count - count // 2 + 1):
+                sides = self.best(arranged[: middle * k]), self.best(arranged[middle * k :])
+                loss = sides[0][0] + sides[1][0]
+                better = np.flatnonzero(loss < least)
+                least[better] = loss[better]
+                kept[: middle * k, better] = sides[0][1][:, better]
+                kept[middle * k :, better] = sides[1][1][:, better]
+        return least, kept
+
+    def _axes(self, low: list[Places], high: list[Places]) -> Ints:
+        """(axes, parts) those of each part along which it is cut."""
+        costs = [axis.cost(*ends) for axis, *ends in zip(self.measure.axes, low, high, strict=True)]
+        return np.argsort(-np.stack(costs), axis=0, kind="stable")[:AXES]

@@ -19,10 +19,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.refining.block import GAIN, Block, Met
+from anonymize.algorithms.deadline import Resources
+from anonymize.algorithms.refining.block import CARE, GAIN, Block, Effort, Met, partners
 from anonymize.algorithms.refining.measure import Places, Singles
-from anonymize.algorithms.refining.partners import CARE, Effort, partners
-from anonymize.algorithms.refining.resources import Resources
 from anonymize.classes import Bools, Integers, Ints, concatenated_ranges
 
 NEARER = 2.0

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Integers
-from anonymize.domain.base import Domain
+from anonymize.domain import Domain
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 

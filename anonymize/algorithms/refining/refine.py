@@ -27,21 +27,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of, shown_ncp
+from anonymize.algorithms.clustering import GroupBoxes, Penalty, codes_of, shown_ncp
 from anonymize.algorithms.clustering.run import met_by
-from anonymize.algorithms.deadline import TIME, Deadline, ended_by
+from anonymize.algorithms.deadline import TIME, Deadline, Map, Refinable, Resources, ended_by
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining import block as blocks_of
-from anonymize.algorithms.refining.block import Block, Met, blocks, sections
+from anonymize.algorithms.refining.block import CARE, HASTE, Block, Met, blocks, sections
 from anonymize.algorithms.refining.carving import recarved
 from anonymize.algorithms.refining.exchanges import exchange
 from anonymize.algorithms.refining.measure import BoxMeasure
-from anonymize.algorithms.refining.missing import axes_of
-from anonymize.algorithms.refining.partners import CARE, HASTE
-from anonymize.algorithms.refining.pools import PoolNeighbours, neighbours, regroup
-from anonymize.algorithms.refining.resources import Map, Refinable, Resources
+from anonymize.algorithms.refining.regrouping import PoolNeighbours, neighbours, regroup
+from anonymize.algorithms.refining.rows import RowTypes, axes_of
 from anonymize.algorithms.refining.transfers import transfer
-from anonymize.algorithms.refining.types import RowTypes
 from anonymize.classes import Bools, Ints, Partition, concatenated_ranges
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions

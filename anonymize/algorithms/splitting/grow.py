@@ -1,30 +1,132 @@
-"""Cut every class until none can be cut: breadth first inside a batch, depth first over batches, in threads.
-
-The rows of a batch whose classes are cut are laid side after side. Of a large batch they are laid piece by piece: what
-a piece holds of every column, and where it goes, then stays near the processor, and several threads have a piece each.
-Such a batch is one class, so that nothing else keeps them busy.
-
-A batch larger than the cache is cut into batches of neighbouring classes. What becomes of a class depends on its own
-rows alone, so neither the size of a batch nor the number of threads shows in the result.
-"""
+"""Classes are cut until none can be cut: what a rule wants done with each, what has been done, and the tree of all
+cuts. Breadth first inside a batch, depth first over batches, in threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.cuts import FINISHED, Cuts
-from anonymize.algorithms.splitting.history import History
+from anonymize.algorithms.splitting import Batch
 from anonymize.classes import Bools, Codes, Ints, Partition, starts_of
+from anonymize.parallel import mapped, pool_of
+from anonymize.recoding import CutTree
 from anonymize.table.memory import give_back
-from anonymize.threads import mapped, pool_of
+
+# --- decisions --------------------------------------------------------------------------------------------------------
+# What a rule wants done with each class of a batch, and what has been done.
+
+FINISHED = -1
+AGAIN = -2
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """What a rule wants done with each class of a batch.
+
+    `attribute` (C,): index of the quasi-identifier to cut, FINISHED where no cut is left to try, AGAIN where the chosen
+    attribute has no allowable cut. Rows with `start` <= code < `stop` go to the first side, and the first `ties` of the
+    rows at `stop`; the others to the second.
+    """
+
+    attribute: Ints
+    start: Ints
+    stop: Ints
+    ties: Ints
+
+
+# --- history ----------------------------------------------------------------------------------------------------------
+# The cuts that were made while classes grew, as the tree that they are.
+
+
+@dataclass(frozen=True)
+class CutStep:
+    """What became of m classes in one step, all (m,). A class is known by its first row: `whole` of itself, `first` and
+    `second` of its two sides. `attribute`, `start` and `stop` as in `Cuts`."""
+
+    whole: Ints
+    first: Ints
+    second: Ints
+    attribute: Ints
+    start: Ints
+    stop: Ints
+
+
+@dataclass
+class History:
+    """The steps, in an order in which a class is cut after the class that it is part of. Threads may add at once."""
+
+    steps: list[CutStep] = field(default_factory=list)
+
+    def add(self, batch: Batch, cuts: Cuts, parted: Bools, begins: Ints) -> None:
+        """Notes one step: `parted` (C,) says which classes of the batch fell in two. `begins`: the first row of the
+        first side of every class, which is all of it where it is not cut, then of the second sides of those that fell
+        in two."""
+        cut = np.flatnonzero(parted)
+        whole = batch.rows[batch.starts[cut]].astype(np.int64)
+        first, second = begins[cut], begins[batch.count :]
+        self.steps.append(CutStep(whole, first, second, cuts.attribute[cut], cuts.start[cut], cuts.stop[cut]))
+
+    def tree(self, partition: Partition) -> CutTree:
+        """The tree whose classes are those of the partition that grew."""
+        names = ("whole", "first", "second", "attribute", "start", "stop")
+        none = np.empty(0, np.int64)
+        cuts = CutStep(*(np.concatenate([none, *(getattr(step, name) for step in self.steps)]) for name in names))
+        first, second = _children(cuts, partition)
+        order = _by_level(cuts, first, second)
+        number = np.empty(len(order), np.int64)
+        number[order] = np.arange(len(order))
+
+        def renumbered(child: Ints) -> Ints:
+            return np.where(child < 0, child, number[np.maximum(child, 0)])[order] if len(order) else none
+
+        attribute, start, stop = (cut[order] for cut in (cuts.attribute, cuts.start, cuts.stop))
+        return CutTree(attribute, start, stop, renumbered(first), renumbered(second))
+
+
+def _children(cuts: CutStep, partition: Partition) -> tuple[Ints, Ints]:
+    """(N,) what became of the first and of the second side of each cut: the number of a later cut, or -1 - its class.
+
+    A side is cut by the next cut of a class with its first row, if there is one.
+    """
+    count = len(cuts.whole)
+    key = cuts.whole * max(count, 1) + np.arange(count)
+    order = np.argsort(key)
+    ordered = np.append(cuts.whole[order], -1)
+    class_at = partition.order[partition.starts[:-1]]
+
+    def became(side: Ints) -> Ints:
+        after = np.searchsorted(key[order], side * max(count, 1) + np.arange(count), side="right")
+        cut = np.append(order, 0)[after]
+        return np.where(ordered[after] == side, cut, -1 - np.searchsorted(class_at, side))
+
+    return became(cuts.first), became(cuts.second)
+
+
+def _by_level(cuts: CutStep, first: Ints, second: Ints) -> Ints:
+    """(N,) the cuts from the root down, level by level, whatever the order in which threads made them."""
+    levels, level = [], np.zeros(min(len(cuts.whole), 1), np.int64)
+    while len(level):
+        levels.append(level)
+        below = np.stack((first[level], second[level]), axis=1).ravel()
+        level = below[below >= 0]
+    return np.concatenate([np.empty(0, np.int64), *levels])
+
+
+# --- grow -------------------------------------------------------------------------------------------------------------
+# Cut every class until none can be cut: breadth first inside a batch, depth first over batches, in threads.
+#
+# The rows of a batch whose classes are cut are laid side after side. Of a large batch they are laid piece by piece:
+# what a piece holds of every column, and where it goes, then stays near the processor, and several threads have a piece
+# each. Such a batch is one class, so that nothing else keeps them busy.
+#
+# A batch larger than the cache is cut into batches of neighbouring classes. What becomes of a class depends on its own
+# rows alone, so neither the size of a batch nor the number of threads shows in the result.
 
 LARGE = 1 << 18
 """Batches of more rows are laid piece by piece,"""

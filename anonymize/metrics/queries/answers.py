@@ -1,19 +1,147 @@
-"""Answers to COUNT queries: expected of regions, summed from a joint table."""
+"""Answers to COUNT queries: which items a box meets, how many rows of a table that are, and what a recipient expects
+of regions or sums from a joint table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from anonymize.classes import Floats, Ints
-from anonymize.domain.leafsets import LeafSets
+from anonymize.classes import Bools, Floats, Integers, Ints, mixed_radix
+from anonymize.domain import LeafSets
 from anonymize.metrics.queries.batch import Queries
-from anonymize.metrics.queries.bits import positions
-from anonymize.metrics.queries.meeting import BLOCK, ItemEnds, MetItems, blocks, meeting, restricted_attributes
-from anonymize.metrics.queries.spreads import GappedSpreads, Spreads, rows_within
-from anonymize.threads import in_parts
+from anonymize.metrics.queries.spreads import (
+    EVERY,
+    FIRST,
+    WORD,
+    GappedSpreads,
+    PrefixBits,
+    Spreads,
+    Words,
+    met_ends,
+    positions,
+    ranks,
+    rows_within,
+    thresholds_of,
+)
+from anonymize.parallel import in_parts
+
+# --- items that a box meets -------------------------------------------------------------------------------------------
+# Which items a box meets: rows as leaves, or regions as numbers, block by block and in words of bits.
+
+BLOCK = 1 << 18
+"""Items whose bits are held at a time."""
+REMEMBERED = 64
+"""Ranges in an attribute, up to which the bits of each are kept."""
+
+
+@dataclass(frozen=True)
+class ItemEnds:
+    """One attribute of the items, as ranks: an item meets a box where its start lies below `until` and its stop not
+    below `begin`, positions (boxes,) among the thresholds of either."""
+
+    start: Ints
+    stop: Ints
+    thresholds: tuple[int, int]
+    until: Ints
+    begin: Ints
+
+    @classmethod
+    def of(cls, leaves: Integers, queries: Queries, index: int) -> ItemEnds:
+        """The ends of items that are leaves, whose start is their stop: one order of thresholds serves both."""
+        both = np.concatenate([queries.last[:, index] + 1, queries.first[:, index]])
+        thresholds, of_boxes = thresholds_of(both, np.tile(queries.restricted[:, index], 2))
+        until, begin = np.split(of_boxes, 2)
+        leaf_ranks = ranks(leaves, thresholds)
+        return cls(leaf_ranks, leaf_ranks, (len(thresholds), len(thresholds)), until, begin)
+
+    @classmethod
+    def of_regions(cls, start: Floats, stop: Floats, queries: Queries, index: int) -> ItemEnds:
+        """The ends of items that are regions of numbers."""
+        until, begin = met_ends(queries.low[:, index], queries.high[:, index], bool(queries.whole[index]))
+        nowhere = np.where(np.isnan(start), np.inf, start)
+        return cls._ranked(nowhere, stop, until, begin, queries, index)
+
+    @classmethod
+    def _ranked(
+        cls,
+        start: NDArray[Any],
+        stop: NDArray[Any],
+        until: NDArray[Any],
+        begin: NDArray[Any],
+        queries: Queries,
+        index: int,
+    ) -> ItemEnds:
+        used = queries.restricted[:, index]
+        uppers, until = thresholds_of(until, used)
+        lowers, begin = thresholds_of(begin, used)
+        counts = (len(uppers), len(lowers))
+        return cls(ranks(start, uppers), ranks(stop, lowers), counts, until, begin)
+
+    def bits(self, block: slice) -> MetItems:
+        """Those of some items."""
+        of_start, of_stop = self.thresholds
+        starts = PrefixBits.of(self.start[block], of_start)
+        return MetItems(self, starts, starts if self.stop is self.start else PrefixBits.of(self.stop[block], of_stop))
+
+    @cached_property
+    def few(self) -> bool:
+        """Whether boxes have few ranges in this attribute."""
+        return len(set(zip(self.begin.tolist(), self.until.tolist(), strict=True))) <= REMEMBERED
+
+
+@dataclass
+class MetItems:
+    """Some items of an attribute, and those that meet a box's range: of few ranges, each is worked out once."""
+
+    ends: ItemEnds
+    starts: PrefixBits
+    stops: PrefixBits
+    remembered: dict[tuple[int, int], Words] = field(default_factory=dict)
+
+    def range(self, box: int, part: slice = EVERY) -> Words:
+        """(words,) the items of a part that meet the range of a box; not to be written to.
+
+        What stops below a range has started below its end, too: the bits of the one are among those of the other.
+        """
+        begin, until = int(self.ends.begin[box]), int(self.ends.until[box])
+        if not self.ends.few:
+            return np.bitwise_xor(self.stops.below(begin, part), self.starts.below(until, part))
+        words = self.remembered.get((begin, until))
+        if words is None:
+            words = self.remembered[begin, until] = np.bitwise_xor(self.stops.below(begin), self.starts.below(until))
+        return words[part]
+
+
+def blocks(ends: Sequence[ItemEnds], items: int, size: int) -> Iterator[tuple[int, list[MetItems]]]:
+    """Where each block of items begins, and its bits in each attribute."""
+    for begin in range(0, items, size):
+        yield begin, [each.bits(slice(begin, begin + size)) for each in ends]
+
+
+def restricted_attributes(queries: Queries) -> list[list[int]]:
+    """The attributes that each box restricts."""
+    boxes, attributes = np.nonzero(queries.restricted)
+    ends = np.cumsum(np.bincount(boxes, minlength=len(queries.restricted)))[:-1]
+    return [each.tolist() for each in np.split(attributes, ends)] if len(queries.restricted) else []
+
+
+def meeting(bits: Sequence[MetItems], box: int, attributes: Sequence[int], part: slice = EVERY) -> Words:
+    """(words,) the items of a part that meet a box; not to be written to."""
+    words = bits[attributes[0]].range(box, part)
+    if len(attributes) > 1:
+        words = words & bits[attributes[1]].range(box, part)
+        for index in attributes[2:]:
+            words &= bits[index].range(box, part)
+    return words
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+# Answers to COUNT queries: expected of regions, summed from a joint table.
 
 
 def estimated(
@@ -79,3 +207,119 @@ def summed(table: Floats, queries: Queries) -> Floats:
         place = np.where(corner, stop, first)
         of_boxes += sums[tuple(place.T)] * (-1) ** (table.ndim - sum(corner))
     return queries.totals(of_boxes)
+
+
+# --- counting ---------------------------------------------------------------------------------------------------------
+# How many rows of a table COUNT queries are met by.
+#
+# Boxes that restrict attributes of few leaves alone are sums of one joint table of these. For the others, rows are
+# sorted by the attribute with the most ranges: the rows in one of its ranges then follow each other, and only their
+# bits are looked at, of the other attributes that a box restricts.
+
+CELLS = 1 << 20
+"""Cells of a joint table at the most."""
+
+_InOrder = tuple[int, list[int], int, int]
+"""A box, the attributes that it restricts but for the one by which rows are sorted, and its rows as far as that says:
+the first, and the one behind the last."""
+
+
+def counted(columns: Sequence[Integers], queries: Queries, block: int = BLOCK, cells: int = CELLS) -> Ints:
+    """(queries,) rows of each. `columns`: (rows,) the leaves of the rows in each quasi-identifier. `block`: rows whose
+    bits are held at a time. `cells`: of a joint table, at the most."""
+    of_boxes = np.zeros(len(queries.restricted), np.int64)
+    if queries.count and len(columns):
+        few = _few(columns, cells)
+        inside: Bools = np.logical_not(queries.restricted[:, ~few].any(axis=1))
+        if inside.any():
+            of_boxes[inside] = _in_table(columns, queries, inside, few)
+        if not inside.all():
+            _add_in_rows(columns, queries, np.flatnonzero(~inside).tolist(), block, of_boxes)
+    return queries.totals(of_boxes.astype(np.float64)).astype(np.int64)
+
+
+def _few(columns: Sequence[Integers], cells: int) -> Bools:
+    """(attributes,) those of the fewest leaves, as many as have a joint table of so many cells."""
+    sizes = [_size(column) for column in columns]
+    few, product = np.zeros(len(columns), np.bool_), 1
+    for index in sorted(range(len(columns)), key=lambda index: sizes[index]):
+        product *= sizes[index] + 1
+        few[index] = product <= cells
+    return few
+
+
+def _size(column: Integers) -> int:
+    return int(column.max(initial=0)) + 1
+
+
+def _in_table(columns: Sequence[Integers], queries: Queries, inside: Bools, few: Bools) -> Ints:
+    """(boxes inside,) rows of the boxes that restrict nothing but these few attributes."""
+    chosen = np.flatnonzero(few)
+    chosen_columns = [columns[index] for index in chosen.tolist()]
+    shape = [_size(column) for column in chosen_columns]
+    table = np.bincount(mixed_radix(chosen_columns, shape)[0], minlength=int(np.prod(shape))).reshape(shape)
+    boxes = int(inside.sum())
+    part = replace(
+        queries,
+        restricted=queries.restricted[inside][:, chosen],
+        # A query may ask for leaves behind the last one that occurs.
+        first=np.minimum(queries.first[inside][:, chosen], shape),
+        last=np.minimum(queries.last[inside][:, chosen], np.array(shape) - 1),
+        query=np.arange(boxes),
+        dimensions=np.zeros(boxes, np.int64),
+    )
+    return summed(table.astype(np.float64), part).astype(np.int64)
+
+
+def _add_in_rows(
+    columns: Sequence[Integers], queries: Queries, boxes: Sequence[int], block: int, of_boxes: Ints
+) -> None:
+    """Adds the rows of some boxes to theirs."""
+    restricted = restricted_attributes(queries)
+    main = _main(queries, boxes)
+    order = np.argsort(columns[main], kind="stable")
+    along = columns[main][order].astype(np.int64)
+    begin, until = np.searchsorted(along, queries.first[:, main]), np.searchsorted(along, queries.last[:, main] + 1)
+    ranges: list[_InOrder] = []
+    for box in boxes:
+        others = [index for index in restricted[box] if index != main]
+        first, stop = (int(begin[box]), int(until[box])) if queries.restricted[box, main] else (0, len(order))
+        if others:
+            ranges.append((box, others, first, stop))
+        else:
+            of_boxes[box] = stop - first
+    ends = [ItemEnds.of(codes[order], queries, index) for index, codes in enumerate(columns)]
+    for start, bits in blocks(ends, len(order), block):
+        in_parts(partial(_add_block, bits, (start, min(start + block, len(order))), of_boxes), ranges, queries.threads)
+
+
+def _add_block(bits: Sequence[MetItems], block: tuple[int, int], of_boxes: Ints, ranges: Sequence[_InOrder]) -> None:
+    """Adds the rows of some boxes that are in a block to theirs."""
+    start, end = block
+    for box, others, first, stop in ranges:
+        low, high = max(first, start) - start, min(stop, end) - start
+        if low < high:
+            of_boxes[box] += _count(bits, box, others, low, high)
+
+
+def _main(queries: Queries, boxes: Sequence[int]) -> int:
+    """The attribute that some boxes have the most different ranges of, in as far as they restrict it."""
+    ranges = [
+        len(np.unique(np.stack([queries.first[restricting, index], queries.last[restricting, index]]), axis=1).T)
+        for index in range(queries.restricted.shape[1])
+        for restricting in [[box for box in boxes if queries.restricted[box, index]]]
+    ]
+    return int(np.argmax(ranges))
+
+
+def _count(bits: Sequence[MetItems], box: int, attributes: Sequence[int], low: int, high: int) -> int:
+    """The items from `low` on and before `high` that meet a box in some attributes. Words at either end hold items that
+    are not among these, too: their bits are masked."""
+    part = slice(low // WORD, -(-high // WORD))
+    words: Words = meeting(bits, box, attributes, part)
+    count = int(np.bitwise_count(words).sum(dtype=np.int64))
+    if low % WORD:
+        count -= int(np.bitwise_count(words[0] & FIRST[low % WORD]))
+    if high % WORD:
+        count -= int(np.bitwise_count(words[-1] & ~FIRST[high % WORD]))
+    return count

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from anonymize import temporary
+from anonymize import files
 from anonymize.errors import DataError, Problem, UsageError, WriteError
 from anonymize.table.files import reason_in
-from anonymize.table.foreign.kinds import compare
-from anonymize.table.foreign.uris import TableUri, literal, quoted
+from anonymize.table.foreign import TableUri, compare, literal, quoted
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -128,7 +127,7 @@ def write(uri: TableUri, path: Path, *, force: bool) -> bool:
     import duckdb
 
     fresh = not os.path.lexists(uri.address)
-    again = temporary.unnamed("anonymize-")
+    again = files.unnamed("anonymize-")
     try:
         with _connected(uri, path, again, read_only=False) as connection:
             return _written(connection, uri, path, again, force=force)
@@ -139,7 +138,7 @@ def write(uri: TableUri, path: Path, *, force: bool) -> bool:
             raise WriteError(f"{uri.name}: cannot be written: {reason_in(error) or _REFUSED}") from None
         raise
     finally:
-        temporary.remove(again)
+        files.remove(again)
 
 
 def _remove(uri: TableUri) -> None:

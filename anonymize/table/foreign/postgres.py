@@ -13,8 +13,7 @@ from typing import Any
 import polars as pl
 
 from anonymize.errors import AnonymizeError, DataError, Problem, UsageError, WriteError
-from anonymize.table.foreign.kinds import compare
-from anonymize.table.foreign.uris import TableUri, literal, quoted
+from anonymize.table.foreign import TableUri, compare, literal, quoted
 
 PART = "arrow"
 

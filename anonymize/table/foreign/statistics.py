@@ -1,13 +1,11 @@
-"""What SPSS and Stata files have in common, as pyreadstat reads and writes them.
-
-A value with a label reads as its label, which is what a category means; a value without one as it is. Missing values of
-all kinds are null. Texts are written as texts. The time of writing, which both formats hold, is a fixed one.
-"""
+"""Files of SPSS and Stata, as pyreadstat reads and writes them; and the columns of texts, numbers and dates, which
+are all that such packages and workbooks have."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,57 @@ import polars as pl
 
 from anonymize.errors import DataError, Problem, WriteError
 from anonymize.table.files import CHUNK, write_all
-from anonymize.table.foreign.plain import natural, plain
+
+# --- texts, numbers and dates -----------------------------------------------------------------------------------------
+# Columns of texts, numbers and dates, which is all that workbooks and statistics packages have.
+
+EXACT = 2**53
+"""Whole numbers up to here are exact in a double, which is what these files hold."""
+
+
+def plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with every column a text, a number, a date or a time: other types, and whole numbers that a double
+    cannot hold, become their text."""
+    return frame.select([_plain(column) for column in frame.iter_columns()])
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    kind = column.dtype
+    if kind.is_integer():
+        exact = column.is_between(-EXACT, EXACT).all()
+        return column.cast(pl.Int64) if exact else column.cast(pl.String)
+    if kind.is_float():
+        return column.cast(pl.Float64)
+    naive = isinstance(kind, pl.Datetime) and kind.time_zone is None
+    return column if naive or kind in (pl.String, pl.Date) else column.cast(pl.String)
+
+
+def natural(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table as it was meant: doubles that are all whole are whole numbers, times that are all midnight are dates,
+    and an empty text is null."""
+    return frame.select([_natural(column) for column in frame.iter_columns()])
+
+
+def _natural(column: pl.Series) -> pl.Series:
+    kind = column.dtype
+    if kind == pl.Null:
+        return column.cast(pl.String)
+    if kind == pl.String:
+        return column.to_frame().select(pl.first().replace("", None)).to_series()
+    if isinstance(kind, pl.Datetime) and column.len() > column.null_count():
+        return column.cast(pl.Date) if (column.dt.time().drop_nulls() == time()).all() else column
+    if kind.is_float():
+        present = column.drop_nulls()
+        whole = present.is_finite().all() and (present.abs() <= EXACT).all() and (present == present.floor()).all()
+        return column.cast(pl.Int64) if whole else column.cast(pl.Float64)
+    return column
+
+
+# --- statistics -------------------------------------------------------------------------------------------------------
+# What SPSS and Stata files have in common, as pyreadstat reads and writes them.
+#
+# A value with a label reads as its label, which is what a category means; a value without one as it is. Missing values
+# of all kinds are null. Texts are written as texts. The time of writing, which both formats hold, is a fixed one.
 
 
 def read_with(reader: Callable[..., Any], path: Path, form: str, name: str) -> pl.DataFrame:

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from anonymize import temporary
+from anonymize import files
 from anonymize.errors import DataError, Problem, WriteError
-from anonymize.table.foreign.plain import natural, plain
-from anonymize.table.header import check_names, named
+from anonymize.table.foreign.statistics import natural, plain
+from anonymize.table.named import check_names, named
 
 ROWS, COLUMNS = 1_048_576, 16_384
 """What a sheet can have, the row of names included."""
@@ -56,7 +56,7 @@ def write(frame: pl.DataFrame, path: Path, name: str) -> None:
         limit = f"a sheet of an .xlsx file has at most {ROWS - 1:,} rows and {COLUMNS:,} columns"
         raise WriteError(Problem(f"{name}: cannot be written: {limit}", hint="write .parquet, .arrow or .csv"))
     frame = plain(frame).select([_dated(column) for column in plain(frame).iter_columns()])
-    with temporary.folder() as folder, _whole(path) as file:
+    with files.folder() as folder, _whole(path) as file:
         settings = {"constant_memory": True, "tmpdir": str(folder), "default_date_format": "yyyy-mm-dd"}
         book = xlsxwriter.Workbook(file, settings)
         book.set_properties({"created": _MADE, "author": "", "comments": ""})

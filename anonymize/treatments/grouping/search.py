@@ -17,14 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.deadline import Deadline
-from anonymize.algorithms.refining.block import Met
+from anonymize.algorithms.deadline import Deadline, Resources
+from anonymize.algorithms.refining.block import ALL, Met, least_of, nearest_to
 from anonymize.algorithms.refining.exchanges import WEIGHED, ClassRows, drawn, matched, possible
 from anonymize.algorithms.refining.measure import Singles
-from anonymize.algorithms.refining.partners import ALL, least_of, nearest_to
-from anonymize.algorithms.refining.resources import Resources
 from anonymize.classes import Floats, Ints, Partition, concatenated_ranges, run_starts
-from anonymize.treatments.grouping.mdav import mdav_in_blocks, mdav_of_blocks
+from anonymize.treatments.grouping import mdav_in_blocks, mdav_of_blocks
 
 START = 500_000_000
 """Values that MDAV compares with those of another row, about: of all rows, or within blocks that are as large as that

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from anonymize.algorithms.clustering.ncp import Corners, Penalty
+from anonymize.algorithms.clustering import Corners, Penalty
 from anonymize.table import Table
 from tests.algorithms.tables import cost
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.clustering.downward import Offers, adjust
-from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
+from anonymize.algorithms.clustering import GroupBoxes, Penalty, codes_of
+from anonymize.algorithms.clustering.methods import Offers, adjust
 from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, exact

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize.algorithms.clustering import Penalty, codes_of
 from anonymize.algorithms.clustering import bisect as module
 from anonymize.algorithms.clustering.bisect import JOINS, bisect
 from anonymize.algorithms.clustering.bisect import seeds as far_rows
-from anonymize.algorithms.clustering.ncp import Penalty, codes_of
 from anonymize.classes import Partition, starts_of
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import assign, classes

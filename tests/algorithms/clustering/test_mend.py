@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize.algorithms.clustering import Penalty, codes_of
 from anonymize.algorithms.clustering import run as module
-from anonymize.algorithms.clustering.ncp import Penalty, codes_of
 from anonymize.algorithms.clustering.run import mend, met_by
 from anonymize.classes import Partition
 from anonymize.table import Table

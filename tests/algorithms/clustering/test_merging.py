@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.clustering import merging, upward
-from anonymize.algorithms.clustering.ncp import Penalty, codes_of
+from anonymize.algorithms.clustering import Penalty, codes_of, merging, methods
 from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, merge_round
@@ -25,6 +24,6 @@ def test_a_round_is_that_of_the_plain_method(
     partition = Partition.of_labels(rng.integers(0, groups, table.rows))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merging, "NEIGHBOURS", neighbours)
-        found = upward._merged(penalty, codes, partition, k, 1)
+        found = methods._merged(penalty, codes, partition, k, 1)
     plain = merge_round(penalty, codes, classes(partition.order, partition.starts), k)
     assert classes(found.order, found.starts) == plain

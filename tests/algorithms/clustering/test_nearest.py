@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize.algorithms.clustering import GroupBoxes, Penalty, codes_of
 from anonymize.algorithms.clustering import merging as module
 from anonymize.algorithms.clustering.merging import nearest
-from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
 from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, exact

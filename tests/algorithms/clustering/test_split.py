@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anonymize.algorithms.clustering import GroupBoxes, Penalty, codes_of
 from anonymize.algorithms.clustering.bisect import seeds as far_rows
-from anonymize.algorithms.clustering.downward import split_large
-from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
+from anonymize.algorithms.clustering.methods import split_large
 from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import classes, exact

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from anonymize.algorithms.cuts import RULES
+from anonymize.algorithms.cuts import BY_TARGET, RULES
 from anonymize.algorithms.cuts.base import Candidates, CutRule, rounded
-from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.cuts import AGAIN, FINISHED
+from anonymize.algorithms.cuts.supervised import ByTarget
+from anonymize.algorithms.splitting import Batch
+from anonymize.algorithms.splitting.grow import AGAIN, FINISHED
 from anonymize.classes import Ints
 from tests.algorithms.tables import domains, numeric, table_of, weights, whole
 
@@ -93,3 +94,21 @@ def test_scores_that_differ_by_the_last_digits_alone_are_equal() -> None:
     assert added != 1.0 and made[0] == made[1] == -made[5] == 1.0
     assert made[6] > 1.0 and made[7] == rounded(np.array([1e300]))[0]
     assert made[2:5].tolist() == [np.inf, -np.inf, 0.0] and made[8] == pytest.approx(1e-300, rel=1e-11)
+
+
+# --- registry ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_has_the_id_by_which_it_is_known(name: str) -> None:
+    assert name == RULES[name].ID and RULES[name] is RULES[name]
+
+
+def test_rules_of_targets() -> None:
+    assert set(BY_TARGET) == {name for name, rule in RULES.items() if issubclass(rule, ByTarget)}
+
+
+def test_what_is_no_rule() -> None:
+    assert "none" not in RULES and len(RULES) == len(list(RULES))
+    with pytest.raises(KeyError):
+        RULES["none"]

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.splitting.grow import grow
-from anonymize.domain.base import Domain
+from anonymize.domain import Domain
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import UsageError
-from anonymize.spec.workload import Condition
+from anonymize.spec.blocks import Condition
 from anonymize.table import Selection, Table
-from anonymize.table.selections import leaves
+from anonymize.table.model import leaves
 from tests.algorithms.tables import (
     categorical,
     k_anonymity,

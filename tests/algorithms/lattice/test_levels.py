@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import ALGORITHMS, Context
 from anonymize.algorithms.deadline import Deadline
-from anonymize.algorithms.lattice.lattice import Lattice
+from anonymize.algorithms.lattice import Lattice
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import BestFirst, Walk, find, safe_nodes

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.lattice.aggregates import AGGREGATES, aggregate, below, larger, least
+from anonymize.algorithms.lattice import AGGREGATES, aggregate, below, larger, least
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
 from tests.algorithms.lattice.cases import Case, small_cases
 from tests.algorithms.lattice.cases import below as under

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from anonymize.algorithms import samarati
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.deadline import Deadline
-from anonymize.algorithms.lattice.aggregates import AGGREGATES
+from anonymize.algorithms.lattice import AGGREGATES
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import METRICS, Scorer
 from anonymize.algorithms.lattice.search import BestFirst, BestNode, Walk, check_enumerable, find, safe_nodes

@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from anonymize.algorithms.minimality.refusals import mean_from, unrevealing
+from anonymize.algorithms.minimality import mean_from, unrevealing
 
 
 def exactly(start: int, whole: int, marked: int, drawn: int) -> Fraction:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import k_optimize
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.optimize.starts import orders
+from anonymize.algorithms.optimize.stages import orders
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.recoding import SingleDimensional
 from anonymize.spec import Output

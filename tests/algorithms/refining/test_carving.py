@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.run import met_by
-from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.deadline import Deadline, Resources
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.carving import CLOSE, NEAR, POOLED, carve, partners, recarve, recarved
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
-from anonymize.algorithms.refining.pools import PoolNeighbours
-from anonymize.algorithms.refining.resources import Resources
-from anonymize.algorithms.refining.types import MOST, VALUES, RowTypes
+from anonymize.algorithms.refining.regrouping import PoolNeighbours
+from anonymize.algorithms.refining.rows import MOST, VALUES, RowTypes
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.table import Table

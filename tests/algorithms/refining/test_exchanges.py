@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.clustering.run import met_by
-from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.deadline import Deadline, Resources
 from anonymize.algorithms.refining import exchanges
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.exchanges import exchange
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
-from anonymize.algorithms.refining.resources import Resources
 from anonymize.table import Table
 from tests.algorithms.tables import k_anonymity, numeric, requirement, seeds, sensitive, table_of, tables
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.clustering.ncp import codes_of
+from anonymize.algorithms.clustering import codes_of
 from anonymize.algorithms.refining import measure
 from anonymize.algorithms.refining.measure import (
     TABLED_LEAVES,
@@ -21,7 +21,7 @@ from anonymize.algorithms.refining.measure import (
     TaxonomyAxis,
     axis_of,
 )
-from anonymize.algorithms.refining.missing import axes_of
+from anonymize.algorithms.refining.rows import axes_of
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.table import Table

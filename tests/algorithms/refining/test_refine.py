@@ -13,14 +13,13 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms import bottom_up, mondrian, top_down
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.clustering.ncp import GroupBoxes, Penalty, codes_of
+from anonymize.algorithms.clustering import GroupBoxes, Penalty, codes_of
 from anonymize.algorithms.clustering.run import met_by
+from anonymize.algorithms.deadline import Refinable
 from anonymize.algorithms.refining import block as blocks_of
 from anonymize.algorithms.refining import refine as module
-from anonymize.algorithms.refining.block import Block
-from anonymize.algorithms.refining.partners import CARE, HASTE, Effort
+from anonymize.algorithms.refining.block import CARE, HASTE, Block, Effort
 from anonymize.algorithms.refining.refine import refined
-from anonymize.algorithms.refining.resources import Refinable
 from anonymize.classes import Partition
 from anonymize.errors import InfeasibleError
 from anonymize.recoding import Regions

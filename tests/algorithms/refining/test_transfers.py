@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.clustering.ncp import codes_of
+from anonymize.algorithms.clustering import codes_of
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.measure import BoxMeasure, Places
-from anonymize.algorithms.refining.missing import axes_of
+from anonymize.algorithms.refining.rows import axes_of
 from anonymize.algorithms.refining.transfers import RINGS, targets, transfer
 from anonymize.classes import Bools, Integers, Ints
 from anonymize.table import Table

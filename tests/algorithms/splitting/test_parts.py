@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.cuts import RULES
-from anonymize.algorithms.splitting.batch import Batch
-from anonymize.algorithms.splitting.cuts import FINISHED
-from anonymize.algorithms.splitting.grow import grow
-from anonymize.algorithms.splitting.histograms import Histograms
-from anonymize.algorithms.splitting.parts import CodedRows, grow_by_parts, upper_parts
+from anonymize.algorithms.splitting import Batch
+from anonymize.algorithms.splitting.grow import FINISHED, grow
+from anonymize.algorithms.splitting.parts import CodedRows, Histograms, grow_by_parts, upper_parts
 from anonymize.classes import Runs
 from anonymize.table import Table
 from tests.algorithms.tables import rule_and_batch, tables

@@ -11,14 +11,13 @@ import pytest
 
 from anonymize.classes import Floats, Ints
 from anonymize.errors import SpecError, UsageError
-from anonymize.metrics import query_error
+from anonymize.metrics import joint_measures
 from anonymize.metrics.queries import Queries, QueryPlan, counted, drawn, estimated, listed, summed
-from anonymize.metrics.queries.bits import ONE_DIGIT, PrefixBits, positions, ranks
-from anonymize.metrics.queries.spreads import Spreads, rows_within
+from anonymize.metrics.queries.spreads import ONE_DIGIT, PrefixBits, Spreads, positions, ranks, rows_within
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import make
-from anonymize.spec.queries import load
-from anonymize.spec.workload import Condition
+from anonymize.spec.blocks import Condition
+from anonymize.spec.load import load_queries
 from anonymize.table import Source, Table, read
 
 ROWS = 300
@@ -230,7 +229,7 @@ LISTED = """\
 def test_listed_queries_are_what_they_say(people: tuple[Any, Table], tmp_path: Path) -> None:
     spec, table = people
     (tmp_path / "queries.yaml").write_text(LISTED)
-    queries = listed(spec, table, load(spec, tmp_path / "queries.yaml"))
+    queries = listed(spec, table, load_queries(spec, tmp_path / "queries.yaml"))
     rows = [line.split(",") for line in (tmp_path / "people.csv").read_text().splitlines()[1:]]
     truth = [
         sum(age != "?" and 30 <= int(age) <= 39 for age, _, _ in rows),
@@ -259,13 +258,13 @@ def test_listed_queries_are_what_they_say(people: tuple[Any, Table], tmp_path: P
 def test_lists_that_are_none(people: tuple[Any, Table], tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "queries.yaml").write_text(text)
     with pytest.raises(SpecError, match=message) as raised:
-        load(people[0], tmp_path / "queries.yaml")
+        load_queries(people[0], tmp_path / "queries.yaml")
     assert "queries.yaml" in str(raised.value)
 
 
 def test_a_file_that_is_not_there(people: tuple[Any, Table], tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="cannot be read"):
-        load(people[0], tmp_path / "none.yaml")
+        load_queries(people[0], tmp_path / "none.yaml")
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------
@@ -275,10 +274,10 @@ def test_a_sanity_bound_leaves_no_query_out(people: tuple[Any, Table], tmp_path:
     """True counts 0 and some; answers of 3 more."""
     spec, table = people
     (tmp_path / "queries.yaml").write_text("- {height: {to: 1}}\n- {town: {in: [a]}}\n")
-    asked = load(spec, tmp_path / "queries.yaml")
+    asked = load_queries(spec, tmp_path / "queries.yaml")
     truth = counted(columns(table), listed(spec, table, asked))
-    plain = query_error.figures(table, listed(spec, table, asked), np.asarray(truth + 3.0, np.float64))
-    bound = query_error.figures(table, listed(spec, table, asked, 10), np.asarray(truth + 3.0, np.float64))
+    plain = joint_measures.query_figures(table, listed(spec, table, asked), np.asarray(truth + 3.0, np.float64))
+    bound = joint_measures.query_figures(table, listed(spec, table, asked, 10), np.asarray(truth + 3.0, np.float64))
     assert plain is not None and bound is not None
     assert plain["mean"] == pytest.approx(3 / truth[1]) and plain["empty"] == 1
     assert bound["mean"] == pytest.approx((0.3 + 3 / truth[1]) / 2) and bound["empty"] == 1
@@ -293,7 +292,7 @@ def off(truth: Ints, queries: Queries) -> Floats:
 def test_figures_by_dimension_and_over_seeds(people: tuple[Any, Table]) -> None:
     queries = drawn(people[1], QueryPlan(80, repeats=3))
     truth = counted(columns(people[1]), queries)
-    block = query_error.figures(people[1], queries, off(truth, queries))
+    block = joint_measures.query_figures(people[1], queries, off(truth, queries))
     assert block is not None
     assert block["by_dimension"]["2"]["mean"] == pytest.approx(0.5)
     assert block["by_dimension"]["1"]["quantiles"] == pytest.approx(
@@ -310,7 +309,7 @@ def _alone(table: Table) -> list[dict[str, Any]]:
     for seed in range(3):
         queries = drawn(table, QueryPlan(80, seed=seed))
         truth = counted(columns(table), queries)
-        block = query_error.figures(table, queries, off(truth, queries))
+        block = joint_measures.query_figures(table, queries, off(truth, queries))
         assert block is not None and "over_seeds" not in block
         blocks.append(block)
     return blocks

@@ -15,10 +15,9 @@ import xlsxwriter
 from anonymize.errors import DataError, UsageError, WriteError
 from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.model import Spec
-from anonymize.table import Source
+from anonymize.table import Source, foreign
 from anonymize.table.files import sha256_of
-from anonymize.table.foreign import kinds
-from anonymize.table.outputs import output_table
+from anonymize.table.spool import output_table
 
 FORMS = ("xlsx", "sav", "dta")
 TABLE = pl.DataFrame(
@@ -184,6 +183,6 @@ def test_the_hash_is_that_of_the_file(tmp_path: Path) -> None:
 
 
 def test_an_extra_that_is_absent_is_named_with_its_command() -> None:
-    kind = kinds.ForeignKind("an .xlsx file", "xlsx", "office", ("surely_not_installed",))
+    kind = foreign.ForeignKind("an .xlsx file", "xlsx", "office", ("surely_not_installed",))
     with pytest.raises(UsageError, match=r"pip install 'anonymize-toolkit\[office\]'"):
         kind.require()

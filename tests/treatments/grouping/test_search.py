@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.refining.exchanges import WEIGHED, ClassRows
 from anonymize.classes import Partition
-from anonymize.treatments.grouping import search
-from anonymize.treatments.grouping.mdav import mdav
+from anonymize.treatments.grouping import mdav, search
 from anonymize.treatments.grouping.search import searched
 from anonymize.treatments.microaggregation import standardized
 from tests.treatments.tarragona import needs_tarragona, tarragona

@@ -1,1 +1,0 @@
-"""Machinery of bucketization: which sensitive values stand together in a group."""

@@ -1,0 +1,418 @@
+"""Branch and bound over generalization strings, attribute by attribute: strings of some attributes, the others at
+the top of the lattice, judged while they are built, the best of fewer attributes bounding that of more."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.algorithms.lattice import FrequencySet, Ladder, Vector
+from anonymize.algorithms.lattice.nodes import Checker
+from anonymize.classes import Bools, Floats, Ints, KeyGroups, mixed_radix
+from anonymize.domain.generalization import Generalization
+from anonymize.privacy import Requirement
+from anonymize.spec.base import Means
+from anonymize.table import Attribute, Table
+
+# --- strings of some attributes ---------------------------------------------------------------------------------------
+# Strings of some attributes, the others at the top of the lattice, judged while they are built attribute by attribute.
+#
+# Such a string is a node of the lattice like any other, and every string that has its levels in those attributes is at
+# or below it: where it is hopeless, so are they. Adding an attribute parts the classes that there are; nothing is
+# sorted. Rows of classes that are too small for every model are counted at once; only where they are no more than may
+# be suppressed is the judge of nodes asked, unless size is all that is required.
+#
+# A table of all strings of a few attributes says which of them are hopeless, and has the frontier of minimal ones that
+# are not: whole parts of the lattice are settled without a look at the rows.
+
+
+class Face(NamedTuple):
+    """The distinct rows as a string shows them. `group` (m,): the class of each. `classes`: how many there are."""
+
+    group: Ints
+    classes: int
+
+
+@dataclass(frozen=True)
+class Faces:
+    """What judges strings. Can be sent to another process.
+
+    `heights`: the highest level of each attribute. `columns`: per attribute and level (m,) the node that each distinct
+    row shows. `sizes`: nodes of each level. `counts` (m,): rows that each distinct row stands for, None where that is
+    one. `minimum`: the fewest rows of a class that meets the requirements. `limit`: rows that may be suppressed.
+    `bottom`: what the judge of nodes is made of, None where size is all that is required.
+    """
+
+    heights: Vector
+    columns: Sequence[Sequence[NDArray[np.int64]]]
+    sizes: Sequence[Sequence[int]]
+    counts: Floats | None
+    rows: int
+    minimum: int
+    limit: int
+    bottom: FrequencySet | None
+    requirements: tuple[Requirement, ...]
+    table: Table
+
+    @classmethod
+    def of(cls, checker: Checker) -> Faces:
+        """Those of a checker's table."""
+        bottom, requirements = checker.bottom, checker.requirements
+        counts = bottom.counts.astype(np.float64)
+        sized = checker.table.units is None and all(_is_size(each) for each in requirements)
+        return cls(
+            checker.lattice.top,
+            [_columns(ladder, column) for ladder, column in zip(bottom.ladders, bottom.columns, strict=True)],
+            [ladder.sizes for ladder in bottom.ladders],
+            None if (counts == 1).all() else counts,
+            checker.rows,
+            _fewest(requirements),
+            checker.suppression_limit,
+            None if sized else _bare(bottom),
+            requirements,
+            replace(checker.table, attributes=(), sensitive=(), targets=(), source=_nothing()),
+        )
+
+    @property
+    def distinct(self) -> int:
+        """Distinct rows: what a refinement reads."""
+        return len(self.columns[0][0])
+
+    def whole(self) -> Face:
+        """Every attribute at its highest level. That is seldom another one than the root, which parts nothing."""
+        keys, span = mixed_radix(
+            [columns[level] for columns, level in zip(self.columns, self.heights, strict=True)],
+            [sizes[level] for sizes, level in zip(self.sizes, self.heights, strict=True)],
+        )
+        grouping = KeyGroups.of(keys, span)
+        return Face(grouping.group, len(grouping.starts))
+
+    def refined(self, face: Face, index: int, level: int) -> Face | None:
+        """The classes once an attribute has come down to a level; None where too many rows are in ones too small.
+
+        A class is numbered by its old class and the new node, so that one `bincount` finds all sizes; the numbers in
+        use are then made consecutive, which keeps them small.
+        """
+        size = self.sizes[index][level]
+        keys = face.group * size + self.columns[index][level]
+        rows = np.bincount(keys, self.counts, minlength=face.classes * size)
+        lost = int(rows[rows < self.minimum].sum())
+        if lost > self.limit or lost == self.rows:
+            return None
+        numbers = np.cumsum(rows > 0) - 1
+        return Face(numbers[keys], int(numbers[-1]) + 1)
+
+    def judge(self) -> Checker | None:
+        """A judge of nodes, where size is not all."""
+        if self.bottom is None:
+            return None
+        return Checker.over(self.table, self.bottom, self.requirements, self.limit)
+
+
+def _fewest(requirements: tuple[Requirement, ...]) -> int:
+    """The rows that every class has to have at the least, by k-anonymity: a class of fewer rows has fewer units too."""
+    return max([1, *(int(each.parameters.given(Means.PEOPLE)) for each in requirements if _is_size(each))])
+
+
+def _is_size(requirement: Requirement) -> bool:
+    return requirement.model == "k-anonymity" and requirement.population is None
+
+
+def _columns(ladder: Ladder, column: NDArray[np.int32]) -> list[NDArray[np.int64]]:
+    return [ladder.step(0, level)[column].astype(np.int64) for level in range(ladder.height + 1)]
+
+
+def _bare(bottom: FrequencySet) -> FrequencySet:
+    """The same without codes of rows, and without what is made when it is asked for, which cannot be sent."""
+    return replace(
+        bottom, ladders=tuple(replace(ladder, attribute=_materialized(ladder.attribute)) for ladder in bottom.ladders)
+    )
+
+
+def _materialized(attribute: Attribute) -> Attribute:
+    """An attribute whose hierarchy has been made."""
+    generalize = partial(_same, attribute.generalization)
+    return replace(attribute, codes=attribute.codes[:0], rules=(), generalize=generalize, categorize=None)
+
+
+def _same(generalization: Generalization) -> Generalization:
+    return generalization
+
+
+def _nothing() -> Any:
+    """In place of a source, which the judge does not look at."""
+    return None
+
+
+# --- all strings of a few attributes ----------------------------------------------------------------------------------
+
+WORK = 100_000
+"""Refinements of a subset at the most; strings that are not looked at then count as possible."""
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """The strings of some attributes by number: levels in mixed radix, the last attribute fastest.
+
+    `possible` (strings,): not hopeless. `minimal`: how many of these have only hopeless ones directly below them.
+    `whole`: whether all were looked at. `work`: refinements.
+    """
+
+    attributes: tuple[int, ...]
+    heights: Vector
+    possible: bytes
+    minimal: int
+    whole: bool
+    work: int
+
+    @property
+    def start(self) -> int:
+        """The number of the string with every attribute at its root, the last one."""
+        return len(self.possible) - 1
+
+    def offset(self, index: int, level: int) -> int:
+        """What the number of a string changes by where an attribute leaves its root for a level."""
+        position = self.attributes.index(index)
+        stride = math.prod(height + 1 for height in self.heights[position + 1 :])
+        return (level - self.heights[position]) * stride
+
+
+class _Table:
+    """Fills the table, depth first: where a level is hopeless beside the levels so far, so are all below it."""
+
+    def __init__(self, faces: Faces, attributes: Sequence[int], choices: Sequence[Sequence[int]]) -> None:
+        self.faces, self.attributes, self.choices = faces, list(attributes), choices
+        self.judge: Checker | None = faces.judge()
+        self.vector = list(faces.heights)
+        self.possible: Bools = np.zeros([faces.heights[index] + 1 for index in attributes], np.bool_)
+        self.work = 0
+
+    def fill(self, place: int, face: Face) -> None:
+        """All strings that go on from one that is possible, from an attribute on."""
+        if self.work >= WORK:
+            self.possible[self._rest(place)] = True
+            return
+        self.possible[self._here] = True
+        for position in range(place, len(self.attributes)):
+            index = self.attributes[position]
+            for level in reversed(self.choices[index]):
+                self.work += 1
+                finer = self.faces.refined(face, index, level)
+                self.vector[index] = level
+                if finer is None or self._hopeless():
+                    break
+                self.fill(position + 1, finer)
+            self.vector[index] = self.faces.heights[index]
+
+    @property
+    def _here(self) -> Vector:
+        return tuple(self.vector[index] for index in self.attributes)
+
+    def _rest(self, place: int) -> tuple[int | slice, ...]:
+        """This string and all below it in the attributes from a place on."""
+        return tuple(level if position < place else slice(None) for position, level in enumerate(self._here))
+
+    def _hopeless(self) -> bool:
+        return self.judge is not None and self.judge.check(tuple(self.vector)).hopeless
+
+
+def frontier(faces: Faces, attributes: Sequence[int], choices: Sequence[Sequence[int]]) -> Frontier:
+    """The frontier of some attributes, the others at their roots. `choices`: per attribute of the table its levels
+    below the root that may be safe, ascending."""
+    table = _Table(faces, attributes, choices)
+    table.fill(0, faces.whole())
+    return Frontier(
+        tuple(attributes),
+        tuple(faces.heights[index] for index in attributes),
+        table.possible.tobytes(),
+        int(np.count_nonzero(_minimal(table.possible))),
+        table.work < WORK,
+        table.work,
+    )
+
+
+def _minimal(possible: Bools) -> Bools:
+    """Those that are possible, with nothing possible directly below them."""
+    minimal = possible.copy()
+    for axis in range(possible.ndim):
+        above = tuple(slice(1, None) if each == axis else slice(None) for each in range(possible.ndim))
+        below = tuple(slice(None, -1) if each == axis else slice(None) for each in range(possible.ndim))
+        minimal[above] &= ~possible[below]
+    return minimal
+
+
+# --- branch and bound -------------------------------------------------------------------------------------------------
+# Branch and bound over strings, attribute by attribute, the best of fewer attributes bounding that of more.
+#
+# An attribute's gain at a level is what its research value is above that at the root. The best string of the last
+# attributes alone (the others at their roots) bounds what these can add to any string, so the problem is solved for the
+# last attribute, then for the last two, and so on: each solution is inside of the next, as Russian dolls are. A branch
+# ends where its string is hopeless, where the table of its subset says so without a look at the rows, or where its gain
+# and that bound together are not above the best.
+#
+# Source: Verfaillie, Lemaitre, Schiex, Russian doll search for solving constraint optimization problems, AAAI 1996.
+
+EQUAL = 1e-12
+"""Gains that differ by no more are equal."""
+
+Partial = tuple[tuple[int, int], ...]
+"""Attributes with their levels, in the order of the search; the others are at their roots."""
+
+
+@dataclass(frozen=True)
+class Gains:
+    """What is searched. `order`: the attributes, the first one outermost. `choices`: per attribute its levels below the
+    root that may be safe, ascending. `of`: per attribute, the gain of each of its levels; none has more than one below
+    it."""
+
+    order: Sequence[int]
+    choices: Sequence[Sequence[int]]
+    of: Sequence[Sequence[float]]
+
+    def most(self, index: int) -> float:
+        """The most that an attribute can gain."""
+        return max([0.0, *(self.of[index][level] for level in self.choices[index][:1])])
+
+    def total(self, partial: Partial) -> float:
+        """The gain of a string."""
+        return sum(self.of[index][level] for index, level in partial)
+
+
+class DollBranch(NamedTuple):
+    """A part of one doll's search. `partial`: where it begins. `place`: the next attribute of the order. `floor`: the
+    gain that is to be exceeded. `bounds` (places + 1,): what the attributes from a place on can gain at the most.
+    `safe`: whether a string has to be safe to count; else one that is not hopeless will do. `work`: refinements after
+    which it stops. `until`: the time at which it stops; 0 for none."""
+
+    partial: Partial
+    place: int
+    floor: float
+    bounds: tuple[float, ...]
+    safe: bool
+    work: int
+    until: float
+
+
+class Outcome(NamedTuple):
+    """What came of a branch. `best`: the best string with a gain above the floor, None where there is none. `work`:
+    refinements. `complete`: whether nothing was left out."""
+
+    best: Partial | None
+    gain: float
+    work: int
+    complete: bool
+
+
+class Diver:
+    """Searches branches, depth first. `frontiers`: tables of subsets, which know some hopeless strings beforehand."""
+
+    def __init__(self, faces: Faces, gains: Gains, frontiers: Sequence[Frontier] = ()) -> None:
+        self.faces, self.gains, self.frontiers = faces, gains, frontiers
+        self.refinements = 0
+        self._judge, self._top = faces.judge(), faces.heights
+        self._moves = {
+            (index, level): (number, each.offset(index, level))
+            for number, each in enumerate(frontiers)
+            for index in each.attributes
+            for level in range(self._top[index])
+        }
+
+    def dive(self, branch: DollBranch) -> Outcome:
+        """The best string of a branch."""
+        run, before = _Dive(self, branch, self.refinements), self.refinements
+        gain = self.gains.total(branch.partial)
+        if gain + branch.bounds[branch.place] <= branch.floor + EQUAL:
+            return Outcome(None, branch.floor, 0, True)
+        face: Face | None = self.faces.whole()
+        places = [each.start for each in self.frontiers]
+        for index, level in branch.partial:
+            face = None if face is None else self.step(face, index, level, places)
+        if face is not None and self.possible(branch.partial):
+            run.visit(branch.place, face, list(branch.partial), gain, places)
+        return Outcome(run.best, run.floor, self.refinements - before, not run.stopped)
+
+    def step(self, face: Face, index: int, level: int, places: list[int]) -> Face | None:
+        """One attribute down to a level; None where a table or sizes alone say that this is hopeless. Moves `places`,
+        the string's number in each table."""
+        if self.frontiers:
+            number, offset = self._moves[index, level]
+            places[number] += offset
+            if not self.frontiers[number].possible[places[number]]:
+                return None
+        self.refinements += 1
+        return self.faces.refined(face, index, level)
+
+    def back(self, index: int, level: int, places: list[int]) -> None:
+        """Undoes the move of `step`."""
+        if self.frontiers:
+            number, offset = self._moves[index, level]
+            places[number] -= offset
+
+    def possible(self, partial: Partial) -> bool:
+        """Whether a string is not hopeless, given that its classes are not too small."""
+        return self._judge is None or not self._judge.check(self._vector(partial)).hopeless
+
+    def accepts(self, partial: Partial, safe: bool) -> bool:
+        """Whether a string that is possible counts."""
+        return not safe or self._judge is None or self._judge.check(self._vector(partial)).safe
+
+    def _vector(self, partial: Partial) -> Vector:
+        vector = list(self._top)
+        for index, level in partial:
+            vector[index] = level
+        return tuple(vector)
+
+
+class _Dive:
+    """One branch while it is searched; `before`: refinements until now."""
+
+    def __init__(self, diver: Diver, branch: DollBranch, before: int) -> None:
+        self.diver, self.branch = diver, branch
+        self.floor, self.stopped = branch.floor, False
+        self.best: Partial | None = None
+        self._last = before + branch.work
+        self._looks = 0
+
+    def visit(self, place: int, face: Face, partial: list[tuple[int, int]], gain: float, places: list[int]) -> None:
+        """All strings that go on from one that is possible, with attributes from a place of the order on."""
+        if gain > self.floor + EQUAL and self.diver.accepts(tuple(partial), self.branch.safe):
+            self.floor, self.best = gain, tuple(partial)
+        for index, level, position in self._steps(place, gain):
+            if self._out():
+                return
+            finer = self.diver.step(face, index, level, places)
+            if finer is not None:
+                partial.append((index, level))
+                if self.diver.possible(tuple(partial)):
+                    self.visit(position + 1, finer, partial, gain + self.diver.gains.of[index][level], places)
+                partial.pop()
+            self.diver.back(index, level, places)
+
+    def _steps(self, place: int, gain: float) -> Iterator[tuple[int, int, int]]:
+        """The next attributes to come down, with their levels and places, as long as that can exceed the floor.
+
+        The bounds fall from place to place: where one of them leaves nothing to gain, none after it does.
+        """
+        gains, bounds = self.diver.gains, self.branch.bounds
+        for position in range(place, len(gains.order)):
+            if gain + bounds[position] <= self.floor + EQUAL:
+                return
+            index = gains.order[position]
+            for level in gains.choices[index]:
+                if gain + gains.of[index][level] + bounds[position + 1] <= self.floor + EQUAL:
+                    break
+                yield index, level, position
+
+    def _out(self) -> bool:
+        """Whether to stop: all work is done that may be, or time is up."""
+        self._looks += 1
+        late = self.branch.until and self._looks % 64 == 0 and time.time() > self.branch.until
+        self.stopped = self.stopped or self.diver.refinements >= self._last or bool(late)
+        return self.stopped

@@ -1,1 +1,0 @@
-"""Machinery of single-dimensional recodings: distinct rows, what nodes tell about targets, the recoding of a cut."""

@@ -1,0 +1,291 @@
+"""Attackers who link a person to a row: prosecutor, who knows that the person is in the release, alone or with what
+is kept; journalist, who does not; marketer, who links everybody at once; whoever links entries of two lists, or
+finds the class of somebody whom several cover."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from anonymize.attacks.methods import Success, picked, shares_of, weighed
+from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
+from anonymize.classes import Floats, Ints
+from anonymize.risk.records import CoveredPeople
+
+# --- prosecutor -------------------------------------------------------------------------------------------------------
+
+AT_RISK = 0.2
+
+
+class Prosecutor:
+    """Prosecutor: finds the row of somebody who is known to be in the release.
+
+    Knows: the quasi-identifiers of one person, and that the person is in the release.
+    Does: takes the classes whose cells could all be about the person, by regions that overlap and not by equal text,
+    and picks a row of the one that stands for the fewest combinations of values.
+    Success: the row is the person's: one over the rows of the class, if the class is right. Where it is not known which
+    row is the person's, the chance is what the attacker himself believes.
+    Baseline: a row picked at random. Control: none, as people who are not in the release have no row.
+    Figures: the highest chance of any target, and the share of targets whose chance is above 0.2.
+    Remedy: a larger k makes classes larger (`-k`), and so do fewer quasi-identifiers.
+    Source: Dankar and El Emam, A method for evaluating marketer re-identification risk, PAIS 2010; by regions, as
+    released cells that overlap leave more rows than a class has.
+    """
+
+    ID = "prosecutor"
+    KNOWS = "the quasi-identifiers of a person in the release"
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """The chance of each target's row."""
+        hits = picked(shares_of(weighed(scene.candidates, scene.release)), scene.targets, scene.release)
+        baseline = np.full(len(hits), 1 / max(scene.release.rows, 1))
+        figures = {"max": float(hits.max(initial=0)), "at_risk": float((hits > AT_RISK).mean()) if len(hits) else None}
+        return [Success(hits, baseline, figures=figures)]
+
+
+# --- prosecutor retained ----------------------------------------------------------------------------------------------
+
+
+class RetainedProsecutor:
+    """Prosecutor who knows what is kept: finds the row of somebody of whom he knows the kept columns as well.
+
+    Knows: the quasi-identifiers of one person, the columns that the release keeps as they are (insensitive, targets,
+    the sampling weight as it is released), and that the person is in the release.
+    Does: takes the rows whose cells could all be about the person, as prosecutor does, and of these the ones that show
+    the person's values in every kept column; he picks one of those that stand for the fewest combinations of values.
+    Success: the row is the person's: one over the rows that are left, if it is among them. Where it is not known which
+    row is the person's, the chance is what the attacker himself believes.
+    Baseline: a row picked at random. Control: none, as people who are not in the release have no row.
+    Figures: the highest chance of any target, and the share of targets whose chance is above 0.2.
+    Limits: k-anonymity promises nothing against him, so that he is within `--max-excess` or `risk.max_excess` only
+    where he is named.
+    Remedy: bound what is kept (`privacy: {passing: {uniques: 0}}`), or make quasi-identifiers of the kept columns.
+    Source: Dankar and El Emam, PAIS 2010, as prosecutor; that what is kept singles people out as quasi-identifiers do,
+    Narayanan and Shmatikov, Myths and fallacies of "personally identifiable information", CACM 2010.
+    """
+
+    ID = "prosecutor-retained"
+    KNOWS = "the quasi-identifiers and the kept columns of a person in the release"
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """The chance of each target's row; nothing where no column is kept."""
+        from scipy.sparse import csr_array
+
+        release, targets = scene.release, scene.targets
+        if release.kept is None or targets.kept is None:
+            return []
+        size = int(max(release.kept.max(initial=0), targets.kept.max(initial=0))) + 1
+        parts, part_of = np.unique(release.class_of * size + release.kept, return_inverse=True)
+        classes = parts // size
+        finer = release.of_classes(classes, part_of)
+        # A pair of a target and a class becomes one with that part of the class which shows the target's values, if
+        # any.
+        who = np.repeat(np.arange(len(targets)), np.diff(scene.candidates.indptr))
+        wanted = scene.candidates.indices.astype(np.int64) * size + targets.kept[who]
+        place = np.minimum(np.searchsorted(parts, wanted), len(parts) - 1)
+        there = parts[place] == wanted
+        pairs = csr_array((np.ones(there.sum()), (who[there], place[there])), shape=(len(targets), len(parts)))
+        hits = picked(shares_of(weighed(pairs, finer)), targets, finer)
+        baseline = np.full(len(hits), 1 / max(release.rows, 1))
+        figures = {"max": float(hits.max(initial=0)), "at_risk": float((hits > AT_RISK).mean()) if len(hits) else None}
+        return [Success(hits, baseline, figures=figures)]
+
+
+# --- journalist -------------------------------------------------------------------------------------------------------
+
+
+class JournalistAttacker:
+    """Journalist: finds the person whom a released row is about, without knowing who is in the release.
+
+    Knows: the quasi-identifiers of everybody in a list of people: those of the original, and all of the control.
+    Does: takes a released row, lists the people whom it could be about, by regions that overlap, and picks one at
+    random.
+    Success: the person is the one whom the row is about; the chance is one over the people whom it could be about.
+    Baseline: a person of the list picked at random. Control: none, as only rows of the release are attacked.
+    Figures: the highest chance of any row that was tried.
+    Remedy: a larger k makes classes larger (`-k`), and so do fewer quasi-identifiers.
+    Source: El Emam and Dankar, Protecting privacy using k-anonymity, JAMIA 2008.
+    """
+
+    ID = "journalist"
+    KNOWS = "the quasi-identifiers of everybody, and not who is in the release"
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """The chance of each of as many released rows as there are targets. Only classes that were drawn are compared
+        with
+        everybody."""
+        release = scene.release
+        count = min(len(scene.targets), release.rows)
+        rows = (
+            scene.generator(JournalistAttacker.ID).choice(release.rows, count, replace=False)
+            if count
+            else np.zeros(0, np.int64)
+        )
+        classes, which = np.unique(release.class_of[rows], return_inverse=True)
+        drawn = release.of_classes(classes)
+        lists = [scene.everybody] + ([] if scene.outsiders is None else [scene.outsiders])
+        counts = [np.asarray(drawn.candidates(each.codes).sum(axis=0)).ravel() for each in lists]
+        people = np.sum(counts, axis=0)[which]
+        hits = np.divide(1.0, people, out=np.zeros(len(rows)), where=people > 0)
+        baseline = np.full(len(hits), 1 / max(sum(len(each) for each in lists), 1))
+        return [Success(hits, baseline, figures={"max": float(hits.max(initial=0))})]
+
+
+# --- marketer ---------------------------------------------------------------------------------------------------------
+
+MOST = 50_000
+ROUNDS = 20
+
+
+def _of_release(people: TargetPeople) -> TargetPeople:
+    """Those who are known to be in it, or may be."""
+    return people if people.row_of is None else people.of(np.flatnonzero(people.row_of >= 0))
+
+
+def _balanced(weights: Any, sizes: Ints) -> Any:
+    """(people, classes) the share of each person that lies in each class, scaled in turn so that every person is one
+    and every class holds its rows."""
+    shares = shares_of(weights)
+    for _ in range(ROUNDS):
+        held = np.maximum(np.bincount(shares.indices, shares.data, shares.shape[1]), 1e-300)
+        shares.data *= (sizes / held)[shares.indices]
+        shares = shares_of(shares)
+    return shares
+
+
+class Marketer:
+    """Marketer: links everybody to a row at once.
+
+    Knows: the quasi-identifiers of all people in the release.
+    Does: finds for each person the classes that could be theirs, by regions that overlap, and how probable each is when
+    all people must find a row and every row a person: shares are balanced in turn over people and classes (Sinkhorn).
+    Then links each person to a row of the class whose rows are the most probable.
+    Success: the row is the person's. Where it is not known which row that is, the chance is what the balanced shares
+    say.
+    Baseline: rows dealt at random. Control: none, as people who are not in the release have no row.
+    Figures: whether shares were balanced (1).
+    Limits: beyond 50,000 people only the targets are linked, and nothing is balanced.
+    Remedy: a larger k makes classes larger (`-k`), and so do fewer quasi-identifiers.
+    Source: Dankar and El Emam, A method for evaluating marketer re-identification risk, PAIS 2010; Sinkhorn, Diagonal
+    equivalence to matrices with prescribed row and column sums, 1967.
+    """
+
+    ID = "marketer"
+    KNOWS = "the quasi-identifiers of everybody in the release"
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """How many of the people find their rows."""
+        whole = len(scene.everybody) <= MOST
+        people = _of_release(scene.everybody) if whole else scene.targets
+        weights = weighed(scene.release.candidates(people.codes) if whole else scene.candidates, scene.release)
+        shares = _balanced(weights, scene.release.sizes) if whole else shares_of(weights)
+        hits = picked(shares, people, scene.release)
+        baseline = np.full(len(hits), 1 / max(scene.release.rows, 1))
+        return [Success(hits, baseline, figures={"balanced": int(whole)})]
+
+
+# --- linkability ------------------------------------------------------------------------------------------------------
+
+MOST_PEOPLE = 1000
+
+
+def _chances(scene: Scene, people: TargetPeople) -> Floats:
+    """(people,) the chance that the right entry of the second list is taken for each of the first."""
+    some = people.of(np.unique(np.linspace(0, len(people) - 1, min(len(people), MOST_PEOPLE)).astype(int)))
+    if not len(some):
+        return np.zeros(0)
+    columns = range(len(scene.attributes))
+    first, second = (scene.release.candidates(some.codes, list(columns)[start::2]) for start in (0, 1))
+    weights = scene.release.sizes * scene.release.density
+    together = _sum_of_products(first, weights, second)
+    expected = np.asarray((second * weights).sum(axis=1)).ravel()
+    score = together / np.maximum(expected, 1e-300)
+    best = score >= score.max(axis=1, keepdims=True) * (1 - 1e-9)
+    return np.asarray(best.diagonal() / best.sum(axis=1))
+
+
+def _sum_of_products(first: Any, weights: Any, second: Any) -> Floats:
+    """(people, people) the weights of the classes that entries have in common. Sparse, so that only classes that span
+    an entry of each list count."""
+    scaled = first.copy()
+    scaled.data *= weights[scaled.indices]
+    return np.asarray((scaled @ second.T).toarray())
+
+
+class Linkability:
+    """Linkability: finds out which of two lists' entries are about the same person.
+
+    Knows: half of the quasi-identifiers of the targets in one list, the other half in another list, neither with names
+    that agree: of the spec's quasi-identifiers the first list has every second one.
+    Does: for each entry of the first list and each of the second, sums up how probable it is that both are about one
+    person: over the released classes that span both, those that stand for fewer combinations more, against what would
+    be expected if halves did not go together. Takes the most probable entry.
+    Success: it is the right one; the chance is one over those alike. Baseline: an entry picked at random. Control: the
+    same with people who are not in the release.
+    Limits: at most 1,000 targets, as every entry is compared with every other one.
+    Remedy: a larger k (`-k`), or some of the quasi-identifiers coarser (`levels: {min: 1}`).
+    Source: Giomi and others, PoPETs 2023, section 4.2; by regions in place of nearest neighbours.
+    """
+
+    ID = "linkability"
+    KNOWS = "two halves of the quasi-identifiers, in lists that do not name people"
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """One success; none where there are not two quasi-identifiers."""
+        if len(scene.attributes) < 2:
+            return []
+        targets = _chances(scene, scene.targets)
+        control = None
+        if scene.control is not None:
+            control = _chances(scene, scene.control.of(np.arange(min(len(scene.control), len(targets)))))
+        return [Success(targets, np.full(len(targets), 1 / max(len(targets), 1)), control)]
+
+
+# --- smallest region --------------------------------------------------------------------------------------------------
+
+
+def covered(release: ShownRows, pairs: Any, class_of: Ints | None) -> CoveredPeople:
+    """`pairs` (people, classes) sparse, the classes that cover each; `class_of` (people,): where each is, None where
+    that is not known."""
+    who = np.repeat(np.arange(pairs.shape[0]), np.diff(pairs.indptr))
+    return CoveredPeople.of(pairs.shape[0], (who, pairs.indices), release.sizes, release.density, class_of)
+
+
+class SmallestRegion:
+    """Smallest region: finds the class of somebody whom several classes cover.
+
+    Knows: the quasi-identifiers of a person in the release, and that the method puts people where they lose little.
+    Does: takes the classes whose regions cover the person, and of these the one that stands for the fewest combinations
+    of values; of several such, one by its rows.
+    Success: the person is in that class. Where it is not known which row is the person's, the chance is what the
+    attacker himself believes, a class counting the more the more rows it has and the fewer combinations it stands for.
+    Baseline: a class picked by its rows among all that cover the person. Control: none, as people who are not in the
+    release have no class.
+    Figures: the median over the targets of the rows that may be theirs, by regions alone (`by_regions`) and in the
+    smallest of these regions (`by_method`).
+    Limits: a class that he finds still has as many rows as was required, so that no privacy model bounds him; he is
+    within `--max-excess` or `risk.max_excess` only where he is named. Where no regions overlap there is nothing to
+    find, and the excess is 0.
+    Remedy: a larger k (`-k`), which is what is left of the rows, or a release by level (`incognito`), whose classes do
+    not overlap.
+    Source: the prosecutor of Dankar and El Emam, PAIS 2010, who looks for the class in place of the row.
+    """
+
+    ID = "smallest-region"
+    KNOWS = "the quasi-identifiers of a person in the release, and that the method puts people where they lose little"
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """The class of each target."""
+        row_of, class_of = scene.targets.row_of, scene.release.class_of
+        each = covered(scene.release, scene.candidates, None if row_of is None else class_of[row_of])
+        placed, every = np.maximum(each.by_method, 1.0), np.maximum(each.by_regions, 1.0)
+        if row_of is None:
+            return [Success(each.belief, each.by_method / every, figures=each.medians())]
+        return [Success(each.own_smallest * each.own / placed, each.own / every, figures=each.medians())]

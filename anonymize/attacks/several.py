@@ -1,0 +1,222 @@
+"""Attackers who put several releases of the same people together: as classes, or as histories of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from anonymize.attacks.inference import offered
+from anonymize.attacks.methods import Success, guessed, normalized, picked, prior, shares_of, weighed
+from anonymize.attacks.scene import CELLS, EarlierRows, Scene, ShownRows
+from anonymize.classes import Bools, Floats, Ints
+
+# --- composition ------------------------------------------------------------------------------------------------------
+
+LEAVERS = 20_000
+"""Of those who left, who are attacked at most."""
+
+
+def _grouped(scene: Scene) -> bool:
+    return scene.release.group_of is not None or scene.earlier[-1].release.group_of is not None
+
+
+def _of_leavers(scene: Scene, name: str, size: int) -> list[Success]:
+    """The values of those who are in the last of the earlier releases and not in this one; none where nobody left."""
+    earlier = scene.earlier[-1]
+    common = prior(earlier.release, name, size)
+    before = earlier.release.counts(name, size).toarray()
+    gone = missing_values(scene.release, earlier.release, name, size)
+    if earlier.row_of is None:
+        which, truth = (np.repeat(each, gone[gone > 0].astype(np.int64)) for each in np.nonzero(gone))
+    else:
+        rows = np.setdiff1d(np.arange(earlier.release.rows), earlier.row_of)
+        which, truth = earlier.release.class_of[rows], earlier.release.values[name][rows]
+    if len(which) > LEAVERS:
+        chosen = scene.generator(Composition.ID).choice(len(which), LEAVERS, replace=False)
+        which, truth = which[chosen], truth[chosen]
+    alone = normalized(before[which], common)
+    difference = gone[which]
+    shares = np.where(difference.any(axis=1, keepdims=True), difference, alone)
+    if not (truth >= 0).any():
+        return []
+    return [guessed([shares], [truth], alone, f"{name} of those who left")]
+
+
+def missing_values(release: ShownRows, earlier: ShownRows, name: str, size: int) -> Floats:
+    """(earlier classes, size) how many rows more each class had of each value than the rows have that are within it
+    now. Each class of now is within the smallest earlier one that spans all of it, or within none."""
+    spanning = earlier.candidates(release.first).multiply(earlier.candidates(release.last)).tocsr()
+    spanning.data = earlier.density[spanning.indices]
+    within = np.asarray(spanning.argmax(axis=1)).ravel()
+    some = np.flatnonzero(np.diff(spanning.indptr))
+    now = np.zeros((len(earlier.first), size))
+    np.add.at(now, within[some], release.counts(name, size).toarray()[some])
+    return np.asarray(np.maximum(earlier.counts(name, size).toarray() - now, 0.0))
+
+
+def _together(new: Floats, old: Floats, common: Floats) -> Floats:
+    """(people, size) what both say of each value, beyond how common it is; what the new one says where they contradict
+    each other. What several releases say is put together one by one."""
+    weights = np.divide(new * old, common, out=np.zeros_like(new), where=common > 0)
+    empty = weights.sum(axis=1) <= 0
+    weights[empty] = new[empty]
+    return normalized(weights, common)
+
+
+class Composition:
+    """Composition: puts releases of the same people together.
+
+    Knows: the quasi-identifiers of one person, who is in all releases, or was in the one before and has left since; and
+    not which rows belong together.
+    Does: takes the sensitive values where the person could be in each release, by regions that overlap, and guesses the
+    one that all make likeliest; a value that one of them rules out is none. Of somebody who left, compares two files:
+    takes the values of the person's class in the earlier one, and those of the rows in the later one whose regions lie
+    within it (of several such classes the smallest), and guesses the value of which most are missing.
+    Success: the value is the person's. Baseline: the same guess from one release alone, so that the excess is what the
+    other one adds: from this one, and of those who left from their class in the one before. Control: the same attack on
+    people who are in none; of those who left there is none.
+    Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md; their baselines are those of one release alone. Where it
+    is not known who left (`--series` with `--key` says so), every value that is missing counts as that of somebody who
+    did.
+    Limits: nothing bounds what two files tell of those who left, a series neither: it says what is excluded of those
+    who are there. Of groups of values (anatomy) those who left are not attacked.
+    Remedy: make releases of the same people in one series (`--start-series STATE`, then `--after STATE`); for those who
+    leave, a larger k and `series: {departures: deferred}`, where they leave k together.
+    Source: Ganta, Kasiviswanathan and Smith, Composition attacks and auxiliary information in data privacy, KDD 2008
+    (intersection); for those who left, Xiao and Tao, m-Invariance, SIGMOD 2007, whose counterfeits keep the difference
+    from telling a value.
+    """
+
+    ID = "composition"
+    KNOWS = "the quasi-identifiers of a person, and earlier releases"
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """A success for each sensitive attribute, and one for those who left; none without an earlier release."""
+        if not scene.earlier:
+            return []
+        before = [replace(scene, release=each.release, earlier=()) for each in scene.earlier]
+        successes = []
+        for name, size in scene.sensitive.items():
+            common = prior(scene.release, name, size)
+            alone = offered(scene, name)
+            shares = alone
+            for other in before:
+                shares = [_together(now, old, common) for now, old in zip(shares, offered(other, name), strict=True)]
+            successes.append(guessed(shares, scene.truths(name), alone[0], name))
+            successes += [] if _grouped(scene) else _of_leavers(scene, name, size)
+        return successes
+
+
+# --- histories --------------------------------------------------------------------------------------------------------
+
+AT_RISK = 0.2
+
+
+def _of_chain(scene: Scene, hits: Floats, fewest: int) -> Success:
+    baseline = picked(shares_of(weighed(scene.candidates, scene.release)), scene.targets, scene.release)
+    figures = {"fewest": fewest, "max": float(hits.max()), "at_risk": float((hits > AT_RISK).mean())}
+    return Success(hits, baseline, figures=figures)
+
+
+def _of_value(scene: Scene, name: str, weights: Floats) -> Success:
+    common = prior(scene.release, name, scene.sensitive[name])
+    return guessed([normalized(weights, common)], [scene.targets.values[name]], offered(scene, name)[0], name)
+
+
+@dataclass(frozen=True)
+class _Chains:
+    """The rows of a release by history. `classes` (histories, releases): the class in the release itself, then in each
+    earlier one, -1 for none; `history_of` (rows,); `sizes`, `density` (histories,): rows, and the logarithm of one over
+    how many combinations of values its classes stand for, up to a constant."""
+
+    classes: Ints
+    history_of: Ints
+    sizes: Ints
+    density: Floats
+
+    @classmethod
+    def of(cls, scene: Scene, linked: list[EarlierRows]) -> _Chains:
+        columns = [scene.release.class_of]
+        density = [np.log(np.maximum(scene.release.density, 1e-300))]
+        for each in linked:
+            assert each.row_of is not None
+            columns.append(np.where(each.row_of >= 0, each.release.class_of[each.row_of], -1))
+            density.append(np.log(np.maximum(each.release.density, 1e-300)))
+        classes, history_of, sizes = np.unique(
+            np.stack(columns, axis=1), axis=0, return_inverse=True, return_counts=True
+        )
+        weights = [
+            np.where(class_of >= 0, of_class[class_of], 0)
+            for class_of, of_class in zip(classes.T, density, strict=True)
+        ]
+        return cls(classes, history_of.ravel(), sizes, np.sum(weights, axis=0))
+
+    def fitting(self, scene: Scene, linked: list[EarlierRows], true_history: Ints) -> Iterator[tuple[slice, Bools]]:
+        """For one batch of targets after the other, (targets, histories) which ones could be theirs. `true_history`
+        (targets,): theirs."""
+        releases = [scene.release, *(each.release for each in linked)]
+        step = max(CELLS // 8 // max(len(self.classes), *(len(each.first) for each in releases)), 1)
+        for start in range(0, len(true_history), step):
+            some = slice(start, start + step)
+            fits = np.ones((len(true_history[some]), len(self.classes)), np.bool_)
+            for release, classes in zip(releases, self.classes.T, strict=True):
+                could_be = release.candidates(scene.targets.codes[some]).toarray() > 0
+                released = classes[true_history[some]] >= 0
+                fits &= np.where(released[:, None], could_be[:, classes] & (classes >= 0), classes < 0)
+            yield some, fits
+
+    def counts(self, scene: Scene, name: str, size: int) -> Floats:
+        """(histories, size) how often each history has each value in the release itself."""
+        values = scene.release.values[name]
+        present = values >= 0
+        places = self.history_of[present] * size + values[present]
+        return np.bincount(places, minlength=len(self.classes) * size).reshape(-1, size).astype(float)
+
+
+class Histories:
+    """Histories: knows which rows of a series of releases belong together.
+
+    Knows: the quasi-identifiers of one person, in which releases of a series the person is, and which row of each
+    release is about the same individual as which row of another.
+    Does: of all chains of rows takes those whose cells could all be about the person, by regions that overlap, and that
+    are where the person is, and absent where not; picks one of those that stand for the fewest combinations of values,
+    and guesses the sensitive value that is most frequent in them, by that weight.
+    Success: the chain is the person's: one over the people of the history, if the history is right. Or the value is the
+    person's. Baseline: the same from this release alone, so that the excess is what the earlier ones add.
+    Control: none, as people who are not in the releases have no chain.
+    Figures: the fewest chains that could be one target's, the highest chance of any, and the share of targets whose
+    chance is above 0.2.
+    Limits: somebody whose quasi-identifiers have changed is looked for by the present ones.
+    Remedy: leave out the pseudonym (`output.pseudonym`), or make the releases in one series with a larger k.
+    Source: the attacker of docs/over-time.md; Fung, Wang, Fu and Pei, Anonymity for continuous data publishing, EDBT
+    2008, whose attacker has to work that out.
+    """
+
+    ID = "histories"
+    KNOWS = "the quasi-identifiers of a person, and which rows of the releases belong together"
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """A success for the chain, and one for each sensitive attribute; none where it is not known which rows belong
+        together, or whom they are about."""
+        linked = [each for each in scene.earlier if each.row_of is not None]
+        if not linked or scene.targets.row_of is None or not len(scene.targets):
+            return []
+        chains = _Chains.of(scene, linked)
+        true_history = chains.history_of[scene.targets.row_of]
+        chances, counts, shares = [], [], {name: [] for name in scene.sensitive}  # type: ignore[var-annotated]
+        for some, fits in chains.fitting(scene, linked, true_history):
+            best = np.where(fits, chains.density, -np.inf).argmax(axis=1)
+            chances.append((best == true_history[some]) / chains.sizes[best])
+            counts.append(fits @ chains.sizes)
+            weights = np.where(fits, np.exp(chains.density - chains.density.max()), 0)
+            for name, size in scene.sensitive.items():
+                shares[name].append(weights @ chains.counts(scene, name, size))
+        hits, fewest = np.concatenate(chances), int(np.concatenate(counts).min())
+        return [
+            _of_chain(scene, hits, fewest),
+            *(_of_value(scene, name, np.concatenate(shares[name])) for name in shares),
+        ]

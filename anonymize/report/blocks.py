@@ -1,0 +1,280 @@
+"""Blocks of a report as tables: what attackers achieved, the series that a release belongs to, and steps of
+`treatments` with what is left of numbers that were changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from anonymize.report.section import Picture, Section, explained, figure, percent, share
+
+# --- attackers --------------------------------------------------------------------------------------------------------
+# What attackers achieved, as a table.
+
+ATTACKS = "What attackers learn because of the release"
+FURTHER = "Attacks: further figures"
+
+
+ATTACK_MEANINGS = {
+    "max": "the highest chance of a target",
+    "at_risk": "targets whose chance is above 0.2",
+    "by_regions": "rows that may be yours: of all classes that cover a target, the median",
+    "by_method": "rows that may be yours: of the smallest region among these, the median",
+    "dcap": "mean share that is offered to the true value",
+    "dcap_baseline": "the same by the values of all rows",
+    "weap": "targets of whom the attacker is certain",
+    "tcap": "of these, those of whom he is right",
+    "rapid": "targets whose true value is much more probable than before",
+    "isolating": "conditions that exactly one person meets",
+    "narrowed": "cells, or classes with cells, that can be narrowed",
+    "expected": "how often the attacker thinks that he is right",
+    "nested": "targets in classes that have another inside",
+    "ruled_out": "of the targets' combinations, what these rule out",
+    "refused": "targets in classes of which a refused step tells something",
+    "balanced": "1: shares were balanced over all people; 0: not",
+    "columns": "numbers that are known of a person",
+    "standardized": "rows linked with the right person by standardized values",
+    "ranks": "rows linked with the right person by ranks",
+    "one_to_one": "the same of somebody who links everybody at once",
+    "intervals": "rows whose true values are all within 5 % of a standard deviation of the released ones",
+    "fewest": "chains of rows that could be one target's, at the fewest",
+}
+"""What the further figures say."""
+
+HEADERS = {"rate": "success", "baseline": "baseline", "control": "control"}
+
+
+def attack_sections(report: Mapping[str, Any]) -> list[Section]:
+    """A line for each thing attacked, who learns most first; who had nothing to attack; and further figures."""
+    results = report["attacks"]["results"]
+    tried = sorted(filter(attacked, results), key=lambda each: -each["excess"]["value"])
+    rates = [name for name in HEADERS if any(each[name] is not None for each in tried)]
+    header = ("attacker", *(HEADERS[name] for name in rates), "excess", "95 % interval")
+    rows = [
+        (label(each), *(_of(each[name]) for name in rates), _of(each["excess"]), interval(each["excess"]))
+        for each in tried
+    ]
+    idle: dict[str, list[str]] = {}
+    for each in results:
+        if not attacked(each):
+            idle.setdefault(each["attacker"], []).append(each["about"] or "people")
+    nothing = [(name, ", ".join(columns)) for name, columns in idle.items()]
+    further = [
+        (label(each), name.replace("_", " "), figure(value), ATTACK_MEANINGS.get(name, ""))
+        for each in tried
+        for name, value in each["figures"].items()
+    ]
+    columns = ("attacker", "", "figure", "meaning")
+    return [
+        Section(ATTACKS, header, rows),
+        Section("Attackers who found nothing to attack", ("attacker", "in"), nothing),
+        Section(FURTHER, columns, further, names=2),
+    ]
+
+
+def attacked(each: Mapping[str, Any]) -> bool:
+    """Whether there was anything that an attacker could try."""
+    if each["rate"] is None or each["excess"] is None:
+        return False
+    ends = {each["excess"][name] for name in ("value", "low", "high")}
+    return ends != {0.0} or each["rate"]["value"] > 0
+
+
+def interval(excess: Mapping[str, float]) -> str:
+    """The ends of the interval of an excess, or that there is none."""
+    low, high = excess["low"], excess["high"]
+    return "exact: all was tried" if low == high else f"{percent(low)} to {percent(high)}"
+
+
+def label(each: Mapping[str, Any]) -> str:
+    """An attacker with what he attacked."""
+    return f"{each['attacker']} ({each['about']})" if each["about"] else str(each["attacker"])
+
+
+def _of(block: Mapping[str, float] | None) -> str:
+    return share(None if block is None else block["value"])
+
+
+# --- a series ---------------------------------------------------------------------------------------------------------
+# The block `series` of a release, as tables.
+
+SERIES_MEANINGS = {
+    "before": "people in the release before",
+    "departed": "of them, not in the input any more, since the last release",
+    "in_small_company": "of those who left, not shown any more with fewer than k people of their history: not bounded",
+    "kept": "not in the input any more, and shown as they were last until k people of their history have left",
+    "told_by_values": "of them, with fewer than k of their history whose values have stayed the same: not bounded",
+    "released": "people in this release",
+    "newcomers": "of them, for the first time",
+    "held_back": "in the input and never released so far: too few for a class, or waiting for others",
+    "withheld": "released before, and not now: too few of their history are left",
+}
+
+
+def series_sections(report: Mapping[str, Any]) -> list[Section]:
+    """Who came, left and is not shown, and then what was measured."""
+    block = report["series"]
+    people = [explained("People of the series", block["people"], SERIES_MEANINGS)] if "people" in block else []
+    return [*people, *measured(report)]
+
+
+# --- by history -----------------------------------------------------------------------------------------------------
+
+
+SERIES = "People by history, from the first release on"
+
+
+def measured(report: Mapping[str, Any]) -> list[Section]:
+    """What was verified, release by release, and the promises of the literature beside it."""
+    block = report["series"]
+    verified, beside = block.get("verified"), block.get("beside")
+    drawn = [] if verified is None else [_histories(verified), _models(verified)]
+    return drawn if beside is None else [*drawn, _correspondence(beside), _invariance(beside)]
+
+
+def _histories(verified: Mapping[str, Any]) -> Section:
+    header = ("release", "people", "for the first time", "histories", "fewest in one", "left", "in company below k")
+    rows = [(_name(each), *_counts(each), *_left(each["left"])) for each in verified["releases"]]
+    return Section(SERIES, header, rows)
+
+
+def _counts(each: Mapping[str, Any]) -> list[str]:
+    return [figure(each[name]) for name in ("people", "first_time", "histories", "smallest")]
+
+
+def _left(block: Mapping[str, Any] | None) -> tuple[str, str]:
+    return ("-", "-") if block is None else (figure(block["people"]), figure(block["in_small_company"]))
+
+
+def _models(verified: Mapping[str, Any]) -> Section:
+    """Each model of each release, by the values of the release that shows least."""
+    rows = [row for release in verified["releases"] for row in (*_rows(release), *_rows(release, "departed"))]
+    return Section("Models by history", ("release", "model", "attribute", "achieved", "by values of", "met"), rows)
+
+
+def _rows(release: Mapping[str, Any], whose: str = "models") -> Iterator[tuple[str, ...]]:
+    for model in release.get(whose, ()):
+        reached = ", ".join(f"{name} = {figure(value)}" for name, value in model["achieved"].items()) or "-"
+        by = PurePath(model["values_of"]).name if model.get("values_of") else ""
+        met = "not shown" if model["satisfied"] is None else figure(model["satisfied"])
+        name = _name(release) if whose == "models" else f"{_name(release)}, not in it any more"
+        yield name, model["model"], model["attribute"] or "", reached, by, met
+
+
+def _correspondence(beside: Mapping[str, Any]) -> Section:
+    header = ("release", "after", "forward, cross", "backward")
+    rows = [
+        (_name(each, "release"), _name(each, "after"), figure(each.get("forward")), figure(each.get("backward")))
+        for each in beside["bcf_anonymity"]
+    ]
+    return Section("BCF-anonymity of a release and the one before, from the files alone (not judged)", header, rows)
+
+
+def _invariance(beside: Mapping[str, Any]) -> Section:
+    header = ("attribute", "m", "classes of distinct values", "people whose values stay", "fewest in common")
+    names = ("m", "distinct", "invariant", "common")
+    rows = [(each["attribute"], *(figure(each[name]) for name in names)) for each in beside["m_invariance"]]
+    return Section("m-invariance (not judged)", header, rows)
+
+
+def _name(block: Mapping[str, Any], key: str = "name") -> str:
+    return PurePath(str(block[key])).name
+
+
+# --- treated ----------------------------------------------------------------------------------------------------------
+# Steps of `treatments`, and what is left of numbers that were changed, as tables and pictures.
+
+STEPS, NUMBERS, TOGETHER = "Treatments", "Numbers that were changed", "Numbers together"
+CATEGORIES = "Frequencies that were changed"
+INTROS = {
+    STEPS: "Steps that changed values of columns, beside what quasi-identifiers get, and what was measured of them.",
+    NUMBERS: "Changes in standard deviations of the original column; a variance of 1 is what it was.",
+    CATEGORIES: "Half the sum of the differences of shares: 0 is what it was, 1 has nothing in common with it.",
+    TOGETHER: "How columns of numbers go together, before and after.",
+}
+"""How to read the sections, by their titles."""
+
+
+def steps(report: Mapping[str, Any]) -> list[Section]:
+    """The steps, a line for each figure of each."""
+    rows: list[tuple[str, ...]] = []
+    for number, step in enumerate(report["treatments"], 1):
+        about = (f"{number}", step["method"], ", ".join(step["columns"]), step["meaning"])
+        figures = list(_flat({**step.get("measured", {}), **step.get("private", {})})) or [("", "")]
+        rows += [(*about, name, value) for name, value in figures]
+    return [Section(STEPS, ("step", "method", "columns", "a cell is", "measure", "figure"), rows, names=4)]
+
+
+def _flat(block: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """Figures of a block and of blocks in it, by their keys."""
+    for name, value in block.items():
+        title = f"{before}{name}".replace("_", " ")
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{title}: ")
+        elif not isinstance(value, list):
+            yield title, figure(value)
+
+
+def numbers(report: Mapping[str, Any]) -> list[Section]:
+    """The columns, and what is said of several of them together."""
+    block = report["numbers"]
+    measures = {
+        "mean_change": "mean",
+        "decile_change_max": "deciles, at most",
+        "variance_ratio": "variance",
+        "variance_ratio_corrected": "variance, corrected",
+        "il1s": "IL1s",
+        "total_change": "weighted total",
+        "total_change_in_errors": "in standard errors",
+    }
+    present = [name for name in measures if any(name in each for each in block["columns"].values())]
+    rows = [
+        (column, *(_written(name, each.get(name)) for name in present)) for column, each in block["columns"].items()
+    ]
+    of_columns = Section(NUMBERS, ("column", *(measures[name] for name in present)), rows)
+    return [of_columns, Section(TOGETHER, ("measure", "figure", "key"), _together(block))]
+
+
+def categories(report: Mapping[str, Any]) -> list[Section]:
+    """Frequencies of columns that were randomized."""
+    measures = {"total_variation": "total variation", "total_variation_corrected": "corrected by the manifest"}
+    rows = [(name, *(figure(each.get(measure)) for measure in measures)) for name, each in report["categories"].items()]
+    return [Section(CATEGORIES, ("column", *measures.values()), rows)]
+
+
+def _written(name: str, value: float | None) -> str:
+    return share(value) if name == "total_change" and value is not None else figure(value)
+
+
+def _together(block: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """What is said of several columns."""
+    meanings = {
+        "il1s": "how far cells moved, in standard deviations by the root of two (IL1s), a mean",
+        "covariance_change.mean": "change of a covariance, in standard deviations of both, a mean",
+        "covariance_change.max": "the largest such change",
+        "correlation_change.mean": "change of a correlation, a mean",
+        "correlation_change.max": "the largest such change",
+        "eigenvalues.change": "change of the eigenvalues of correlations, relative to each, in all",
+        "regression_overlap.mean": "overlap of the confidence intervals of regression coefficients, a mean",
+        "regression_overlap.min": "the least such overlap; below 0 they are apart",
+    }
+    rows = []
+    for key, meaning in meanings.items():
+        outer, _, inner = key.partition(".")
+        value = block.get(outer)
+        value = value.get(inner) if inner and isinstance(value, Mapping) else value
+        if value is not None:
+            rows.append((meaning, figure(value), key))
+    return rows
+
+
+def pictures(report: Mapping[str, Any]) -> Iterator[Picture]:
+    """How far the columns' deciles and means moved."""
+    columns = report.get("numbers", {}).get("columns", {})
+    series: dict[str, list[float | None]] = {
+        "mean": [abs(each.get("mean_change", 0.0)) for each in columns.values()],
+        "deciles, at most": [each.get("decile_change_max") for each in columns.values()],
+    }
+    if columns:
+        yield Picture("Changes in standard deviations", list(columns), series, "coefficient")

@@ -1,0 +1,134 @@
+"""Blocks of the spec that say what a release is for: the workload, the attackers that it is tried by, and the series
+that it belongs to."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from anonymize.spec.base import Entry, Number, TablePath, Text, Value
+from anonymize.spec.columns import Kind
+
+# --- risk -------------------------------------------------------------------------------------------------------------
+# What is tried on a release before it takes its place.
+
+ReleaseAttacker = Literal[
+    "prosecutor",
+    "prosecutor-retained",
+    "smallest-region",
+    "journalist",
+    "marketer",
+    "singling-out-univariate",
+    "singling-out",
+    "singling-out-end",
+    "linkability",
+    "distance-linkage",
+    "inference-majority",
+    "inference-certain",
+    "homogeneity-retained",
+    "inference-bayes",
+    "inference-model",
+    "order",
+    "downcoding",
+    "refinement",
+    "minimality",
+    "reconstruction",
+    "reconstruction-row",
+]
+"""Those of `anonymize.attacks` who need no other release."""
+
+
+class RiskTrials(Entry):
+    """The attackers that are tried on a release, and how much they may learn."""
+
+    attacks: tuple[ReleaseAttacker, ...] = ()
+    """Attackers that are tried on the release before it takes its place."""
+    max_excess: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The most that the upper end of an interval of the excess may be; a release that is above it, or of which that
+    could not be shown, is not written. Left out: measured, and not judged."""
+    targets: Annotated[int, Field(ge=1)] = 2000
+    """How many people are attacked, drawn at random."""
+    control: TablePath | None = None
+    """A table like the input of people who are not in it: what succeeds on them as well is not an excess."""
+
+
+# --- series -----------------------------------------------------------------------------------------------------------
+# The spec's `series`: what releases that follow each other promise, and whom their rows are about.
+
+
+class SeriesOptions(Entry):
+    """Releases of a table that has been released before, with --start-series and --after."""
+
+    person: tuple[Text, ...] = ()
+    """Identifiers that together name a person, the same at every release. Left out: the `unit`."""
+    reserve: Annotated[int, Field(ge=0)] | None = None
+    """Classes are made for k and so many people more, so that some may leave before those who stay are too few. Left
+    out: by how many leave."""
+    known: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The share of the people of the last release who have to be in the table, so that people who were given other
+    names are not taken for others. Left out: half of the smallest share so far, from the fourth release on."""
+    departures: Literal["unseen", "deferred"] = "unseen"
+    """Those who leave. unseen: they are gone at once, so that what the disappearance of one known person tells is not
+    bounded, and counted. deferred: they are shown as they were last until k people of their history have left, which is
+    not compatible with erasure."""
+    wait: Annotated[int, Field(ge=0)] = 3
+    """For how many releases newcomers wait for others, so that their classes lose less; 0: they come as soon as there
+    are enough for a class."""
+
+
+# --- workload ---------------------------------------------------------------------------------------------------------
+# What the release is for: columns to be predicted, and selections of rows that will be asked for.
+
+
+class Condition(Entry):
+    """Which values of a column a selection takes; both ends included."""
+
+    from_: Number | None = Field(default=None, alias="from")
+    """The smallest number that is selected."""
+    to: Number | None = None
+    """The largest number that is selected."""
+    in_: Annotated[tuple[Value, ...], Field(min_length=1)] | None = Field(default=None, alias="in")
+    """The values that are selected."""
+
+
+class Target(Entry):
+    """The settings of a column that a model will be trained to predict."""
+
+    type: Kind | None = None
+    """numeric: regression. categorical: classification. Left out: a quasi-identifier's own type, else categorical."""
+
+
+def _target_kind(value: object) -> str | None:
+    if isinstance(value, str):
+        return "name"
+    return "settings" if isinstance(value, dict) else None
+
+
+TargetEntry = Annotated[
+    Annotated[Text, Tag("name")]
+    | Annotated[Annotated[dict[str, Target], Field(min_length=1, max_length=1)], Tag("settings")],
+    Discriminator(
+        _target_kind, custom_error_type="target_kind", custom_error_message="Input should be a column or its settings"
+    ),
+]
+
+
+class Workload(Entry):
+    """What the release is for."""
+
+    targets: tuple[TargetEntry, ...] = ()
+    """Columns that a model will be trained to predict, as names or as {NAME: {type: numeric}}; they pass through as
+    they are."""
+    selections: tuple[Annotated[dict[str, Condition], Field(min_length=1)], ...] = ()
+    """Selections of rows that will be asked for: a condition per column, all of which hold."""
+
+    @property
+    def target_names(self) -> tuple[str, ...]:
+        """The targets' columns."""
+        return tuple(entry if isinstance(entry, str) else next(iter(entry)) for entry in self.targets)
+
+    @property
+    def target_types(self) -> tuple[Kind | None, ...]:
+        """The type that each target's entry gives, if it gives one."""
+        return tuple(None if isinstance(entry, str) else next(iter(entry.values())).type for entry in self.targets)
