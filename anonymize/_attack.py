@@ -35,7 +35,7 @@ from anonymize.evaluation.attacked import (
     repeated,
     with_control,
 )
-from anonymize.evaluation.tried import IDLE, AttackPlan, judged, scene_of, tried
+from anonymize.evaluation.tried import IDLE, UNLINKED, AttackPlan, judged, scene_of, tried
 from anonymize.families import Draft
 from anonymize.formats import Checked, Concluded, privacy_block
 from anonymize.link import load as load_link
@@ -45,6 +45,7 @@ from anonymize.publication import Files, named_by, reported
 from anonymize.report.head import head, spec_path, table_block
 from anonymize.request import Companions, Progress, Request
 from anonymize.spec import Spec
+from anonymize.spec.treatments import METHODS
 from anonymize.table import Table
 
 
@@ -142,10 +143,15 @@ def _attacked(request: Attack) -> Concluded:
         scene = scene_of(request.plan, people, [release, *earlier], values, row_of)
         scene = scene.with_chains(past.rows_of)
         block = tried(request.plan, scene) | {"truth": truth}
+        numeric = any(METHODS[each.method].NUMBERS for each in manifest.changed.values() if each.method in METHODS)
+        unlinked = "distance-linkage" in block["left_out"] and request.link is None and numeric
+        if unlinked and "distance-linkage" in request.attackers:
+            raise UsageError(Problem(UNLINKED, hint="--link FILE, the file of --save-link"))
         if request.attackers and block["left_out"] and request.max_excess is None:
             raise UsageError([f"--attackers {IDLE.format(name)}" for name in block["left_out"]])
         findings, state = judged(block, request.plan)
         remarks = [*people.remarks, *past.remarks, *manifest.remarks]
+        remarks += [Caution.of(UNLINKED, "`--link FILE`, the file of `--save-link`")] if unlinked else []
         report = _head(request, people, release, remarks) | {"attacks": block}
         report["privacy"] = privacy_block(findings, state) | {"models": []}
     return Concluded(state, Checked(report, findings))

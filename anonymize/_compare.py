@@ -137,7 +137,7 @@ def cells_of(request: Compare) -> list[Cell]:
     if request.seeds < 1:
         raise UsageError("--seeds: is at least 1")
     if request.public and request.seeds > 1:
-        raise UsageError("--seeds: a release with a seed is not to be published, and this report is public")
+        raise UsageError("--seeds: a release with a seed must not be published, and this report is public")
     chosen = []
     for text in _algorithms(request):
         name, *pairs = text.split()

@@ -76,7 +76,8 @@ def release(request: Request) -> dict[str, Any]:
     """
     _check(request)
     family, clock = family_of(request.algorithm), Clock()
-    with following(request) as series, opened(request.spec, _paths(request)) as files:
+    paths = _paths(request)
+    with following(request) as series, opened(request.spec, paths) as files:
         files = series.begin(files)
         spec = resolve(series.request.spec, files.source.columns).of_types(files.source.numeric)
         request = replace(request, spec=spec)

@@ -73,6 +73,8 @@ class Result:
     unknown: str | None = None
     alike: int = 0
     """Different values that look like another one or read as unknown, where fewer rows would fail were they counted."""
+    before_treatment: bool = False
+    """Whether it was measured on the values before a step of `treatments` changed them."""
 
     def unshown(self, why: str) -> Result:
         """The same requirement, where it could not be shown whether it is met."""
@@ -84,10 +86,11 @@ class Result:
         return self.state.satisfied
 
     def as_dict(self) -> dict[str, Any]:
-        """As it stands in a report; without `unknown` where nothing is, and `alike` where it is 0."""
+        """As it stands in a report; without `unknown` where nothing is, `alike` where it is 0, and
+        `before_treatment` where it was not."""
         entry = {("satisfied" if name == "state" else name): value for name, value in asdict(self).items()}
         entry |= {"satisfied": self.satisfied, "basis": str(self.basis)}
-        left_out = {"unknown": None, "alike": 0}
+        left_out = {"unknown": None, "alike": 0, "before_treatment": False}
         return {name: value for name, value in entry.items() if value != left_out.get(name, ...)}
 
     def __str__(self) -> str:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import cleandoc
 from pathlib import Path
 
 import numpy as np
@@ -110,7 +111,7 @@ def test_changed_numbers_are_attacked_without_quasi_identifiers(tmp_path: Path) 
 
 def test_every_attacker_has_what_an_attacker_needs() -> None:
     for name, attacker in ATTACKERS.items():
-        manual = attacker.__doc__ or ""
+        manual = cleandoc(attacker.__doc__ or "")
         assert name == attacker.ID and attacker.KNOWS
         assert all(f"\n{part}:" in manual for part in ("Knows", "Does", "Success", "Source")), name
 

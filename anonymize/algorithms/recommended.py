@@ -144,7 +144,7 @@ def _settled(table: Table, requirements: tuple[Requirement, ...], first: Regions
     if options.effort == 0:
         return "there is no budget for more"
     if not weighted_ncp(table.attributes, first.partition):
-        return "nothing is lost"
+        return "no quasi-identifier is generalized"
     fewest = 2 * minimum_size(requirements)
     return "there is one class at most" if len(first.partition.order) < fewest else None
 

@@ -160,7 +160,7 @@ def make(path: str, force: bool, quiet: bool) -> None:
         output.write_text(Key.new().text)
         output.commit()
     if not quiet:
-        say(f"wrote a key to {path}; keep it where the state of the series is not")
+        say(f"wrote a key to {path}; keep it apart from the data, and from the state of a series")
 
 
 @key.command()

@@ -29,6 +29,7 @@ K_ANONYMITY, DISTINCT, FREQUENCY = "k-anonymity", "distinct-l-diversity", "frequ
 FEW = "{}: nobody could be attacked"
 NOBODY = "no attacker found anybody to attack"
 IDLE = "{}: there is nothing of the kind to attack in this release"
+UNLINKED = "distance-linkage was not tried: whose rows are whose, the link of the release says"
 
 
 @dataclass(frozen=True)

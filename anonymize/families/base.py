@@ -126,7 +126,7 @@ class ReleasedText:
         names = [name for own in self.columns.values() for name in own]
         judged = self._judged(files.source, target, shared)
         with ExitStack() as opened:
-            return verify.measure(
+            verdict = verify.measure(
                 judged.frame,
                 names,
                 with_people(spec, self.draft.checks(), self.columns, opened),
@@ -141,6 +141,8 @@ class ReleasedText:
                 ordering=self._ordering(files),
                 shared=judged,
             )
+        before = [replace(each, before_treatment=each.attribute in spec.treated) for each in verdict.results]
+        return replace(verdict, results=tuple(before))
 
     def _judged(self, source: Source, target: OutputFile, shared: SharedNumbers) -> SharedNumbers:
         """The file as its models are measured: a sensitive column that a step of `treatments` has changed is measured

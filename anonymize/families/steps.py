@@ -233,7 +233,7 @@ def refuse_seed(request: Request) -> None:
     """Raises UsageError for a release that could be undone, or drawn again, by its seed, and would be published."""
     if request.public and request.seed is not None:
         hint = "leave --seed out: the system's random numbers are kept nowhere"
-        raise UsageError(f"--public-report: a release with a --seed is not to be published ({hint})")
+        raise UsageError(f"--public-report: a release with a --seed must not be published ({hint})")
 
 
 def text_shown(
@@ -319,6 +319,8 @@ def with_derived(request: Request, files: Files, measured: Measured) -> Measured
     if passing is None or not passing.columns:
         return measured
     derivations = derived(files.source.scan(), spec, spec.missing(files.source.format), passing.columns)
+    if ALGORITHMS[request.algorithm].NEEDS.family == "perturbation":  # what is not treated is there to be read anyway
+        derivations = tuple(each for each in derivations if spec.treated.keys() & set(each.sources))
     return replace(measured, verdict=replace(measured.verdict, passing=replace(passing, derived=derivations)))
 
 

@@ -201,7 +201,8 @@ def steps(report: Mapping[str, Any]) -> list[Section]:
     rows: list[tuple[str, ...]] = []
     for number, step in enumerate(report["treatments"], 1):
         about = (f"{number}", step["method"], ", ".join(step["columns"]), step["meaning"])
-        figures = list(_flat({**step.get("measured", {}), **step.get("private", {})})) or [("", "")]
+        settings = {name: value for name, value in step["settings"].items() if value not in (None, False, [], {})}
+        figures = list(_flat({**settings, **step.get("measured", {}), **step.get("private", {})})) or [("", "")]
         rows += [(*about, name, value) for name, value in figures]
     return [Section(STEPS, ("step", "method", "columns", "a cell is", "measure", "figure"), rows, names=4)]
 
@@ -212,6 +213,8 @@ def _flat(block: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str
         title = f"{before}{name}".replace("_", " ")
         if isinstance(value, Mapping):
             yield from _flat(value, f"{title}: ")
+        elif isinstance(value, tuple):
+            yield title, " of ".join(map(figure, value))
         elif not isinstance(value, list):
             yield title, figure(value)
 

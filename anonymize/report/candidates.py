@@ -9,6 +9,7 @@ import polars as pl
 
 from anonymize.classes import Ints
 from anonymize.domain import LeafSets
+from anonymize.errors import DataError
 from anonymize.reading.files import as_text, columns_of
 from anonymize.reading.regions import gapped_columns, read_regions
 from anonymize.recoding import Released
@@ -23,12 +24,15 @@ PEOPLE = 1000
 def candidate_rows(spec: Spec, table: Table, released: Released) -> dict[str, Any]:
     """The figures of people drawn at random, always the same ones: the median of rows that may be theirs, and how often
     the class is theirs that an attacker takes, by region (`right`) or by its rows (`right_by_rows`). Nothing where
-    nobody is released."""
+    nobody is released, or some cell is one that nobody could read."""
     present = np.flatnonzero(released.class_of >= 0)
     if not len(present):
         return {}
     rows = np.sort(np.random.default_rng(0).permutation(present)[:PEOPLE])
-    columns = _cells(spec, table, released)
+    try:
+        columns = _cells(spec, table, released)
+    except DataError:
+        return {}
     sizes = np.bincount(released.class_of[present], minlength=len(columns[0].first))
     each = covered(_codes(table, rows), released.class_of[rows].astype(np.int64), columns, sizes)
     right = each.own_smallest * each.own / np.maximum(each.by_method, 1)

@@ -17,6 +17,10 @@ FIGURES = frozenset(
 """Columns whose texts stand on the right."""
 
 
+ROUNDING = 1e-12
+"""What is smaller comes of rounding, and reads as 0."""
+
+
 @dataclass(frozen=True)
 class Section:
     """A titled table; the first column is on the left, figures are on the right. `names`: so many of the first columns
@@ -80,6 +84,7 @@ def figure(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
+        value = 0.0 if abs(value) < ROUNDING else value
         return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
     return f"[{', '.join(value)}]" if isinstance(value, list) else str(value)
 

@@ -58,6 +58,8 @@ KNOWN_BY = {
     Basis.UNKNOWN: "could not be shown",
 }
 
+BEFORE = "measured on the values before they were changed"
+"""What is required of a sensitive column that a treatment changed."""
 OF_THE_INPUT = frozenset({"rare"})
 """What is measured in the input, and no promise of the release."""
 GONE = 0.9
@@ -104,11 +106,11 @@ def problems_title(states: Iterable[State | None]) -> str:
 
 def known_by(models: Sequence[Mapping[str, Any]]) -> str:
     """How the figures of the requirements are known, whichever way most of them are first; nothing without any."""
-    bases = [Basis(each["basis"]) for each in models]
-    numbers = {basis: bases.count(basis) for basis in Basis if basis in bases}
+    ways = [BEFORE if each.get("before_treatment") else KNOWN_BY[Basis(each["basis"])] for each in models]
+    numbers = {way: ways.count(way) for way in (*KNOWN_BY.values(), BEFORE) if way in ways}
     if len(numbers) == 1:
-        return KNOWN_BY[bases[0]]
-    return ", ".join(f"{numbers[basis]} {KNOWN_BY[basis]}" for basis in sorted(numbers, key=lambda own: -numbers[own]))
+        return ways[0]
+    return ", ".join(f"{numbers[way]} {way}" for way in sorted(numbers, key=lambda own: -numbers[own]))
 
 
 def _met(passing: Mapping[str, Any]) -> ReportVerdict:

@@ -270,7 +270,7 @@ def _method(path: KeyPath, value: object) -> Fault:
     name = value["method"]
     if name in UNBUILT:
         return Fault((*path, "method"), f"`{dotted((*path, 'method'))}`: {name} is not built yet", known)
-    return Fault((*path, "method"), f"unknown method {described(name)}{_within(path)}", nearest(name, METHODS) or known)
+    return Fault((*path, "method"), f"unknown method `{name}`{_within(path)}", nearest(name, METHODS) or known)
 
 
 def _choices(details: Details) -> list[str]:

@@ -31,7 +31,7 @@ def check(spec: Spec) -> Iterator[Fault]:
         for name in step.treated:
             if (before := first.setdefault(name, number)) != number:
                 message = f"column `{name}` is treated by step {before + 1} ({spec.treatments[before].method}) already"
-                yield Fault(path, f"`{dotted(path)}`: {message}", "what two steps tell together is not known")
+                yield Fault(path, f"`{dotted(path)}`: {message}", "what two steps disclose together is not known")
         yield from _columns(spec, step, path)
         yield from _settings(spec, step, path)
 
@@ -43,7 +43,7 @@ def _columns(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
         if name not in roles and closed:
             yield Fault(path, f"`{dotted(path)}`: `{name}` has no role in the spec", nearest_or_all(name, roles))
     for name in (name for name, count in Counter(step.treated).items() if count > 1):
-        yield Fault(path, f"`{dotted(path)}`: `{name}` stands there twice")
+        yield Fault(path, f"`{dotted(path)}`: `{name}` is listed twice")
     for name in dict.fromkeys(step.treated):
         role = roles.get(name)
         if role in WITHHELD:
@@ -98,10 +98,10 @@ def _pram(step: Pram, path: KeyPath) -> Iterator[Fault]:
     for value, row in step.matrix.items():
         if not math.isclose(sum(row.values()), 1, abs_tol=_CLOSE):
             inner: KeyPath = (*path, "matrix", value)
-            yield Fault(inner, f"`{dotted(inner)}`: probabilities have to be 1 in all")
+            yield Fault(inner, f"`{dotted(inner)}`: probabilities must sum to 1")
         if unknown := [each for each in row if each not in step.matrix]:
             inner = (*path, "matrix", value, unknown[0])
-            yield Fault(inner, f"`{dotted(inner)}`: has no row of its own", nearest_or_all(unknown[0], step.matrix))
+            yield Fault(inner, f"`{dotted(path)}`: the matrix has no row for `{unknown[0]}`")
 
 
 def _published(spec: Spec, step: Pram, path: KeyPath) -> Iterator[Fault]:

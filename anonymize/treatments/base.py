@@ -185,8 +185,8 @@ def members(parts: Ints) -> list[Ints]:
 def unchanged(method: str, columns: str, count: int, reason: str) -> Caution:
     """Rows that are as they were, although the step is of them."""
     noun = "row stays as it is" if count == 1 else "rows stay as they are"
-    text = f"{method} of {columns}: {count:,} {noun}: they {reason}"
-    return Caution.of(text, "coarser parts (`by`), another method, or leaving them out before")
+    text = f"{method} of {columns}: {count:,} {noun}: {'it' if count == 1 else 'they'} {reason}"
+    return Caution.of(text, "fewer strata (`by`), another method, or leaving them out before")
 
 
 def equal_cells(method: str, column: InputColumn, donors: Ints) -> list[Caution]:

@@ -50,7 +50,7 @@ def run(entry: DateShift, step: Step) -> Change:
     """The columns with their dates moved. Raises UsageError without a key, DataError for cells that are no dates, and
     for dates of nobody."""
     if step.key is None:
-        raise UsageError("date-shift needs --key")
+        raise UsageError(Problem("date-shift needs --key", hint="`anonymize key make shift.key` makes one"))
     columns = [step.columns[name] for name in entry.columns]
     dated: Bools = np.logical_or.reduce([~column.missing for column in columns])
     people = [step.columns[name] for name in entry.by]

@@ -32,7 +32,7 @@ from anonymize.treatments.base import Change, InputColumn, Step
 PER_CELL = 48
 """Bytes that a cell of a column takes that a step changes or looks at: its text, its number, codes before and after."""
 UNBOUNDED = (
-    "values were changed ({}): nothing here bounds what an attacker learns of them, but for the steps that say so; "
+    "values were changed ({}): except for steps that state a bound, nothing limits what an attacker learns of them; "
     "what was measured stands under `treatments`"
 )
 
@@ -109,8 +109,11 @@ class TreatedTable:
             yield from change.warnings
             columns = {name: own.get(name) for name in entry.treated}
             same = [name for name, each in columns.items() if isinstance(each, Mapping) and each.get("changed") == 0]
-            if same:
-                yield Caution.of(f"{entry.method} left every value of {', '.join(same)} as it was", "a larger setting")
+            if same and not change.warnings:
+                yield Caution.of(
+                    f"{entry.method} left every value of {', '.join(same)} as it was",
+                    "leave constant columns out, or take a larger setting",
+                )
 
 
 def entry_block(entry: Treatment) -> dict[str, Any]:

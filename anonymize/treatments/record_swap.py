@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,8 @@ from anonymize.spec.treatments import RecordSwap
 from anonymize.treatments.base import Change, InputColumn, Pairing, Step, wrong_rows
 
 ID = "record-swap"
+MORE = 1.5
+"""So many times as many as `rate` says are worth a warning."""
 DRAWINGS = 20
 """How often more records are drawn for `rate`, at most, where those before found no partners."""
 
@@ -72,7 +75,12 @@ class Units:
             different = np.flatnonzero(codes != codes[first[of_row]])
             if len(different):
                 text = "not the same as in the first row of the household,"
-                raise wrong_rows(step.columns[name], different, text, "what is of persons cannot part households")
+                raise wrong_rows(
+                    step.columns[name],
+                    different,
+                    text,
+                    "a column that differs within a household cannot match households",
+                )
         return units
 
     def __len__(self) -> int:
@@ -129,10 +137,19 @@ def run(entry: RecordSwap, step: Step) -> Change:
     donors = units.first[state.partner][units.of_row]
     moved = state.partner != np.arange(len(units))
     donors = np.where(moved[units.of_row], donors, np.arange(len(donors)))
-    private = {"swapped": int(moved.sum()), "of": len(units), "at_risk_without_partner": dict(state.alone)}
-    declared = {"rate": entry.rate, "alike": list(entry.alike), "by": list(entry.by), "together": list(entry.treated)}
-    changed = {name: step.columns[name].moved(donors) for name in entry.treated}
-    return Change(changed, declared, private, tuple(_warnings(entry, state, short, int(unplaced.sum()))))
+    declared = {"rate_at_least": entry.rate, "alike": list(entry.alike), "by": list(entry.by)}
+    return Change(
+        {name: step.columns[name].moved(donors) for name in entry.treated},
+        declared | {"together": list(entry.treated)},
+        _figures(state, moved),
+        tuple(_warnings(entry, state, short, int(unplaced.sum()), wanted)),
+    )
+
+
+def _figures(state: Exchange, moved: Bools) -> dict[str, Any]:
+    """What a private report has: how many units were swapped, and who at risk found no partner."""
+    alone = {name: count for name, (count, _) in state.alone.items()}
+    return {"swapped": int(moved.sum()), "of": len(moved), "at_risk_without_partner": alone}
 
 
 def _at_risk(entry: RecordSwap, step: Step, units: Units, level: int) -> Bools:
@@ -161,8 +178,8 @@ def _fill_up(entry: RecordSwap, step: Step, state: Exchange, wanted: int) -> int
     return max(wanted - int((state.partner != np.arange(len(state.partner))).sum()), 0)
 
 
-def _warnings(entry: RecordSwap, state: Exchange, short: int, unplaced: int) -> list[Caution]:
-    """Who stays where it is, though it should not."""
+def _warnings(entry: RecordSwap, state: Exchange, short: int, unplaced: int, wanted: int) -> list[Caution]:
+    """Who stays where it is, though it should not; and that far more than `wanted` are swapped."""
     noun, remedy = "records" if entry.households is None else "households", "fewer columns in `alike`, or wider regions"
     said = [
         f"{count:,} of {all_of:,} {noun} at risk in their `{name}` found no partner, and stay"
@@ -173,4 +190,9 @@ def _warnings(entry: RecordSwap, state: Exchange, short: int, unplaced: int) -> 
         said.append(f"{short:,} {noun} fewer than `rate` says were swapped: no more have partners")
     if unplaced:
         said.append(f"{unplaced:,} {noun} have no place, and stay without")
-    return [Caution.of(f"record-swap: {text}", remedy) for text in said]
+    cautions = [Caution.of(f"record-swap: {text}", remedy) for text in said]
+    swapped, all_of = int((state.partner != np.arange(len(state.partner))).sum()), len(state.partner)
+    if swapped > MORE * max(wanted, 1):
+        more = f"record-swap: {swapped:,} of {all_of:,} {noun} were swapped, more than `rate` says: so many are at risk"
+        cautions.append(Caution.of(more, "fewer columns in `risk`, or a smaller `k`"))
+    return cautions

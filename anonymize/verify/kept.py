@@ -154,11 +154,18 @@ class PassingFigures:
             f"themselves, {_percent(self.uniques.with_quasi_identifiers)} together with the quasi-identifiers as "
             f"released; {_percent(self.below.with_quasi_identifiers)} are then in groups of fewer than {self.k}"
         )
-        first = self.columns[0]
+        first = self._most_telling
         remedy = f"`quasi_identifiers: {{{first}: {{}}}}` generalizes one, `identifiers: [{first}]` leaves it out, and"
         if self.weights is not None:
             remedy = f"fewer `bands`, or a larger `round`, of the sampling weight; {remedy}"
         return [Caution.of(alone, f"{remedy} `privacy: {{passing: {{uniques: 0}}}}` requires it"), *accepted]
+
+    @property
+    def _most_telling(self) -> str:
+        """The column that singles out most rows by itself; the first where none does."""
+        smallest = self.sets.get("smallest", ())
+        alone = {each["columns"][0]: each["uniques"] for each in smallest if len(each["columns"]) == 1}
+        return max(alone, key=lambda name: alone[name], default=self.columns[0])
 
     @property
     def _named(self) -> str:

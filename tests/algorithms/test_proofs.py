@@ -57,6 +57,7 @@ OF_EVERY_MODEL: dict[str, list[Requirement]] = {
         requirement("risk", marketer=0.45),
         requirement("risk", records_at_risk=0.3, threshold=0.4, prosecutor_max=0.7),
     ],
+    "profitability": [requirement("profitability", attacker_gain=250, attacker_cost=100)],
     "sample-uniqueness": [requirement("sample-uniqueness", share=0.2)],
     "population-uniqueness": [requirement("population-uniqueness", share=0.1, fraction=0.1)],
 }

@@ -132,6 +132,7 @@ def test_audit_of_a_release(desk: Desk, call: Call) -> None:
     derived = [report["risk"]["passing"].pop("derived") for report in (audited, released)]
     assert [each.get("not_judged", each.get("found")) for each in derived] == [["ward"], []]
     assert released["risk"].pop("unique_values") == {"diagnosis": 0.0}  # of the input
+    assert released["risk"].pop("candidates")["people"] == 60  # by the input's people
     for block in ("privacy", "risk"):
         assert audited[block] == released[block]
     assert audited["classes"]["count"] == released["classes"]["count"]

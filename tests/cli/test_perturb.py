@@ -63,7 +63,7 @@ def test_perturb_changes_what_a_step_names_and_nothing_else(call: Call, folder: 
     assert report["privacy"]["state"] == "nothing required" and report["privacy"]["satisfied"] is None
     (step,) = report["treatments"]
     assert (step["method"], step["columns"], step["meaning"]) == ("noise", ["wage"], "channel")
-    assert any("nothing here bounds what an attacker learns" in each for each in report["warnings"])
+    assert any("nothing limits what an attacker learns" in each for each in report["warnings"])
 
 
 def test_the_manifest_beside_the_release_says_what_a_changed_cell_means(call: Call, folder: Path) -> None:
@@ -242,3 +242,36 @@ def test_too_small_a_k_of_the_step_is_found_by_the_check(call: Call, folder: Pat
     text = MEANS.replace("k: 3, l: 2", "k: 9") + GROUPED
     result = call("perturb", written(folder, text), "-o", "out.csv")
     assert result.code == 1 and "k-anonymity" in result.err and not (folder / "out.csv").exists()
+
+
+def test_changed_columns_do_not_pass_untouched(call: Call, folder: Path) -> None:
+    text = "version: 1\ninput: {path: table.csv}\ninsensitive: [age]\nothers: insensitive\n" + NOISE
+    _, report = released(call, folder, text, "perturb")
+    (said,) = [each for each in report["warnings"] if "named nowhere in the spec" in each]
+    assert "wage" not in said and "job" in said
+
+
+def test_what_nothing_hides_is_not_given_away(call: Call, folder: Path) -> None:
+    """A kept column that follows from a quasi-identifier, which `perturb` releases as it is."""
+    rows = ["age,decade,wage", *(f"{30 + n % 20},{3 + n % 20 // 10},{1000 + n}" for n in range(40))]
+    (folder / "table.csv").write_text("\n".join(rows) + "\n")
+    text = (
+        "version: 1\ninput: {path: table.csv}\nquasi_identifiers: {age: {type: numeric}}\ninsensitive: [decade, wage]\n"
+    )
+    released(call, folder, text + NOISE, "perturb")
+
+
+def test_a_model_of_a_changed_column_says_on_what_it_was_measured(call: Call, folder: Path) -> None:
+    _, report = released(call, folder, BESIDE + NOISE, "mondrian")
+    before = {each["model"]: each.get("before_treatment", False) for each in report["privacy"]["models"]}
+    assert before == {"k-anonymity": False, "distinct-l-diversity": True}
+
+
+def test_an_attack_says_what_it_takes_a_link_for(call: Call, folder: Path) -> None:
+    released(call, folder, BESIDE + NOISE, "mondrian", "--save-link", "link.json")
+    alone = json.loads(call("attack", "spec.yaml", "out.csv", "--json").out)
+    assert any("distance-linkage was not tried" in each for each in alone["warnings"])
+    linked = json.loads(call("attack", "spec.yaml", "out.csv", "--link", "link.json", "--json").out)
+    assert not any("distance-linkage was not tried" in each for each in linked["warnings"])
+    named = call("attack", "spec.yaml", "out.csv", "--attackers", "distance-linkage")
+    assert named.code == 2 and "--save-link" in named.err

@@ -172,7 +172,7 @@ def written(folder: Path, algorithm: str, output: str = "{}", seed: int = 1, tex
     )
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "perturb"])
 def test_every_release_is_sorted_by_what_it_shows(tmp_path: Path, algorithm: str) -> None:
     release(replace(written(tmp_path, algorithm), allow_unsafe=algorithm == "mu-argus"))
     for path in tmp_path.glob("out*.csv"):

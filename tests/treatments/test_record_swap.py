@@ -45,7 +45,7 @@ def test_households_at_risk_move_first_and_as_a_whole() -> None:
     made = swapped(**TARGETED, rate=0.01)
     figures = made.measured().figures
     for level in ("nuts1", "nuts2"):
-        own, alone = figures[f"at_risk_in_{level}"], made.change.private["at_risk_without_partner"][level][0]
+        own, alone = figures[f"at_risk_in_{level}"], made.change.private["at_risk_without_partner"][level]
         assert 0 < own["units"] == own["swapped"] + alone
         assert alone < 0.05 * own["units"]
         assert any(f"`{level}` found no partner" in warning for warning in made.change.warnings) == (alone > 0)
