@@ -435,9 +435,9 @@ def treatments() -> str:
         "",
         "Models that are about a sensitive column which a step changes are measured on what it was; `audit`, which has "
         "the release alone, does not know whether they hold, and says so (exit 1). A quasi-identifier that is changed "
-        "counts for `k` by microaggregation alone. Nothing bounds what an attacker learns of changed values, but for "
-        "the methods that say so: `attack` measures it. In a series, on an engine and in a saved recoding there are no "
-        "treatments.",
+        "counts for `k` by microaggregation alone, and only `perturb` changes one: every other command generalizes it. "
+        "Except for methods that state a bound, nothing limits what an attacker learns of changed values: `attack` "
+        "measures it. Treatments are not made in a series, on an engine, or by a saved recoding.",
         "",
         table(("method", "in a sentence"), rows),
     ]

@@ -282,7 +282,7 @@ class Spec(Entry):
     insensitive: tuple[Text, ...] = ()
     """Columns that pass through untouched."""
     undecided: tuple[Text, ...] = ()
-    """Columns of which nobody has said yet what they are. Refused, column by column, unless there is `others: drop`:
+    """Columns whose role has not been decided. Refused, column by column, unless there is `others: drop`:
     then they are left out of the release, and a warning names them."""
     others: Literal["insensitive", "drop", "error"] = "error"
     """What a column is that no section names: insensitive (it passes through untouched, and a warning says so), drop

@@ -32,7 +32,7 @@ class Treatment(Entry):
     method: str
     """What is done."""
     by: tuple[Text, ...] = ()
-    """Columns whose values part the rows: nothing passes from one part to another."""
+    """Stratification variables: the step is carried out separately within each stratum."""
 
     @property
     def treated(self) -> tuple[str, ...]:
@@ -86,8 +86,8 @@ class Microaggregation(OfColumns):
     missing: Literal["refuse", "pattern"] = "refuse"
     """What happens to rows with missing values: refuse, or group them with those that miss the same (pattern)."""
     small: Literal["refuse", "pool", "keep"] = "refuse"
-    """What happens to parts (see `by`) of fewer than k rows: refuse, pool them with each other, or keep them as groups
-    of fewer rows, which are counted."""
+    """What happens to strata of fewer than k rows: refuse, pool them with each other, or keep them as groups of fewer
+    rows, which are counted."""
     effort: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] = 1
     """How long `search` works, in proportion to the usual."""
     weighted: bool = False
@@ -213,7 +213,7 @@ class Noise(OfColumns):
     round: Positive | None = None
     """The step to whose multiples numbers are rounded."""
     least: Number | None = None
-    """The least number that is shown: what comes out below is drawn again."""
+    """The least number that is shown: smaller ones are redrawn."""
     keep_zero: bool = False
     """Whether zeros stay."""
 

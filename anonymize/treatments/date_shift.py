@@ -5,8 +5,8 @@ chooses a number of days from 1 to `days`, and whether dates move forward or bac
 person, in all columns of the step, move by it; times of day stay. Missing dates stay.
 
 What it guarantees. The days between any two dates of one person, their order and their times of day are exact: this is
-measured in the written file. A date is at most `days` away from where it was. Who lacks the key cannot tell a person's
-number of days from those of others: it is in no file.
+measured in the written file. A date is at most `days` away from where it was. Without the key, nobody can tell by how
+many days a person was shifted: that is in no file.
 
 What it does not. A person's dates all move together: who knows one of them knows the others, and unusual intervals are
 as recognizable as before. `days` is published: a date tells the true one up to that. Weekdays, seasons and holidays
@@ -16,7 +16,7 @@ With the same key a person gets the same number in every file, so that tables fi
 the other do not average it out. A key that becomes known undoes it for all who are in any of them: the number follows
 from the key and what identifies the person, which has to be written the same in all tables.
 
-What it tells besides. The manifest says `days`.
+What else it discloses. The manifest says `days`.
 
 Cost. One HMAC for each person, and one text for each different date.
 

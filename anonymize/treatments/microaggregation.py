@@ -21,8 +21,8 @@ group: where all values of a group are equal, they are released as they are. Var
 change: with few columns they mostly grow.
 
 Missing and infinite values. An infinite value is refused. A missing one is refused, unless rows are to be grouped with
-those that miss the same (`missing: pattern`): what is missing then stays missing, and nothing is made up. Constant
-columns weigh nothing; columns that repeat others weigh as much as they are often there.
+those that miss the same (`missing: pattern`): missing values then stay missing, and nothing is imputed. Constant
+columns weigh nothing; a duplicated column counts once for every copy.
 
 Strata. Rows of different strata are never in one group. A stratum of fewer than k rows is refused; or all such strata
 are taken together, with the next smallest where they are still too few (`pool`); or each is one group of fewer than k
@@ -95,9 +95,11 @@ def strata_of(
     short = sizes < k
     few = int(sizes[short].sum())
     if few and small == "refuse":
-        kind = "strata, by what is missing in them," if by is None else "strata"
-        hint = "`small: pool` takes them together, `small: keep` groups fewer rows"
-        raise DataError(Problem(f"{int(short.sum())} {kind} have fewer than k = {k} rows, {few} in all", hint=hint))
+        count, what = int(short.sum()), "" if by is not None else " of rows that miss the same"
+        fewer = "stratum" if count == 1 else "strata"
+        hint = "`small: pool` takes such strata together, `small: keep` makes smaller groups of them"
+        problem = f"{count} {fewer}{what} {'has' if count == 1 else 'have'} fewer than k = {k} rows, {few} in all"
+        raise DataError(Problem(problem, hint=hint))
     if few and small == "pool":
         labels = _pooled(labels, sizes, k)
     return Strata(labels, int(short.sum()), few)
@@ -339,6 +341,6 @@ def _renumbered(column: InputColumn, values: Floats) -> KeptColumn:
 
 def _warnings(entry: Microaggregation, strata: Strata) -> Iterator[Caution]:
     if strata.small:
-        said = f"{strata.small} parts have fewer than k = {entry.k} rows, {strata.small_rows} in all"
-        done = "were taken together" if entry.small == "pool" else "are groups of fewer rows"
-        yield Caution.of(f"microaggregation: {said}, and {done}", "parts by fewer columns: `by`")
+        said = f"strata of fewer than k = {entry.k} rows: {strata.small}, with {strata.small_rows} rows in all"
+        done = "they were pooled" if entry.small == "pool" else "they are groups of fewer rows"
+        yield Caution.of(f"microaggregation: {said}; {done}", "strata of fewer columns: `by`")

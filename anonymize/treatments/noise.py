@@ -3,7 +3,7 @@
 What it does. One of four kinds. `additive`: to each number of a column a normal one is added, whose standard deviation
 is `scale` times that of the column, independently of all else. `correlated`: the same, but the noise of the columns of
 a row has `scale` squared times the covariances of the columns, so that correlations stay as they are but for chance,
-and columns that are collinear stay so. `romm` (random orthogonal matrix masking): the rows X become A X, where A is a
+and collinear columns remain collinear. `romm` (random orthogonal matrix masking): the rows X become A X, where A is a
 random orthogonal matrix that keeps constants; columns then have exactly the means and covariances that they had, up to
 rounding. A is not made as a whole, which would take a square of the rows: noise of `scale` is added to X in its own
 principal axes, and the sum brought back to the covariances of X by the QR decompositions of both. `multiplicative`:
@@ -21,7 +21,7 @@ others stays recognizable, and several noisy releases of the same table average 
 differential privacy, since the noise follows the spread of the data. `least` and rounding distort: truncated noise has
 no mean of zero.
 
-What it tells besides. The manifest says kind and scale, relative to the column's own spread: a recipient corrects
+What else it discloses. The manifest says kind and scale, relative to the column's own spread: a recipient corrects
 variances by 1 + scale squared. It says nothing of the column's mean or spread.
 
 What it does not do. A column that is constant within a part gets no noise: its rows are counted, and the report warns

@@ -21,7 +21,7 @@ from anonymize.fidelity.numbers import NumbersBoth, categories_kept
 from anonymize.meaning import Changed, Manifest
 from anonymize.spec import Spec
 from anonymize.spec.base import KeyPath
-from anonymize.spec.treatments import Treatment
+from anonymize.spec.treatments import Pram, Treatment
 from anonymize.table import Table, memory
 from anonymize.table.encode import is_text
 from anonymize.table.named import column, unnamed
@@ -62,6 +62,8 @@ class TreatedTable:
     def measured(self, released: pl.LazyFrame, rows: NDArray[np.int64]) -> tuple[dict[str, Any], ...]:
         """What is measured of each step, from the text of the release and from the input. `rows` (released rows,): of
         the input, in the order of the release. Raises UnsafeError for columns that are not what their step makes."""
+        if not self.changes:
+            return ()
         entries = self.spec.treatments
         whole = _read(self.table.source, _names(entries))
         figures, wrong = [], []
@@ -90,10 +92,8 @@ class TreatedTable:
         for entry, change, own in zip(self.spec.treatments, self.changes, figures, strict=True):
             private = {"private": dict(change.private)} if change.private else {}
             blocks.append({**entry_block(entry), **private, "measured": dict(own)})
-        return {
-            "treatments": blocks,
-            **changed_kept(self.spec, self.meanings, self.table.source.scan(), released, rows),
-        }
+        kept = changed_kept(self.spec, self.meanings, self.table.source.scan(), released, rows)
+        return {"treatments": blocks, **kept}
 
     def warnings(self, figures: Sequence[Mapping[str, Any]], *, public: bool) -> list[Caution]:
         """What there is to say of the steps, `figures` as measured; `public`: without what follows from the input."""
@@ -129,9 +129,9 @@ def changed_kept(
     released: pl.LazyFrame,
     rows: NDArray[np.int64] | None,
 ) -> dict[str, Any]:
-    """The block `numbers` of a report: what a release has left of the columns that steps have changed; none without
-    any. `manifest`: what is known of them, by which variances and frequencies are corrected. `rows` (released rows,):
-    that of the original which each released row is; None where nobody knows."""
+    """The blocks `numbers` and `categories` of a report: what a release has left of the columns that steps have
+    changed; none without any. `manifest`: what is known of them, by which variances and frequencies are corrected.
+    `rows` (released rows,): that of the original which each released row is; None where nobody knows."""
     present = set(released.collect_schema().names())
     changed = {name: each for name, each in spec.treated.items() if name in present}
     weight = spec.weight_column if spec.weight_column in present else None
@@ -147,8 +147,8 @@ def changed_kept(
     factors = {name: each["variance_factor"] for name, each in known.items() if "variance_factor" in each}
     block = NumbersBoth(sides[0], sides[1], rows is not None, own, other, factors).block()
     categories = {}
-    for name in changed.keys() - set(numeric):
-        if changed[name].KIND == "channel":
+    for name, entry in changed.items():
+        if isinstance(entry, Pram):
             channels = [each for each in known.get(name, {}).get("channels", ()) if name in each["columns"]]
             cells, others = (_texts(spec, each[name]).to_list() for each in (before, after))
             categories[name] = categories_kept(cells, others, channels)

@@ -18,10 +18,10 @@ local differential privacy for each of the columns, whatever the table is; the m
 is missing is not hidden: missing cells stay.
 
 What it does not. A matrix that is made from the table bounds nothing of that kind: the values that occur are those of
-people, and an invariant matrix follows from their shares. Rare values are the ones that are given away: who is shown
-with one is likely to have it, unless the matrix moves others to it.
+people, and an invariant matrix follows from their shares. Rare values are the ones at risk: a record that shows one
+probably has it, unless the matrix moves other records to that value.
 
-What it tells besides. An invariant matrix tells the shares of the values exactly, of each part, as the counts of the
+What else it discloses. An invariant matrix tells the shares of the values exactly, of each part, as the counts of the
 original column would; the manifest names the parts by their values of `by`.
 
 Cost. Linear in the rows; matrices have at most a million cells in all.
@@ -131,7 +131,7 @@ def _part_names(entry: Pram, step: Step) -> list[dict[str, str | None]]:
 
 def _too_large(columns: Sequence[InputColumn]) -> DataError:
     message = f"pram of {names_of(columns)}: matrices of more than {CELLS:,} cells"
-    return DataError(Problem(message, columns[0].source.name, hint="columns of fewer values, or coarser parts (`by`)"))
+    return DataError(Problem(message, columns[0].source.name, hint="columns of fewer values, or fewer strata (`by`)"))
 
 
 # --- drawing ---------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ What it does not. A row that was drawn may get a cell equal to its own. With a p
 shows what it had: an attacker who finds a person by other columns is right that often, and only swapping of most rows
 changes that. Relations to other columns get weaker in proportion to `rate`.
 
-What it tells besides. The manifest says `rate`. Which rows were swapped is nowhere.
+What else it discloses. The manifest says `rate`. Which rows were swapped is nowhere.
 
 Cost. Linear, and a sort of the rows.
 
@@ -41,7 +41,7 @@ def run(entry: RandomSwap, step: Step) -> Change:
     wanted = np.where(sizes > 1, np.maximum(np.ceil(entry.rate * sizes - 1e-9), 2), 0).astype(np.int64)
     if not wanted.any():
         message = f"random-swap of {names_of(columns)}: none of {len(lacking):,} rows has a partner"
-        raise DataError(Problem(message, columns[0].source.name, hint="coarser parts (`by`)"))
+        raise DataError(Problem(message, columns[0].source.name, hint="fewer strata (`by`)"))
     order = np.argsort(own + step.random.random(len(own)))
     starts = np.cumsum(sizes) - sizes
     drawn = order[np.arange(len(own)) - starts[own[order]] < wanted[own[order]]]

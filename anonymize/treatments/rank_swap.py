@@ -14,7 +14,7 @@ What it does not. Who knows a person's rank knows that person's value up to `dis
 extremes. Relations between columns get weaker, the more so the larger `distance` is. The share of a value in a column
 is not hidden.
 
-What it tells besides. The manifest says `distance`. Who was swapped with whom is nowhere.
+What else it discloses. The manifest says `distance`. Who was swapped with whom is nowhere.
 
 Cost. Two sorts of each column.
 
@@ -45,7 +45,7 @@ def run(entry: RankSwap, step: Step) -> Change:
         alone = int(((donors == np.arange(len(donors))) & ~column.missing).sum())
         if alone and alone == int((~column.missing).sum()):
             message = f"rank-swap of {name!r}: none of its {alone:,} numbers has another within `distance`"
-            raise DataError(Problem(message, column.source.name, hint="a larger `distance`, or coarser parts (`by`)"))
+            raise DataError(Problem(message, column.source.name, hint="a larger `distance`, or fewer strata (`by`)"))
         if alone:
             warnings.append(unchanged(ID, name, alone, "have no other row within `distance`"))
         warnings += equal_cells(ID, column, donors)

@@ -9,16 +9,16 @@ way between the finest regions. The two exchange all regions, and what `carry` n
 With `households` all rows of a household go together, and `move`, `carry`, `alike` and `by` must be the same in all of
 them.
 
-What it guarantees. Within each combination of `alike` (and `by`) every place has as many records (households) as
-before: tables of these columns by region are exact. Households stay together. Both are measured in the written file. No
-record is swapped twice.
+What it guarantees. Within each combination of `alike` (and `by`) every region keeps its number of records (households):
+tables of these columns by region are exact. Households stay together. Both are measured in the written file. No record
+is swapped twice.
 
 What it does not. It bounds no risk: it makes it uncertain whether a record is where it is shown. Those at risk that
 find no partner stay, are counted, and the report warns of them: wider regions, or fewer columns in `alike`, find more.
 Tables of columns that are not in `alike` change for regions, those of the finest most. Rows of a place change in number
 unless the size of households is in `alike`.
 
-What it tells besides. The manifest says `rate` and `alike`. Which records were swapped, and how many, is in no file
+What else it discloses. The manifest says `rate` and `alike`. Which records were swapped, and how many, is in no file
 that is published; who is in an unusual place for what they are is more likely to have been.
 
 Cost. A few sorts of the records.

@@ -16,7 +16,7 @@ What it does not. Relations to columns that are not under `given` are lost but f
 that rise and fall again are not seen by ranks. Where the given columns determine the ranks of a shuffled one, what is
 drawn is what was there: an error, or a warning with the number of rows where it is so in some parts only.
 
-What it tells besides. The manifest names the columns under `given`.
+What else it discloses. The manifest names the columns under `given`.
 
 Cost. Two sorts of every shuffled column and one of every given one.
 
@@ -127,7 +127,7 @@ def _check_determined(columns: list[InputColumn], rows: Ints) -> None:
             f"shuffle of {column.name!r}: the columns under `given` determine the ranks of {count:,} rows, which would "
             "stay as they are",
             column.source.name,
-            hint="fewer columns under `given`, or coarser parts (`by`)",
+            hint="fewer columns under `given`, or fewer strata (`by`)",
         )
         for column, count in zip(columns, rows.tolist(), strict=True)
         if count and count == (~column.missing).sum()

@@ -275,3 +275,32 @@ def test_an_attack_says_what_it_takes_a_link_for(call: Call, folder: Path) -> No
     assert not any("distance-linkage was not tried" in each for each in linked["warnings"])
     named = call("attack", "spec.yaml", "out.csv", "--attackers", "distance-linkage")
     assert named.code == 2 and "--save-link" in named.err
+
+
+def test_a_release_without_treatments_does_not_read_the_input_for_them(
+    call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is measured of steps takes the columns of the input as a whole: nothing of it where there are no steps."""
+    from anonymize.treatments import plan
+
+    def read(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(plan, "_read", read)
+    assert call("mondrian", written(folder, BESIDE), "-o", "out.csv", "-q").code == 0
+
+
+def test_dates_that_a_key_shifts_keep_their_distances(call: Call, folder: Path) -> None:
+    rows = ["person,day", *(f"p{n % 4},2024-0{1 + n % 9}-1{n % 10}" for n in range(20))]
+    (folder / "table.csv").write_text("\n".join(rows) + "\n")
+    text = "version: 1\ninput: {path: table.csv}\ninsensitive: [person, day]\n"
+    text += "treatments: [{method: date-shift, columns: [day], by: [person], days: 30}]\n"
+    spec = written(folder, text)
+    without = call("perturb", spec, "-o", "out.csv")
+    assert without.code == 2 and "anonymize key make" in without.err
+    assert call("key", "make", "shift.key").code == 0
+    files = []
+    for name in ("one.csv", "two.csv"):
+        assert call("perturb", spec, "-o", name, "--key", "shift.key", "-q").code == 0
+        files.append((folder / name).read_bytes())
+    assert files[0] == files[1] != (folder / "table.csv").read_bytes()

@@ -78,7 +78,7 @@ def test_strata_follow_what_is_missing() -> None:
 
 def test_a_small_stratum_is_refused_pooled_or_counted() -> None:
     values, by = np.arange(8.0)[:, None], np.array([0, 0, 0, 1, 2, 2, 2, 2])
-    with pytest.raises(DataError, match="1 strata have fewer than k = 3 rows, 1 in all"):
+    with pytest.raises(DataError, match="1 stratum has fewer than k = 3 rows, 1 in all"):
         strata_of(values, 3, by)
     pooled = strata_of(values, 3, by, small="pool")
     assert [pooled.labels.tolist(), pooled.small, pooled.small_rows] == [[0, 0, 0, 0, 1, 1, 1, 1], 1, 1]
