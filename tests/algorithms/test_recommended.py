@@ -101,7 +101,7 @@ def test_where_nothing_is_lost_it_is_mondrian(tmp_path: Path) -> None:
     table.write_text("age,income,job,ill\n" + "".join(f"{n // 10},1,a,flu\n" for n in range(60)))
     _, report = made(table, tmp_path)
     assert report["utility"]["gcp"] == 0
-    assert report["algorithm"]["recommended"]["reason"] == "nothing is lost"
+    assert report["algorithm"]["recommended"]["reason"] == "no quasi-identifier is generalized"
     assert "refinement" not in report["recoding"]
 
 
