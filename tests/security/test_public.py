@@ -186,7 +186,7 @@ def test_nothing_private_is_in_it(algorithm: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("algorithm", ["anatomy", "randomize"])
 def test_draws_that_can_be_had_again_are_not_published(algorithm: str, tmp_path: Path) -> None:
     folder = prepared(tmp_path / "all", people(), algorithm)
-    with pytest.raises(UsageError, match="with a --seed is not to be published"):
+    with pytest.raises(UsageError, match="with a --seed must not be published"):
         run(folder, algorithm, seed=5)
     assert not list(folder.glob("out*"))
 
