@@ -163,7 +163,7 @@ class PassingFigures:
     @property
     def _most_telling(self) -> str:
         """The column that singles out most rows by itself; the first where none does."""
-        smallest = self.sets.get("smallest", ())
+        smallest = self.sets.get("smallest") or ()
         alone = {each["columns"][0]: each["uniques"] for each in smallest if len(each["columns"]) == 1}
         return max(alone, key=lambda name: alone[name], default=self.columns[0])
 
