@@ -17,9 +17,8 @@ MODULES = (
     "domain.numeric",
     "guarding",
     "channels.estimate",
-    "channels.interval",
     "channels.where",
-    "recoding.numbers",
+    "recoding.appearance",
 )
 
 

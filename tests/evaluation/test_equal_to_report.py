@@ -24,7 +24,7 @@ from anonymize.spec import load, make
 from tests.common.budgets import options_of
 from tests.common.tables import Case, cases, maskable
 
-UNCLASSED = ("bucketization", "randomization")
+UNCLASSED = ("bucketization", "randomization", "perturbation")
 FROM_WIDTHS = ("gcp", "ncp", "ncp_weighted", "loss")
 FROM_ROWS = ("discernibility", "c_avg", "suppression")
 FROM_LEVELS = ("precision", "research_value")
