@@ -32,7 +32,7 @@ from anonymize.table import Table
 from anonymize.unclassed import Unchanged
 
 ID = "perturb"
-NEEDS = Needs(family="perturbation", reusable=False, units=True)
+NEEDS = Needs(family="perturbation", guarantees=False, reusable=False, units=True)
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ def write(path: Path, people: list[tuple[str, ...]]) -> None:
     path.write_text("age,job,zip\n" + "".join(",".join(person) + "\n" for person in people))
 
 
-UNCLASSED = ("bucketization", "randomization")
+UNCLASSED = ("bucketization", "randomization", "perturbation")
 CLASSED = [name for name, each in ALGORITHMS.items() if each.NEEDS.family not in UNCLASSED]
 LOOKING_UP = [name for name in CLASSED if ALGORITHMS[name].NEEDS.populations]
 REGIONS = ("mondrian", "top-down", "bottom-up", "release")
