@@ -49,7 +49,7 @@ from anonymize.spec import Spec, resolve
 from anonymize.spec.load import load_queries
 from anonymize.spec.patterns import withheld
 from anonymize.table import Source, Table, read
-from anonymize.treatments.plan import changed_kept
+from anonymize.treatments.plan import changed_columns, changed_kept
 from anonymize.verify.risk import classes_block
 
 
@@ -233,12 +233,12 @@ def _of_changed(request: Evaluate, manifest: Manifest, original: Source) -> dict
         absent = [name for name in request.spec.treated if name not in source.columns]
         if absent:
             raise DataError([Problem(f"has no column {name}", file=source.name) for name in absent])
-        rows = None
-        if request.link is not None:
-            link = load_link(request.link)
-            link.check(request.link, input=original.sha256, release=source.sha256)
-            rows = link.rows
-        kept = changed_kept(request.spec, manifest.changed, original.scan(), source.scan(), rows)
+        before, rows = changed_columns(request.spec, original.scan()), _linked(request, original, source)
+        after = changed_columns(request.spec, source.scan())
+        matched = rows is not None
+        kept = changed_kept(
+            request.spec, manifest.changed, before if rows is None else before[rows], after, matched=matched
+        )
         return kept | {"output": {"path": source.name, "sha256": source.sha256, "rows": source.rows}}
 
 
@@ -260,7 +260,7 @@ def _coming(request: Evaluate) -> Iterator[Callable[[], ReleasedSource] | None]:
 
 def _opened(request: Evaluate, file: ReleasedSource, table: Table) -> tuple[ReleasedTable, dict[str, Any]]:
     """The release, and the block `output`."""
-    source, linked = file.source, _linked(request, table, file.source)
+    source, linked = file.source, _linked(request, table.source, file.source)
     try:
         spec = request.spec.of_release()
         released = read_released(spec, table, file.texts, file.columns, linked, request.threads)
@@ -276,7 +276,7 @@ def _opened(request: Evaluate, file: ReleasedSource, table: Table) -> tuple[Rele
     return released, output
 
 
-def _linked(request: Evaluate, table: Table, source: Source) -> Ints | None:
+def _linked(request: Evaluate, original: Source, source: Source) -> Ints | None:
     """(released rows,) the row of the original that each released row is, by the link.
 
     Raises DataError where it is about other files.
@@ -284,7 +284,7 @@ def _linked(request: Evaluate, table: Table, source: Source) -> Ints | None:
     if request.link is None:
         return None
     link = load_link(request.link)
-    link.check(request.link, input=table.source.sha256, release=source.sha256)
+    link.check(request.link, input=original.sha256, release=source.sha256)
     return link.rows
 
 

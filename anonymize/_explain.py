@@ -54,7 +54,7 @@ def manuals() -> Manuals:
     from anonymize.metrics.measures import MEASURES
     from anonymize.privacy import ALL
     from anonymize.publication import SAVE_RISK
-    from anonymize.risk import records
+    from anonymize.risk.records import record_risks
     from anonymize.treatments import TREATMENTS
 
     return {
@@ -65,7 +65,7 @@ def manuals() -> Manuals:
         "treatment": {name: _of_treatment(name, _doc(method)) for name, method in TREATMENTS.items()},
         "cut rule": {name: _doc(rule) for name, rule in RULES.items()},
         "attacker": {name: _doc(attacker) for name, attacker in ATTACKERS.items()},
-        "private file": {SAVE_RISK: _doc(records)},
+        "private file": {SAVE_RISK: _doc(record_risks)},
         "exit code": {str(code): _of_code(code) for code in MEANINGS},
         "figure of a report": _figures(),
         "key of the spec": _keys(),

@@ -108,7 +108,7 @@ def release(request: Request) -> dict[str, Any]:
         else:
             blocks = with_sample(draft, files, measured)
             report = release_report(request, table, clock, blocks) | series.block()
-            report |= treated.blocks(steps, draft.table_text(files), draft.written.rows)
+            report |= treated.blocks(steps)
         request.progress("publish", 0, 0)
         report = report if trial is None else trial.added(report)
         report["warnings"] += [*manifest.remarks, *treated.warnings(steps, public=request.public)]

@@ -22,16 +22,15 @@ from anonymize.classes import Floats, Ints
 # microaggregated, swapped or given noise. `nearest` takes for each of them the row at the least distance; rows at the
 # same distance are equally likely. `one_to_one` gives all people different rows, so that the sum of the distances is
 # least, which is what an attacker can do who knows everybody. `intervals` is the share of rows all of whose true values
-# are within a little of the released ones; `robust` the same where what is little grows with how far out a row lies.
+# are within a little of the released ones.
 #
 # Arrays are (rows, columns) floats, and row i of the released one is about the person of row i of the original, unless
 # `row_of` says otherwise. A column without spread tells nobody apart and is left out of distances.
 #
 # J. Domingo-Ferrer, V. Torra, "A quantitative comparison of disclosure control methods for microdata", in
 # "Confidentiality, disclosure, and data access", 2001 (linkage by distance, interval disclosure); J. Herranz, J. Nin,
-# P. Rodriguez, T. Tassa, "Revisiting distance-based record linkage", DKE 100, 2015 (one to one); M. Templ, B. Meindl,
-# "Robust statistics meets SDC", PSD 2008 (robust Mahalanobis distances). sdcMicro has them as `recordLinkage`, `dRisk`
-# and `dRiskRMD`.
+# P. Rodriguez, T. Tassa, "Revisiting distance-based record linkage", DKE 100, 2015 (one to one). sdcMicro has them as
+# `recordLinkage` and `dRisk`.
 
 Scale: TypeAlias = Literal["standardized", "ranks"]
 """How columns are made comparable: by the original's means and standard deviations, or each by its ranks."""

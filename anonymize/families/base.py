@@ -55,6 +55,11 @@ class Draft(ABC):
     def manifest(self, files: Files) -> Manifest:
         """What the columns of the release mean, with the files as they are before they are published."""
 
+    @property
+    def units(self) -> Codes | None:
+        """Whom the written rows are about, where the table knows it; the release does not show it."""
+        return None if self.table.units is None else self.table.units[self.written.rows]
+
     def table_text(self, files: Files) -> pl.LazyFrame:
         """The table as it was written, as text."""
         return text_of(files.table.part, files.table.format, files.table.separator)
@@ -111,13 +116,12 @@ class Family(Protocol):
 class ReleasedText:
     """The text of a draft that has been written.
 
-    `columns`: the released ones of each quasi-identifier. `units` (released rows,): whom they are about, where the
-    table knows it. `is_released` (rows of the input,): whether each was released; None: all were.
+    `columns`: the released ones of each quasi-identifier. `is_released` (rows of the input,): whether each was
+    released; None: all were.
     """
 
     draft: Draft
     columns: Mapping[str, Sequence[str]]
-    units: Codes | None = None
     is_released: pl.Series | None = None
 
     def verdict(self, files: Files, shared: SharedNumbers) -> Verdict:
@@ -136,7 +140,7 @@ class ReleasedText:
                 missing_as=spec.privacy.missing,
                 normalize=spec.input.normalize,
                 exact=self._exact(),
-                units=None if self.units is None else pl.Series(self.units),
+                units=None if self.draft.units is None else pl.Series(self.draft.units),
                 numbers=NumberColumns.of(spec, target.format).names,
                 ordering=self._ordering(files),
                 shared=judged,

@@ -36,7 +36,7 @@ from anonymize.report.passing import PASSING
 from anonymize.request import Request
 from anonymize.risk import Text
 from anonymize.spec import Spec
-from anonymize.table import Codes, Table
+from anonymize.table import Table
 from anonymize.table.scratch import Arrays
 from anonymize.writing.columns import PIECE
 from anonymize.writing.rows import frames
@@ -126,7 +126,7 @@ class ClassedDraft(Draft):
         columns = self._columns()
         own = [name for names in columns.values() for name in names]
         shared = numbers_of(files.table, self._measured(columns), self.request.spec, own)
-        text = passing_text(self.request, files.table, columns, self._units, shared)
+        text = passing_text(self.request, files.table, columns, self.units, shared)
         text.read()
         threads = worth(_threads_at_once(self.request, self.table), self.table.rows)
         passing = meanwhile(partial(text.measured, threads), threads)
@@ -142,7 +142,7 @@ class ClassedDraft(Draft):
 
     def text(self, files: Files) -> Text:
         """The rows as they are released."""
-        return text_shown(self.request, files.table, list(self._columns().values()), self._units)
+        return text_shown(self.request, files.table, list(self._columns().values()), self.units)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """See `report.data.classed_blocks`."""
@@ -175,15 +175,10 @@ class ClassedDraft(Draft):
         threads = worth(_threads_at_once(self.request, self.table), self.table.rows)
         return meanwhile(partial(Beside.of, self.request, self.requirements, self.table, self.released), threads)
 
-    @property
-    def _units(self) -> Codes | None:
-        """Whom the written rows are about, where the table knows it; the release does not show it."""
-        return None if self.table.units is None else self.table.units[self.written.rows]
-
     def _released_text(self, columns: Mapping[str, Sequence[str]]) -> ReleasedText:
         some = self.released.dropped_rows or self.released.left_out
         is_released = pl.Series(self.released.class_of >= 0) if some else None
-        return ReleasedText(self, columns, self._units, is_released)
+        return ReleasedText(self, columns, is_released)
 
     def _columns(self) -> dict[str, list[str]]:
         """The released columns of each quasi-identifier."""

@@ -24,7 +24,7 @@ from anonymize.request import Request
 from anonymize.risk import Text, merged
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
-from anonymize.table import Codes, Table
+from anonymize.table import Table
 from anonymize.unclassed import Unchanged
 from anonymize.verify import Verdict
 from anonymize.writing.rows import unclassed_frames
@@ -72,10 +72,10 @@ class PerturbedDraft(Draft):
         """The text of the table: rows that read the same are a class, whatever made them so."""
         request, columns = self.request, {name: [name] for name in self.request.spec.quasi_identifiers}
         shared = numbers_of(files.table)
-        text = passing_text(request, files.table, columns, self._units, shared)
+        text = passing_text(request, files.table, columns, self.units, shared)
         if not columns:
             return Measured(Verdict(len(self.written.rows), 0, (), {}, {}, passing=text.measured()))
-        verdict = text.with_combinations(ReleasedText(self, columns, self._units).verdict(files, shared))
+        verdict = text.with_combinations(ReleasedText(self, columns).verdict(files, shared))
         return Measured(replace(verdict, passing=text.measured()), by_weights(self._classes(files)))
 
     def text(self, files: Files) -> Text | None:
@@ -83,9 +83,8 @@ class PerturbedDraft(Draft):
         return self._classes(files) if self.request.spec.quasi_identifiers else None
 
     def _classes(self, files: Files) -> Text:
-        return text_shown(
-            self.request, files.table, [[name] for name in self.request.spec.quasi_identifiers], self._units
-        )
+        columns = [[name] for name in self.request.spec.quasi_identifiers]
+        return text_shown(self.request, files.table, columns, self.units)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """No row is lost, and no cell generalized."""
@@ -107,8 +106,3 @@ class PerturbedDraft(Draft):
             ],
             codebook=codebook(spec, columns_of(files.table), {}),
         )
-
-    @property
-    def _units(self) -> Codes | None:
-        """Whom the written rows are about, where the table knows it."""
-        return None if self.table.units is None else self.table.units[self.written.rows]

@@ -36,7 +36,6 @@ from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec
 from anonymize.table.coding import trees
 from anonymize.table.named import column
-from anonymize.treatments.plan import entry_block
 from anonymize.verify import Check, Verdict
 from anonymize.verify.kept import PassingFigures
 from anonymize.verify.risk import classes_block
@@ -55,7 +54,7 @@ def public_report(published: Published) -> dict[str, Any]:
         **blocks.measured,
         **defined({"utility": blocks.utility, "left_out": blocks.left_out}),
         "recoding": blocks.recoding,
-        **defined({"treatments": [entry_block(each) for each in spec.treatments]}),
+        **defined({"treatments": [each.block() for each in spec.treatments]}),
         "warnings": [*blocks.warnings, *order_warnings(spec), *unused_parts(spec, name, options)],
     }
 

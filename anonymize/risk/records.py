@@ -92,22 +92,6 @@ def covered(codes: Ints, class_of: Ints, columns: Sequence[LeafSets], sizes: Int
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
-# The risk of every record: a private table of numbers, with a line for each row.
-#
-# `row`: the data row, from 1, without the header. `fk`: the rows in its equivalence class, or the individuals where
-# there is a unit. `Fk`: how many those are of the population, the sum of their sampling weights; without weights the
-# table is its own population, and Fk is fk. `rk`: the individual risk, the mean of 1 / F after Benedetti and Franconi
-# (`anonymize.risk.sample`); 1 / fk without weights. `suda`: SUDA's score. `dis`: DIS, by the sampling fraction that was
-# given, else by rows / sum of the weights, else by 0.01. `household`, where there is a unit: the chance that at least
-# one of its rows is linked correctly, 1 - product of (1 - rk) over them. `fk_wildcard`, `Fk_wildcard` and
-# `rk_wildcard`, where `privacy.missing` is wildcard: the same figures of all rows that are compatible. `suda_NAME`, for
-# every quasi-identifier: the part of the row's score that comes from minimal subsets with this cell. Their sum over the
-# rows that have a value, divided by the sum of `suda`, is what the value contributes. There are no cell values.
-#
-# A release writes the rows of its input in their order, with these figures for the quasi-identifiers as they came in.
-# Where it has classes, `released` is the row of the release that each became, empty for one that was left out, and
-# `fk_after`, `Fk_after`, `rk_after`, `suda_after`, `dis_after` and `household_after` are the figures of that row, as
-# the text that was written has them. Whoever has `released` knows which row is whose: the file is as private as a link.
 
 
 def record_risks(
@@ -117,7 +101,24 @@ def record_risks(
     analysis: Analysis | None = None,
     fraction: float | None = None,
 ) -> pl.DataFrame:
-    """One row for each of the table, in its order: the columns from `row` on that the module's docstring explains.
+    """The risk of every record: a private table of numbers, with a line for each row.
+
+    `row`: the data row, from 1, without the header. `fk`: the rows in its equivalence class, or the individuals where
+    there is a unit. `Fk`: how many those are of the population, the sum of their sampling weights; without weights the
+    table is its own population, and Fk is fk. `rk`: the individual risk, the mean of 1 / F after Benedetti and Franconi
+    (`anonymize.risk.sample`); 1 / fk without weights. `suda`: SUDA's score. `dis`: DIS, by the sampling fraction that
+    was given, else by rows / sum of the weights, else by 0.01. `household`, where there is a unit: the chance that at
+    least one of its rows is linked correctly, 1 - product of (1 - rk) over them. `fk_wildcard`, `Fk_wildcard` and
+    `rk_wildcard`, where `privacy.missing` is wildcard: the same figures of all rows that are compatible. `suda_NAME`,
+    for every quasi-identifier: the part of the row's score that comes from minimal subsets with this cell. Their sum
+    over the rows that have a value, divided by the sum of `suda`, is what the value contributes. There are no cell
+    values.
+
+    A release writes the rows of its input in their order, with these figures for the quasi-identifiers as they came in.
+    Where it has classes, `released` is the row of the release that each became, empty for one that was left out, and
+    `fk_after`, `Fk_after`, `rk_after`, `suda_after`, `dis_after` and `household_after` are the figures of that row, as
+    the text that was written has them. Whoever has `released` knows which row is whose: the file is as private as a
+    link.
 
     `names`: of the quasi-identifiers. `frequency`: that of the text, by row; `analysis`: of its subsets, with cells;
     None where they are still to be counted. `fraction`: the share of the population that the table is, None where

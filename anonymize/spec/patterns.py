@@ -118,7 +118,8 @@ def withheld(spec: Spec, name: str, where: str) -> Caution:
 
 def left_over_warnings(spec: Spec) -> Iterator[Caution]:
     """What there is to say of columns that pass through, or are left out, as nobody has decided what they are."""
-    passing = [name for name in spec.left_over if name in spec.insensitive and name not in spec.treated]
+    changed = spec.treated
+    passing = [name for name in spec.left_over if name in spec.insensitive and name not in changed]
     undecided = [name for name, how in spec.left_over.items() if how == "undecided"]
     if passing:
         alone = len(passing) == 1

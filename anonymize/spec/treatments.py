@@ -6,7 +6,7 @@ table, the module of its method in `anonymize.treatments` says.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
@@ -48,6 +48,11 @@ class Treatment(Entry):
     def says(self) -> str:
         """What a changed cell holds, as a codebook has it."""
         raise NotImplementedError
+
+    def block(self) -> dict[str, Any]:
+        """The step as reports have it: its method, its columns, what a cell means, and its settings."""
+        settings = self.model_dump(mode="json", exclude={"method", "columns", "move"})
+        return {"method": self.method, "columns": list(self.treated), "meaning": self.KIND, "settings": settings}
 
 
 class OfColumns(Treatment):

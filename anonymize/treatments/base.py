@@ -13,9 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from anonymize.classes import Bools, Codes, Floats, Ints, mixed_radix
+from anonymize.classes import Bools, Floats, Ints, mixed_radix
 from anonymize.errors import Caution, DataError, Problem, RowsError
 from anonymize.spec import Spec
 from anonymize.table.encode import Field, NumberColumn, is_text
@@ -23,8 +22,6 @@ from anonymize.table.kept import KeptColumn, KeptTexts
 from anonymize.table.named import unnamed
 from anonymize.table.roles import check_numbers, check_numeric, placed
 from anonymize.table.source import Source
-
-__all__ = ["Bools", "Change", "Codes", "InputColumn", "Method", "Places", "Random", "Step"]
 
 
 @dataclass(frozen=True)
@@ -165,7 +162,6 @@ class Method(Protocol):
 
 
 Random = np.random.Generator
-Places = NDArray[np.int64]
 
 
 # --- rows by part -----------------------------------------------------------------------------------------------------

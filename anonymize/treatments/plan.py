@@ -7,7 +7,7 @@ Changed columns are held in memory, as numbers or as codes of their cells, until
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,16 @@ UNBOUNDED = (
 
 
 @dataclass(frozen=True)
+class MeasuredSteps:
+    """What was measured of steps. `figures`: of each, in order. `before`, `after`: the columns that they change, row by
+    row as the release has them; before also those that they look at."""
+
+    figures: tuple[Mapping[str, Any], ...] = ()
+    before: pl.DataFrame = field(default_factory=pl.DataFrame)
+    after: pl.DataFrame = field(default_factory=pl.DataFrame)
+
+
+@dataclass(frozen=True)
 class TreatedTable:
     """A table whose steps have been made. `changes`: of each step of the spec, in its order."""
 
@@ -59,49 +69,45 @@ class TreatedTable:
         own = {name: each for name, each in self.meanings.items() if name in manifest.meanings}
         return replace(manifest, meanings={**manifest.meanings, **own})
 
-    def measured(self, released: pl.LazyFrame, rows: NDArray[np.int64]) -> tuple[dict[str, Any], ...]:
+    def measured(self, released: pl.LazyFrame, rows: NDArray[np.int64]) -> MeasuredSteps:
         """What is measured of each step, from the text of the release and from the input. `rows` (released rows,): of
         the input, in the order of the release. Raises UnsafeError for columns that are not what their step makes."""
         if not self.changes:
-            return ()
-        entries = self.spec.treatments
-        whole = _read(self.table.source, _names(entries))
+            return MeasuredSteps()
+        before = changed_columns(self.spec, self.table.source.scan(), looked_at=True)[rows]
+        after = changed_columns(self.spec, released)
         figures, wrong = [], []
-        for entry, change in zip(entries, self.changes, strict=True):
-            before = {name: whole[name].gather(rows) for name in (*entry.treated, *entry.read)}
-            text = released.select(map(column, entry.treated)).collect(engine="streaming")
+        for entry, change in zip(self.spec.treatments, self.changes, strict=True):
             both = (
-                _compared(self.spec, entry, before),
-                _compared(self.spec, entry, {name: text[name] for name in entry.treated}),
+                _compared(self.spec, entry, {name: before[name] for name in (*entry.treated, *entry.read)}),
+                _compared(self.spec, entry, {name: after[name] for name in entry.treated}),
             )
             measured = verify.measure_treatment(entry.method, entry.model_dump(), change.declared, *both)
             figures.append(dict(measured.figures))
             wrong += [f"treatments: {entry.method} of {', '.join(entry.treated)}: {each}" for each in measured.wrong]
         if wrong:
             raise UnsafeError([Problem(each, hint="this is probably a bug") for each in wrong])
-        return tuple(figures)
+        return MeasuredSteps(tuple(figures), before, after)
 
-    def blocks(
-        self, figures: Sequence[Mapping[str, Any]], released: pl.LazyFrame, rows: NDArray[np.int64]
-    ) -> dict[str, Any]:
-        """The blocks of a private report: `treatments`, the steps, with what was measured of them, and `numbers`, what
-        is left of those that were changed; none without any. See `measured`."""
+    def blocks(self, steps: MeasuredSteps) -> dict[str, Any]:
+        """The blocks of a private report: `treatments`, the steps, with what was measured of them, and what is left of
+        the columns that were changed; none without any."""
         if not self.changes:
             return {}
         blocks = []
-        for entry, change, own in zip(self.spec.treatments, self.changes, figures, strict=True):
+        for entry, change, own in zip(self.spec.treatments, self.changes, steps.figures, strict=True):
             private = {"private": dict(change.private)} if change.private else {}
-            blocks.append({**entry_block(entry), **private, "measured": dict(own)})
-        kept = changed_kept(self.spec, self.meanings, self.table.source.scan(), released, rows)
+            blocks.append({**entry.block(), **private, "measured": dict(own)})
+        kept = changed_kept(self.spec, self.meanings, steps.before, steps.after, matched=True)
         return {"treatments": blocks, **kept}
 
-    def warnings(self, figures: Sequence[Mapping[str, Any]], *, public: bool) -> list[Caution]:
-        """What there is to say of the steps, `figures` as measured; `public`: without what follows from the input."""
+    def warnings(self, steps: MeasuredSteps, *, public: bool) -> list[Caution]:
+        """What there is to say of the steps; `public`: without what follows from the input."""
         if not self.changes:
             return []
         methods = ", ".join(dict.fromkeys(entry.method for entry in self.spec.treatments))
         said = Caution.of(UNBOUNDED.format(methods), "`attack` measures what linking and inference come to")
-        return [said] if public else [said, *self._private_warnings(figures)]
+        return [said] if public else [said, *self._private_warnings(steps.figures)]
 
     def _private_warnings(self, figures: Sequence[Mapping[str, Any]]) -> Iterator[Caution]:
         """What methods say of their own, and of columns that came out as they were."""
@@ -116,36 +122,32 @@ class TreatedTable:
                 )
 
 
-def entry_block(entry: Treatment) -> dict[str, Any]:
-    """A step as reports have it: its method, its columns, what a cell means, and its settings."""
-    settings = entry.model_dump(mode="json", exclude={"method", "columns", "move"})
-    return {"method": entry.method, "columns": list(entry.treated), "meaning": entry.KIND, "settings": settings}
+def changed_columns(spec: Spec, frame: pl.LazyFrame, *, looked_at: bool = False) -> pl.DataFrame:
+    """The columns that steps change, and the sampling weight, as far as a table has them; with those that steps look
+    at."""
+    weight = [] if spec.weight_column is None else [spec.weight_column]
+    names = dict.fromkeys([*(_names(spec.treatments) if looked_at else spec.treated), *weight])
+    present = set(frame.collect_schema().names())
+    return frame.select(column(name) for name in names if name in present).collect(engine="streaming")
 
 
 def changed_kept(
-    spec: Spec,
-    manifest: Mapping[str, Changed],
-    original: pl.LazyFrame,
-    released: pl.LazyFrame,
-    rows: NDArray[np.int64] | None,
+    spec: Spec, manifest: Mapping[str, Changed], before: pl.DataFrame, after: pl.DataFrame, *, matched: bool
 ) -> dict[str, Any]:
     """The blocks `numbers` and `categories` of a report: what a release has left of the columns that steps have
     changed; none without any. `manifest`: what is known of them, by which variances and frequencies are corrected.
-    `rows` (released rows,): that of the original which each released row is; None where nobody knows."""
-    present = set(released.collect_schema().names())
-    changed = {name: each for name, each in spec.treated.items() if name in present}
-    weight = spec.weight_column if spec.weight_column in present else None
+    `before`, `after`: see `changed_columns`; `matched`: row by row."""
+    changed = {name: each for name, each in spec.treated.items() if name in after.columns}
+    weight = spec.weight_column if spec.weight_column in after.columns else None
     names = [*changed, *([] if weight is None else [weight])]
     if not changed:
         return {}
-    before, after = (frame.select(map(column, names)).collect(engine="streaming") for frame in (original, released))
-    before = before if rows is None else before[rows]
     numeric = [name for name in names if name == weight or changed[name].NUMBERS]
     sides = [{name: _numbers(spec, each[name]).to_numpy() for name in numeric} for each in (before, after)]
     own, other = (None if weight is None else side.pop(weight) for side in sides)
     known = {name: manifest[name].details for name in changed if name in manifest}
     factors = {name: each["variance_factor"] for name, each in known.items() if "variance_factor" in each}
-    block = NumbersBoth(sides[0], sides[1], rows is not None, own, other, factors).block()
+    block = NumbersBoth(sides[0], sides[1], matched, own, other, factors).block()
     categories = {}
     for name, entry in changed.items():
         if isinstance(entry, Pram):

@@ -287,6 +287,7 @@ def test_a_release_without_treatments_does_not_read_the_input_for_them(
         raise AssertionError
 
     monkeypatch.setattr(plan, "_read", read)
+    monkeypatch.setattr(plan, "changed_columns", read)
     assert call("mondrian", written(folder, BESIDE), "-o", "out.csv", "-q").code == 0
 
 

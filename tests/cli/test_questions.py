@@ -73,6 +73,11 @@ def test_a_line_parts_two_manuals_and_none_stands_before_the_first() -> None:
     assert text.startswith("ncp (") and "\n\nncp (" in text[1:]
 
 
+@pytest.mark.parametrize("column", ["fk", "Fk", "rk", "suda", "dis", "household", "fk_wildcard", "released"])
+def test_a_saved_risk_is_explained_column_by_column(column: str) -> None:
+    assert f"`{column}`" in explained("save-risk")
+
+
 def test_a_code_a_metric_and_a_rule_are_explained_in_sentences() -> None:
     assert explained("0") == "0 (exit code)\n\nDone, every requirement met.\n"
     assert "From 0 to 1; lower is better" in explained("gcp") and "From 0; " in explained("discernibility")

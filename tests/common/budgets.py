@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 from anonymize.algorithms import ALGORITHMS
+from anonymize.report.published import KINDS
 from tests.examples import THOROUGH
 
 _A_PASS: dict[str, Any] = {} if THOROUGH else {"passes": 1, "sweeps": 1}
@@ -18,6 +19,12 @@ LIMITED: dict[str, dict[str, Any]] = {
 }
 """Options that end a search early whose budget is the same for small tables as for large ones. What it finds with all
 of its budget, its own tests check."""
+
+CLASSED = [name for name, algorithm in ALGORITHMS.items() if algorithm.NEEDS.family in KINDS]
+"""Algorithms whose releases have equivalence classes."""
+CHANGES_VALUES = ["perturb"]
+"""Those that make nothing but the steps of a spec, which most tables of tests have none of; see
+`tests/cli/test_perturb.py`."""
 
 OF_EVERY_MODEL = settings(
     max_examples=settings().max_examples if THOROUGH else 10,

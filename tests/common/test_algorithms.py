@@ -27,7 +27,7 @@ from anonymize.errors import InfeasibleError, UsageError
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import load
-from tests.common.budgets import LIMITED
+from tests.common.budgets import CHANGES_VALUES, CLASSED, LIMITED
 from tests.common.oracle import Truth, demands, whole_table_fails
 from tests.common.tables import Case, cases, maskable
 
@@ -39,14 +39,6 @@ UNCLASSED = {"bucketization": ("l: 2", ["--joined", "--seed", "5"]), "randomizat
 
 ROWS = {"top-down": 2_600, "bottom-up": 2_600, "k-optimize": 2_600}
 """Rows of several batches, of 1,024 each; the blocks of refinement, which are larger, have their own test."""
-
-CHANGES_VALUES = ["perturb"]
-"""What makes nothing but the steps of a spec, which tables here have none of; see `test_treatments`."""
-CLASSED = [
-    name
-    for name, algorithm in ALGORITHMS.items()
-    if algorithm.NEEDS.family not in UNCLASSED and name not in CHANGES_VALUES
-]
 
 
 def variations() -> list[Any]:

@@ -24,9 +24,10 @@ from anonymize.errors import InfeasibleError
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import load
+from tests.common.budgets import CHANGES_VALUES, CLASSED
 from tests.common.oracle import compared
 from tests.common.tables import Case, cases
-from tests.common.test_algorithms import CHANGES_VALUES, CHANGING, CLASSED, UNCLASSED
+from tests.common.test_algorithms import CHANGING, UNCLASSED
 from tests.examples import some
 
 

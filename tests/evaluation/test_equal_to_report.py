@@ -21,10 +21,9 @@ from anonymize.errors import DataError, InfeasibleError
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import load, make
-from tests.common.budgets import options_of
+from tests.common.budgets import CLASSED, options_of
 from tests.common.tables import Case, cases, maskable
 
-UNCLASSED = ("bucketization", "randomization", "perturbation")
 FROM_WIDTHS = ("gcp", "ncp", "ncp_weighted", "loss")
 FROM_ROWS = ("discernibility", "c_avg", "suppression")
 FROM_LEVELS = ("precision", "research_value")
@@ -33,7 +32,7 @@ FROM_LEVELS = ("precision", "research_value")
 def variations() -> list[Any]:
     """(algorithm, options): the default, and each flag or choice that makes another kind of recoding; of those whose
     releases have equivalence classes."""
-    classed = {name: each for name, each in ALGORITHMS.items() if each.NEEDS.family not in UNCLASSED}
+    classed = {name: ALGORITHMS[name] for name in CLASSED}
     flags = [(name, each.name) for name in classed for each in fields(classed[name].Options) if each.default is False]
     plain = [pytest.param(name, {}, id=name) for name in classed]
     return [*plain, *(pytest.param(name, {flag: True}, id=f"{name} {flag}") for name, flag in flags)]

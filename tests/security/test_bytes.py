@@ -25,15 +25,13 @@ from anonymize._audit import Audit, audit
 from anonymize._evaluate import Evaluate, evaluate
 from anonymize._recode import Recode, recode
 from anonymize._release import release
-from anonymize.algorithms import ALGORITHMS
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import make
 from anonymize.table import OutputFile
-from tests.common.budgets import options_of
+from tests.common.budgets import CLASSED, options_of
 
 SUFFIXES = ["csv", "csv.gz", "parquet", "arrow"]
-CLASSED = [name for name in ALGORITHMS if name not in ("anatomy", "randomize", "perturb")]
 HIDDEN = b"hidden-"
 """What every cell begins with that no release may show."""
 

@@ -18,11 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms import ALGORITHMS
-from tests.common.budgets import limits_of
+from tests.common.budgets import CLASSED, limits_of
 from tests.security.commands import run
 
-CLASSED = [name for name in ALGORITHMS if name not in ("anatomy", "randomize", "perturb")]
 WIDTHS = (5, 10, 40)
 JOBS = {
     "cook": ("kitchen", "trade"),

@@ -19,10 +19,8 @@ from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import make
 from anonymize.verify import Check, measure
-from tests.common.budgets import options_of
+from tests.common.budgets import CLASSED, options_of
 
-UNCLASSED = ("bucketization", "randomization", "perturbation")
-CLASSED = [name for name, each in ALGORITHMS.items() if each.NEEDS.family not in UNCLASSED]
 NAMES = tuple("abcdef")
 
 

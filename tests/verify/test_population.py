@@ -35,7 +35,7 @@ from anonymize.spec import load, make
 from anonymize.table.population import BoxTree
 from anonymize.verify import CellTemplates, Check, People, Shown, measure
 from anonymize.verify.population import grassberger
-from tests.common.budgets import options_of
+from tests.common.budgets import CLASSED, options_of
 from tests.examples import some
 
 JOBS = {"cook": ("cook", "food", "*"), "baker": ("baker", "food", "*"), "nurse": ("nurse", "health", "*")}
@@ -141,8 +141,6 @@ def write(path: Path, people: list[tuple[str, ...]]) -> None:
     path.write_text("age,job,zip\n" + "".join(",".join(person) + "\n" for person in people))
 
 
-UNCLASSED = ("bucketization", "randomization", "perturbation")
-CLASSED = [name for name, each in ALGORITHMS.items() if each.NEEDS.family not in UNCLASSED]
 LOOKING_UP = [name for name in CLASSED if ALGORITHMS[name].NEEDS.populations]
 REGIONS = ("mondrian", "top-down", "bottom-up", "release")
 """Those that release the smallest region around the rows of a class."""
