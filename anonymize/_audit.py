@@ -114,7 +114,7 @@ class Audit:
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """Those of k, l and t that are given."""
+        """The thresholds that were given, of k, l and t."""
         given = {"k": self.k, "l": self.l, "t": self.t}
         return {name: value for name, value in given.items() if value is not None}
 

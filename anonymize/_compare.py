@@ -149,8 +149,8 @@ def cells_of(request: Compare) -> list[Cell]:
 
 
 def _algorithms(request: Compare) -> Sequence[str]:
-    """Those that are named; without any the recommended one, the fastest, the one of whole columns, and what suits the
-    spec's targets, or a spec that requires no k."""
+    """The algorithms that are named; without any the recommended one, the fastest, the one of whole columns, and what
+    suits the spec's targets, or a spec that requires no k."""
     if request.algorithms:
         return list(ALGORITHMS) if ALL in request.algorithms else request.algorithms
     spec = request.spec
@@ -260,7 +260,7 @@ class _Making:
             return result | {"code": error.exit_code, "error": why}
 
     def _figures(self, request: Request) -> dict[str, Any]:
-        """Those of the release's report, what making it took, and what is measured beside it."""
+        """The figures of the release's report, what making it took, and what is measured beside it."""
         start, before = perf_counter(), _processor_seconds()
         report = release(request)
         took = {

@@ -86,7 +86,8 @@ def _paths(request: Recode) -> Paths:
 
 
 def recode_frame(saved: Saved, frame: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
-    """The same of a table in memory, in which a null is a missing value: what is released, in order, and the counts.
+    """Recodes a table in memory, in which a null is a missing value; returns what is released, in order, and the
+    counts.
 
     What passes through comes out as it is, of any type. Raises DataError as `recode` does.
 

@@ -78,7 +78,7 @@ def validated(specs: Mapping[str, Callable[[], Spec]], input_path: str | None) -
 
 
 def validated_files(specs: tuple[str, ...], input_path: str | None) -> Validated:
-    """The same of files, by their paths."""
+    """Checks spec files, given by their paths, as `validated` does."""
     return validated({spec: partial(load, spec, privacy.PARAMETERS) for spec in specs}, input_path)
 
 

@@ -25,7 +25,7 @@ class State(StrEnum):
 
     @classmethod
     def of(cls, met: bool) -> State:
-        """That of a requirement that was measured."""
+        """The state of a requirement that was measured."""
         return cls.MET if met else cls.UNMET
 
     @property
@@ -77,12 +77,11 @@ class Result:
     """Whether it was measured on the values before a step of `treatments` changed them."""
 
     def unshown(self, why: str) -> Result:
-        """The same requirement, where it could not be shown whether it is met."""
+        """The result of this requirement where it could not be shown whether it is met."""
         return replace(self, state=State.UNKNOWN, basis=Basis.UNKNOWN, unknown=why)
 
     @property
     def satisfied(self) -> bool | None:
-        """See `State.satisfied`."""
         return self.state.satisfied
 
     def as_dict(self) -> dict[str, Any]:

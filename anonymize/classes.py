@@ -102,7 +102,7 @@ class Partition:
         return np.minimum.reduceat(arranged, self.starts[:-1]), np.maximum.reduceat(arranged, self.starts[:-1])
 
     def renumbered(self, rows: NDArray[np.uint32]) -> Partition:
-        """The same classes of rows that go by other numbers: row i becomes `rows[i]`, which ascend."""
+        """The classes under other row numbers: row i becomes `rows[i]`, which ascend."""
         return Partition(rows[self.order], self.starts)
 
     def class_of(self, rows: int) -> NDArray[np.int32]:
@@ -271,13 +271,13 @@ class Runs:
 
     @classmethod
     def of_one(cls, counts: Ints) -> Runs:
-        """Those of rows that are all in one class: (size,) how many have each code."""
+        """The runs of rows that are all in one class: (size,) how many have each code."""
         codes = np.flatnonzero(counts)
         return cls(np.zeros(len(codes), np.int64), codes, counts[codes])
 
     @classmethod
     def count_classes(cls, sizes: Ints, codes: Codes, size: int) -> Runs:
-        """The same of rows that come class after class: `sizes` (classes,) rows of each class, `codes` (rows,)."""
+        """The runs of rows that come class after class: `sizes` (classes,) rows of each class, `codes` (rows,)."""
         if 0 < len(sizes) * MANY <= len(codes) and _is_dense(len(sizes), size, len(codes)):
             table = np.concatenate([_counted(codes[a:b], size) for a, b in pairwise(starts_of(sizes).tolist())])
             return cls._of_table(table, size)
@@ -287,7 +287,7 @@ class Runs:
 
     @classmethod
     def _of_keys(cls, keys: Ints, classes: int, size: int) -> Runs:
-        """Those of rows given by class * size + code (rows,), which are overwritten."""
+        """The runs of rows given by class * size + code (rows,), which are overwritten."""
         if _is_dense(classes, size, len(keys)):
             return cls._of_table(np.bincount(keys, minlength=classes * size), size)
         keys.sort()
@@ -296,13 +296,13 @@ class Runs:
 
     @classmethod
     def _of_table(cls, table: Ints, size: int) -> Runs:
-        """Those of the rows counted in each class * size + code, (classes * size,)."""
+        """The runs of rows counted in each class * size + code, (classes * size,)."""
         occupied = np.flatnonzero(table)
         return cls._of_cells(occupied, table[occupied], size)
 
     @classmethod
     def _of_cells(cls, cells: Ints, counts: Ints, size: int) -> Runs:
-        """Those of class * size + code (runs,), ascending."""
+        """The runs of cells class * size + code (runs,), ascending."""
         owner = cells // size
         return cls(owner, cells - owner * size, counts)
 
@@ -312,7 +312,7 @@ class Runs:
 
     @classmethod
     def joined(cls, pieces: Sequence[Runs]) -> Runs:
-        """Those of classes that follow each other, at least one, as one."""
+        """The runs of successive classes, at least one piece of them, in one."""
         if len(pieces) == 1:
             return pieces[0]
         columns = ([each.classes, each.codes, each.counts] for each in pieces)

@@ -103,7 +103,7 @@ def _own(error: BaseException) -> AnonymizeError:
 
 
 def reworded(error: AnonymizeError) -> AnonymizeError:
-    """The same error, whose messages name keywords in place of options."""
+    """Rewords an error in place, so that its messages name keywords instead of options; returns it."""
     error.problems = tuple(_in_python(problem) for problem in error.problems)
     error.args = ("\n".join(map(str, error.problems)),)
     return error

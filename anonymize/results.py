@@ -360,7 +360,6 @@ class JudgedReport(Reported):
 
     @property
     def satisfied(self) -> bool | None:
-        """See `State.satisfied`."""
         return self.state.satisfied
 
 

@@ -73,8 +73,8 @@ class Needs:
 
     @classmethod
     def of_full_domain(cls, *uses: str) -> Needs:
-        """Those of a search among level vectors: it works on distinct rows, and counts individuals where a unit says
-        whom rows are about."""
+        """The needs of a search among level vectors: it works on distinct rows, and counts individuals where a unit
+        says whom rows are about."""
         return cls(family="full-domain", uses=frozenset(uses), units=True, counted=True, levels=True)
 
 

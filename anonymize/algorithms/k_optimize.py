@@ -176,12 +176,12 @@ class OrderedSearch:
 
     @property
     def cost(self) -> float:
-        """That of the best set so far; infinite where there is none."""
+        """The cost of the best set of splits so far; infinite where there is none."""
         cost = self.search.final.best.cost
         return np.inf if cost is None else cost
 
     def recoding(self, tried: dict[str, Any]) -> SingleDimensional:
-        """That of the best set. `tried`: what the report says of the orders."""
+        """The recoding of the best set of splits. `tried`: what the report says of the orders."""
         final, splits = self.search.final, self.problem.splits
         assert final.best.mask is not None
         chosen = self.problem.full(final.best.mask, np.ones(splits.count, np.bool_))

@@ -136,7 +136,7 @@ class Exhaustion:
 
     @property
     def least(self) -> Vector:
-        """The same of a search that has met a safe node."""
+        """The least safe node, of a search that has met one."""
         assert self.vector is not None
         return self.vector
 

@@ -167,7 +167,7 @@ class Recommendation:
 
     @cached_property
     def sample(self) -> NDArray[np.uint32]:
-        """Those of a trial, spread evenly."""
+        """The rows of a trial, spread evenly."""
         return self.rows[:: -(-len(self.rows) // TRIAL_ROWS)]
 
     @property

@@ -51,7 +51,7 @@ def remaining(table: Table, requirements: tuple[Requirement, ...], context: Cont
 
 
 def remaining_in_region(table: Table, requirements: tuple[Requirement, ...], context: Context) -> Remaining:
-    """The same for a method whose classes are released as the regions around their rows.
+    """The rows that remain for a method whose classes are released as the regions around their rows.
 
     Raises UsageError for a model that regions cannot meet, and InfeasibleError where the region around all rows does
     not meet one.
@@ -103,7 +103,7 @@ class RegionSearch(Protocol):
 
 
 def within_levels(run: RegionSearch) -> RegionSearch:
-    """The same search, within the parts that declared levels make of a table."""
+    """Confines a search to the parts that declared levels make of a table."""
 
     @wraps(run)
     def parted(table: Table, requirements: tuple[Requirement, ...], options: Any, context: Context) -> Regions:

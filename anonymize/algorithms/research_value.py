@@ -152,7 +152,7 @@ def pre_pruned(checker: Checker) -> Choices:
 
 
 def _part(checker: Checker, attributes: Sequence[int]) -> Checker:
-    """The same check of strings of some attributes alone."""
+    """A checker of strings of some attributes, the others at their roots."""
     bottom = checker.bottom.restrict(attributes)
     return Checker.over(checker.table, bottom, checker.requirements, checker.suppression_limit)
 

@@ -180,7 +180,7 @@ class Heights:
         return self.low
 
     def _searched(self) -> int:
-        """The same, whatever the models."""
+        """The lowest height with a good node, height by height, whatever the models are."""
         highest = sum(self.checker.lattice.top)
         while self.low < highest and not self._has_good(self.low) and not self._stopped():
             self.low += 1

@@ -82,7 +82,7 @@ ATTACKERS: dict[str, Attacker] = {each.ID: cast(Attacker, each) for each in _ATT
 """Name -> attacker, in the order in which they are tried."""
 
 ONLY_NAMED = frozenset({linking.RetainedProsecutor.ID, inference.RetainedHomogeneity.ID, linking.SmallestRegion.ID})
-"""Those whom a limit is about only where they are named: no privacy model promises anything against them."""
+"""Attackers that `max_excess` applies to only where they are named: no privacy model promises anything against them."""
 OF_NUMBERS = frozenset({distances.DistanceLinkage.ID})
 """Those who know numbers, and need no quasi-identifiers."""
 _OF_CHANNELS = (reconstruction.Reconstruction.ID, reconstruction.RowReconstruction.ID)

@@ -142,7 +142,7 @@ ROUNDS = 20
 
 
 def _of_release(people: TargetPeople) -> TargetPeople:
-    """Those who are known to be in it, or may be."""
+    """The people who are known to be in the release, or may be."""
     return people if people.row_of is None else people.of(np.flatnonzero(people.row_of >= 0))
 
 

@@ -306,7 +306,7 @@ class Scene:
     numbers: Callable[[], tuple[Floats, Floats] | None] = lambda: None
 
     def with_chains(self, rows_of: Sequence[Ints | None]) -> Scene:
-        """The same scene, where it is known of earlier releases which rows are about the same people."""
+        """The scene, where it is known of earlier releases which rows are about the same people."""
         pairs = zip(self.earlier, rows_of, strict=True)
         return replace(self, earlier=tuple(replace(each, row_of=rows) for each, rows in pairs))
 
@@ -317,7 +317,7 @@ class Scene:
 
     @cached_property
     def of_control(self) -> Any:
-        """The same of the control."""
+        """The candidates of each person of the control."""
         assert self.control is not None
         return self.release.candidates(self.control.codes)
 

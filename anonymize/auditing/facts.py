@@ -219,7 +219,7 @@ class AuditFacts:
         return self.verdict.state is not State.NOTHING_REQUIRED
 
     def findings_at(self, level: Level) -> list[Finding]:
-        """Those of one level."""
+        """The findings of one level."""
         return [finding for finding in self.findings() if finding.level == level]
 
     def findings(self) -> tuple[Finding, ...]:

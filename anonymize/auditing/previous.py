@@ -127,7 +127,8 @@ class Matching:
 def together(
     now: Audited, before: Audited, checks: Sequence[Check], latest: Verdict, threshold: float, matching: Matching | None
 ) -> Together:
-    """See above. `latest`: the verdict on this release alone. `matching`: None where rows cannot be matched.
+    """What two releases tell together. `latest`: the verdict on this one alone. `matching`: None where rows cannot be
+    matched.
 
     Raises UsageError for rows that cannot be matched by position.
     """
@@ -204,7 +205,8 @@ def _plain(table: Audited, name: str) -> pl.Expr:
 
 
 def _bounded(now: Audited, before: Audited, k: int | None) -> Compared:
-    """See above. Raises UsageError for more pairs of classes than can be compared."""
+    """Bounds what two releases tell, rows not being matched. Raises UsageError for more pairs of classes than are
+    compared."""
     first, second = classes(now), classes(before)
     if first.height * second.height > MOST_PAIRS:
         raise UsageError(

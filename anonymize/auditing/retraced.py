@@ -68,7 +68,7 @@ def followed(texts: pl.Series, whose: Whose, secrets: Sequence[bytes], series: s
 
 
 def followed_on_record(texts: pl.Series, people: pl.Series, secrets: Sequence[bytes], series: str) -> FollowedRows:
-    """The same where no more is known than who is in the release, `people` (people,), by their pseudonyms under the
+    """Whom rows follow, where no more is known than who is in the release, `people` (people,), by pseudonyms under the
     last key: how many of them have no row. Before a key was rotated their rows had others, of which nothing is known.
     """
     lacking = int((~published(people, secrets[-1], series).is_in(texts.implode())).sum())
@@ -337,8 +337,8 @@ class PastReleases:
 
 
 def in_series(spec: Spec, path: str, key: str | None, sha256: str) -> PastReleases:
-    """Those of the series at `path` before the release with this hash. Raises UsageError where it is not in the series,
-    DataError for a key of another one."""
+    """The releases of the series at `path` before the one with this hash. Raises UsageError where that is not in the
+    series, DataError for a key of another one."""
     state = opened_state(path)
     number = next((n for n in reversed(range(len(state.releases))) if state.releases[n].sha256 == sha256), None)
     if number is None:

@@ -290,7 +290,7 @@ def _task(problem: ChannelProblem, active: Ints) -> Task:
     seen: dict[bytes, Floats] = {}
 
     def excess(chosen: Floats) -> Floats:
-        """That of the active bounds; solvers ask for value and gradient at the same points."""
+        """The excess over the active bounds; solvers ask for value and gradient at the same points."""
         key = chosen.tobytes()
         if key not in seen:
             seen.clear()

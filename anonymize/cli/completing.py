@@ -72,7 +72,7 @@ def columns(context: click.Context) -> list[str]:
 
 
 def quasi_identifiers(context: click.Context) -> list[str]:
-    """Those of the spec; without one, the columns of the table."""
+    """The quasi-identifiers of the spec; without a spec, the columns of the table."""
     return _names(_spec(context)[0].get("quasi_identifiers")) or columns(context)
 
 

@@ -113,7 +113,7 @@ def nearby_spec() -> str | None:
 
 
 def needed_spec(context: click.Context) -> str:
-    """The same; raises click's UsageError where there is none."""
+    """The spec nearby; raises click's UsageError where there is none."""
     spec = nearby_spec()
     if spec is None:
         message = "Missing argument 'SPEC', and there is no anonymize.yaml in this folder or one above."

@@ -97,7 +97,7 @@ def _say(result: Validated, form: str, quiet: bool) -> None:
 
 
 def _say_again(result: Validated, form: str, quiet: bool) -> None:
-    """The same with what is wrong, on standard error, as nothing is raised while files are watched."""
+    """Prints a result, and what is wrong on standard error, as nothing is raised while files are watched."""
     _say(result, form, quiet)
     for problem in result.problems if form == "text" else ():
         say(f"error: {problem}")

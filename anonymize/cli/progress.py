@@ -49,7 +49,7 @@ def progress(quiet: bool) -> Iterator[Show]:
 
 @contextmanager
 def ending_searches(show: Show) -> Iterator[Show]:
-    """The same function; from when it tells of the search until it tells of what follows, the first interrupt ends the
+    """Yields `show`; from when it shows the search until it shows what follows, the first interrupt ends the
     search with the best so far, and not the command."""
     from anonymize.algorithms.deadline import interruptible
 
@@ -102,7 +102,7 @@ def _changes(paths: Iterable[str]) -> list[tuple[str, int]]:
 MEASURED = ("k", "l", "t", "threshold", "reports", "force")
 """Options of `audit` that an engine has."""
 RECODED = ("recoding", "input", "output", "reports", "force")
-"""Those of `recode`."""
+"""Options of `recode` that an engine has."""
 
 ENGINE = (
     choice_option(

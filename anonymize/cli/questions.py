@@ -195,7 +195,7 @@ def _packages() -> Iterator[Observation]:
 
 
 def _requirements() -> list[str]:
-    """Those of the package; none where it was not installed, but is run from a folder."""
+    """The requirements of the package; none where it is not installed, but is run from a folder."""
     try:
         return metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:

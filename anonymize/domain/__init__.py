@@ -85,7 +85,7 @@ class Gapped:
 
     @classmethod
     def of(cls, members: Sequence[Sequence[int] | None], size: int) -> Gapped | None:
-        """Those of cells that stand for these leaves, None for an interval; None where all are intervals."""
+        """The column of cells that stand for these leaves (None: for an interval); None where all are intervals."""
         rows = {
             each: row for row, each in enumerate(dict.fromkeys(tuple(each) for each in members if each is not None))
         }
@@ -115,7 +115,7 @@ GappedColumns = Mapping[int, Gapped]
 
 
 def chosen(columns: GappedColumns, cells: Any) -> dict[int, Gapped]:
-    """The same of some cells."""
+    """The columns with gaps, of some cells."""
     return {column: gapped.of_cells(cells) for column, gapped in columns.items()}
 
 

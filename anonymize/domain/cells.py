@@ -76,7 +76,7 @@ INTERVALS = {
 """Intervals between two numbers, by whether they include the lower and the upper one."""
 
 NUMERIC = (CellKind.NUMBER, CellKind.OPEN, *INTERVALS.values())
-"""Those that show numbers."""
+"""The kinds of cells that show numbers."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class CellFormat:
 
     @classmethod
     def of(cls, output: Output, missing: Iterable[str]) -> CellFormat:
-        """That of a release under a spec; `missing`: the texts that mean it."""
+        """The format of a release under a spec; `missing`: the texts that mean missing."""
         texts = output.interval, output.suppressed, frozenset(missing), output.open_high, output.open_low
         return cls(*texts, rounded=output.edges == "rounded")
 
@@ -133,7 +133,7 @@ class ReadCells:
         return self.of_kind(*NUMERIC)
 
     def gathered(self, places: NDArray[np.integer[Any]]) -> ReadCells:
-        """Those at some places."""
+        """The cells at some places."""
         return ReadCells(self.kind[places], self.low.gather(places), self.high.gather(places), self.maybe[places])
 
     @property
@@ -282,12 +282,12 @@ class _Shape:
 
     @classmethod
     def of_ends(cls, kind: CellKind, ends: pl.Expr) -> _Shape:
-        """That of cells in which both ends are numbers."""
+        """The shape of cells in which both ends are numbers."""
         return cls(kind, lambda first, last: _finite(first) & _finite(last), ends)
 
     @classmethod
     def of_one_end(cls, low: pl.Expr | None = None, high: pl.Expr | None = None) -> _Shape:
-        """That of cells in which one end is a number, and the other one is open."""
+        """The shape of cells in which one end is a number, and the other one is open."""
         ends = _pair(_NOTHING if low is None else low, _NOTHING if high is None else high)
         return cls(CellKind.OPEN, lambda first, last: _finite(last if low is None else first), ends)
 
@@ -304,7 +304,7 @@ class _Shapes:
 
     @classmethod
     def of(cls, tried: Sequence[_Shape]) -> _Shapes:
-        """That of some shapes, the last of which fits all cells."""
+        """The shapes in the order in which they are tried; the last fits all cells."""
         low, high = ([pl.col(str(n)).struct.field(end) for n in range(len(tried))] for end in ("first", "last"))
         kinds = [pl.lit(shape.kind.value, pl.UInt8) for shape in tried]
         values = {"kind": kinds, "low": low, "high": high}
@@ -317,7 +317,7 @@ class _Shapes:
 
 
 def _of_first(values: Sequence[pl.Expr]) -> pl.Expr:
-    """That of the values which belongs to the first shape that fits."""
+    """Of the values of all shapes, the one of the first shape that fits."""
     chosen = values[-1]
     for number in range(len(values) - 2, -1, -1):
         chosen = pl.when(pl.col(f"fits {number}")).then(values[number]).otherwise(chosen)

@@ -340,7 +340,7 @@ def _line(part: yaml.Node | yaml.Event) -> int:
 def _normalized(
     branches: list[Branch], weights: dict[tuple[str, ...], float]
 ) -> tuple[list[Branch], dict[tuple[str, ...], float]]:
-    """The same with labels as they are compared; an invisible label above a leaf keeps its text."""
+    """Branches and weights with labels as they are compared; an invisible label above a leaf keeps its text."""
 
     @cache
     def plain_above(labels: tuple[str, ...]) -> tuple[str, ...]:  # many leaves share them

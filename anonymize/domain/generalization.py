@@ -179,7 +179,6 @@ class CodedGeneralization(Generalization):
 
     @property
     def of_file(self) -> bool:
-        """See `Generalization`."""
         return self.declared is not None and self.declared.of_file
 
     def declared_leaf(self, leaves: Codes) -> NDArray[np.int64]:
@@ -193,7 +192,6 @@ class CodedGeneralization(Generalization):
 
     @cached_property
     def share(self) -> Floats:
-        """See `Generalization`."""
         return self._declared("share")
 
     @cached_property

@@ -237,7 +237,7 @@ class RoundedEnds:
     def of(
         cls, begins: Numbers, ends: Numbers, coding: Coding, fences: tuple[Numbers, Numbers], *, whole: bool
     ) -> RoundedEnds:
-        """Those of intervals that span the numbers from `begins` to `ends` (n,); `fences` (n,) twice: see `limits`."""
+        """The rounded ends of intervals from `begins` to `ends` (n,); `fences` (n,) twice: see `limits`."""
         grids, grid_of = _grids(_quarters(begins, ends), _least(begins, ends, whole=whole), coding.step)
         grid_of[begins == ends] = _SINGLE
         first, stop = np.zeros(len(begins), np.int64), np.zeros(len(begins), np.int64)

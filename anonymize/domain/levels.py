@@ -242,7 +242,7 @@ def _banded(numeric: Numeric, ends: _Ends, texts: tuple[str, ...], opens: tuple[
 
 
 def _ends(over: Generalization, hierarchy: CodedTaxonomy, first: Ints, definition: QuasiIdentifier) -> _Ends:
-    """Those of the nodes that occur, which begin at some values (by their codes, ascending)."""
+    """The ends of the nodes that occur, which begin at some values (by their codes, ascending)."""
     numeric, level, source = over.domain, hierarchy.coded, definition.hierarchy
     assert isinstance(numeric, Numeric)
     if level >= hierarchy.height:

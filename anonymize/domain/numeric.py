@@ -106,7 +106,7 @@ class Numeric(Domain):
         return np.minimum(width, 1.0, out=width)
 
     def loss(self, low: Codes, high: Codes) -> NDArray[np.float64]:
-        """The same as `cost`."""
+        """Iyengar's loss of intervals: of numbers the same as `cost`."""
         return self.cost(low, high)
 
     def leaf_text(self) -> list[str]:
@@ -128,7 +128,7 @@ class Numeric(Domain):
         return [_apart(number, self.taken) for number in numbers]
 
     def spelled_texts(self, numbers: pl.Series) -> pl.Series:
-        """The same of a column of texts."""
+        """A column of texts of numbers, none of which means missing; see `spelled`."""
         if not self.taken or not numbers.is_in(sorted(self.taken)).any():
             return numbers
         return pl.Series(self.spelled(numbers.to_list()), dtype=pl.String)

@@ -174,7 +174,6 @@ class Taxonomy(Domain):
 
     @cached_property
     def join_depth(self) -> NDArray[np.int32]:
-        """See the attributes above."""
         codes = np.arange(self.size)
         depth = np.full(self.size, -1, dtype=np.int32)
         depth[1:] = self.depth[self._walk(codes[:-1], codes[1:])]
@@ -268,7 +267,6 @@ class CodedTaxonomy(Taxonomy):
         self._loss = declared._loss[self.origin]
 
     def positions(self, first: Codes, last: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """See `Taxonomy`."""
         return self.declared.start[self.origin[first]], self.declared.stop[self.origin[last]] - 1
 
 

@@ -277,18 +277,18 @@ class CodedValues:
 
 
 def coded_values(people: Known, releases: Sequence[ReadRelease]) -> CodedValues:
-    """Those of the sensitive attributes that the first of the releases shows. A release without one has it missing."""
+    """The codes of the sensitive attributes that the first of the releases shows, missing where a release lacks one."""
     numeric = {name for name, attribute in people.spec.sensitive.items() if attribute.type == "numeric"}
     return replace(_coded(people.texts, releases, numeric), kept=_kept(people, releases[0]) if releases else None)
 
 
 def coded_kept(people: Known, release: ReadRelease) -> CodedValues:
-    """Those of the kept columns that a release shows."""
+    """The codes of the kept columns that a release shows."""
     return _coded(people.columns(people.kept), [release], set())
 
 
 def _coded(texts: pl.DataFrame, releases: Sequence[ReadRelease], numeric: Set[str]) -> CodedValues:
-    """Those of the columns of people that the first of the releases shows, of which some are numbers."""
+    """The codes of the columns of people that the first of the releases shows, of which some are numbers."""
     sizes: dict[str, int] = {}
     of_people: dict[str, Ints] = {}
     of_releases: list[dict[str, Ints]] = [{} for _ in releases]
@@ -308,7 +308,8 @@ def _coded(texts: pl.DataFrame, releases: Sequence[ReadRelease], numeric: Set[st
 
 
 def _kept(people: Known, release: ReadRelease) -> tuple[Ints, Ints] | None:
-    """See `CodedValues.kept`."""
+    """The kept columns as combinations, (people,) and (released rows,) codes; None where the release has none of
+    them."""
     names = [name for name in people.kept if name in release.file.texts.columns]
     if not names:
         return None

@@ -101,7 +101,7 @@ class TreeNode:
 
     @property
     def label(self) -> int:
-        """That of most rows; of ties the first."""
+        """The label of most rows; of ties the first."""
         return int(self.counts.argmax())
 
     @property

@@ -72,7 +72,7 @@ class Draft(ABC):
         return [replace(check, tree=trees.get(check.attribute or "")) for check in checks]
 
     def held(self, arrays: Arrays) -> Draft:
-        """The same, with what it has of each row where `arrays` are."""
+        """The draft, with what it has of each row moved to where `arrays` are."""
         return self
 
     @abstractmethod

@@ -89,7 +89,7 @@ class ClassedDraft(Draft):
     drop: bool
 
     def held(self, arrays: Arrays) -> ClassedDraft:
-        """The same, with the class of each row, and the rows of regions, where `arrays` are."""
+        """The draft, with the class of each row and the rows of regions moved to where `arrays` are."""
         if arrays is np.empty:
             return self
         released = replace(self.released, class_of=_copied(self.released.class_of, arrays))
@@ -145,7 +145,6 @@ class ClassedDraft(Draft):
         return text_shown(self.request, files.table, list(self._columns().values()), self.units)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
-        """See `report.data.classed_blocks`."""
         beside = self._beside()
         facts = ReleaseFacts(
             self.request,

@@ -71,7 +71,7 @@ class RandomizedDraft(Draft):
     parameters: str
 
     def manifest(self, files: Files) -> Manifest:
-        """That of the recipient's file, whether it is written or not."""
+        """The manifest of the recipient's file, whether that is written or not."""
         channels = {each.name: each.channel for each in self.distorted.columns}
         path = files.texts[0].name if files.texts else None
         return Manifest(channels, self.table.rows, self.table.source.separator, path)
@@ -119,7 +119,7 @@ class RandomizedDraft(Draft):
         return blocks if self.request.public else blocks | {"risk": risk | {"attacker": self._attacker()}}
 
     def _attacker(self) -> dict[str, guessing.Guesses | None]:
-        """That of each sensitive attribute."""
+        """What an attacker who guesses gets right, of each sensitive attribute."""
         seen = {
             each.name: guessing.Seen(
                 each.original, each.original if each.released is None else each.released, each.size, each.p

@@ -314,7 +314,7 @@ def passing_text(
 
 
 def with_derived(request: Request, files: Files, measured: Measured) -> Measured:
-    """The same with the columns that pass through and follow from a quasi-identifier, as measured in the input."""
+    """Adds the columns that pass through and follow from a quasi-identifier, as measured in the input."""
     passing, spec = measured.verdict.passing, request.spec
     if passing is None or not passing.columns:
         return measured

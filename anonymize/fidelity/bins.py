@@ -224,7 +224,7 @@ class ColumnCells:
 
     @classmethod
     def of(cls, attribute: Attribute, released: Released, spec: Spec) -> ColumnCells:
-        """Those that a release shows."""
+        """The cells of an attribute that a release shows."""
         columns = released.columns_of(attribute.name)[:2]
         low = high = columns[0].texts
         of_class = columns[0].of_class
@@ -238,7 +238,7 @@ class ColumnCells:
     def of_texts(
         cls, attribute: Attribute, low: pl.Series, high: pl.Series, of_class: Integers, spec: Spec
     ) -> ColumnCells:
-        """Those of distinct texts, and (classes,) which of them each class shows."""
+        """The cells of distinct texts, and (classes,) which of them each class shows."""
         leaves = np.bincount(attribute.codes, minlength=attribute.domain.size)
         read = cells_of(spec, low, high, numeric=isinstance(attribute.domain, Numeric))
         return cls(attribute, low, high, of_class, spec, leaves, read)

@@ -64,7 +64,7 @@ class BothSides:
 
     @classmethod
     def of(cls, table: Table, released: Released, spec: Spec) -> BothSides:
-        """Those of a release that is being made. The class of suppressed rows comes last."""
+        """Both sides of a release that is being made. The class of suppressed rows comes last."""
         passing = [ShownValues(each.name, each.codes, each.codes, each.size, each.numeric) for each in table.sensitive]
         cells = partial(ColumnCells.of, released=released, spec=spec)
         return cls(table, spec, released.class_of, len(released.sizes) + 1, cells, passing=passing)
@@ -73,7 +73,7 @@ class BothSides:
     def of_groups(
         cls, table: Table, spec: Spec, groups: Integers, codes: Mapping[str, Integers], detached: Integers
     ) -> BothSides:
-        """Those of a bucketized release. `groups` (released rows,): from 0, -1 for a row that is left out; `codes`: of
+        """Both sides of a bucketized release. `groups` (released rows,): from 0, -1 for a row left out; `codes`: of
         quasi-identifiers, by name; `detached`: of the sensitive attribute, in any order within a group."""
         exact = {
             each.name: ShownValues(
@@ -174,7 +174,7 @@ class _ShownShares:
     of_class: Integers
 
     def filled(self, weights: Floats) -> _ShownShares:
-        """The same, texts that show nothing being what the others show together: in place, as of many texts the shares
+        """Fills in texts that show nothing with what the others show together: in place, as of many texts the shares
         are large. `weights` (classes,): rows."""
         total = np.bincount(self.of_class, weights, minlength=len(self.shares)) @ self.shares
         hidden = self.shares.sum(axis=1) == 0

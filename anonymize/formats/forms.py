@@ -103,7 +103,6 @@ class Concluded:
 
     @property
     def satisfied(self) -> bool | None:
-        """See `State.satisfied`."""
         return self.state.satisfied
 
     @property

@@ -60,7 +60,7 @@ class Between:
         return np.asarray((values >= low) & (values <= high))
 
     def varied(self, random: np.random.Generator) -> Between:
-        """The same attribute between two random numbers of its range."""
+        """A condition on the same attribute, between two random numbers of its range."""
         return replace(self, bounds=_two_of(RANGES[self.attribute], random))
 
 
@@ -77,7 +77,7 @@ class Choice:
         return np.where(self.condition.holds(columns), self.then.holds(columns), self.other.holds(columns))
 
     def varied(self, random: np.random.Generator) -> Choice:
-        """The same attributes between other numbers."""
+        """A choice among the same attributes, between other numbers."""
         return Choice(self.condition.varied(random), self.then.varied(random), self.other.varied(random))
 
 
@@ -92,7 +92,7 @@ class Always:
         return np.full(len(columns["age"]), self.everybody)
 
     def varied(self, random: np.random.Generator) -> Always:
-        """The same."""
+        """Itself: there is nothing to vary."""
         return self
 
 

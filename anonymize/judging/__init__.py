@@ -211,12 +211,10 @@ class Picked:
 
     @property
     def columns(self) -> list[Codes]:
-        """See `Extract`."""
         return [attribute.codes[self.rows] for attribute in self.judge.table.attributes]
 
     @property
     def sensitive(self) -> list[Codes]:
-        """See `Extract`."""
         return [column.codes[self.rows] for column in self.judge.columns]
 
 
@@ -264,7 +262,7 @@ class Judge:
         return granted(self.groups(labels, count), self.requirements)
 
     def groups(self, labels: Integers, count: int, among: Extract | None = None) -> Groups:
-        """The same classes as the privacy models see them."""
+        """The classes as the privacy models see them."""
         extract = among or self.everyone
         groups = self._counted(labels, count, extract)
         if not self.table.populations:

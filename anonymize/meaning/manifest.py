@@ -157,8 +157,8 @@ class Manifest:
 
     @classmethod
     def of_buckets(cls, spec: Spec, by: str, table: str | None) -> Manifest:
-        """That of a bucketized release: quasi-identifiers pass through, the sensitive attributes are detached. Where
-        none is named, the column of groups stands for them."""
+        """The manifest of a bucketized release: quasi-identifiers pass through, the sensitive attributes are detached.
+        Where none is named, the column of groups stands for them."""
         detached = Detached(by, table)
         roles = _released(spec) | ({} if spec.sensitive else {by: "sensitive"})
         changed = _changed(spec)
@@ -207,7 +207,8 @@ class Manifest:
 
     @classmethod
     def read_channels(cls, path: str) -> Manifest:
-        """That of a release through channels. Raises DataError as `read` does, and for one of another release."""
+        """The manifest of a release through channels. Raises DataError as `read` does, and for that of another
+        release."""
         manifest = cls.read(path)
         if not manifest.channels:
             message = "says of no column how it was distorted: there is nothing to reconstruct"

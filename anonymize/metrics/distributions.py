@@ -84,7 +84,7 @@ def base_error(original: Floats, estimated: Floats) -> float:
 
 
 def cube_error(original: Floats, estimated: Floats) -> float:
-    """The same over the cells of every group-by of some of the attributes, the total included."""
+    """The mean error over the cells of every group-by of some of the attributes, the total included."""
     total, count = 0.0, 0
     for summed in _subsets(np.ndim(original)):
         errors, queries = _errors(np.sum(original, axis=summed), np.sum(estimated, axis=summed))

@@ -30,7 +30,7 @@ def true_counts(table: Table, queries: Queries) -> Ints:
 def query_figures(
     table: Table, queries: Queries, estimates: Floats, counts: Ints | None = None
 ) -> dict[str, Any] | None:
-    """The same, of the recipient's answers, `estimates` (queries,). None where there are no queries. `counts`: the
+    """The errors of the recipient's answers, `estimates` (queries,); None without queries. `counts`: the
     `true_counts`, where they are known."""
     if not queries.count:
         return None
@@ -118,7 +118,7 @@ class QueryError:
 
 
 def distance_figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
-    """The same, of the joint tables by attribute."""
+    """The distances between the joint tables of each attribute; None without any."""
     return {name: _compared(joint) for name, joint in joints.items()} or None
 
 
@@ -174,7 +174,7 @@ class Distances:
 
 
 def uncertainty_figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
-    """The same, of the joint tables by attribute."""
+    """The uncertainty coefficients of each pair of attributes of the joint tables, both ways."""
     coefficients: dict[str, dict[str, Any]] = {}
     for joint in joints.values():
         for x, y in combinations(range(len(joint.names)), 2):

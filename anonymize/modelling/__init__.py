@@ -128,7 +128,7 @@ class Recoder:
         ), counts
 
     def boxes(self, frame: pl.DataFrame) -> tuple[RegionEnds, Counts]:
-        """The same as regions."""
+        """The recoded rows as regions of codes."""
         recoded, counts = self.recode(frame)
         columns = columns_of(self.spec, recoded.columns, "the release")
         return RegionEnds.of_cells(*read_regions(self.spec, self.table.attributes, recoded, columns)), counts

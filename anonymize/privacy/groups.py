@@ -110,8 +110,8 @@ class Holdings:
         return Histogram.of(column, runs, class_count, self.whole)
 
     def by_itself(self) -> Holdings:
-        """The same classes, compared with what they are together; an individual in several classes counts once for each
-        value."""
+        """The holdings, compared with what the classes are together; an individual in several classes counts once for
+        each value."""
         held = np.zeros(len(self.codes), np.bool_)
         held[self.pairs.things] = True
         counts = np.bincount(self.codes[held], minlength=len(self.whole.counts))
@@ -157,7 +157,7 @@ class Members:
         return 2 * sum(len(pairs.owners) for pairs in (self.units, *(each.pairs for each in self.holdings.values())))
 
     def merge(self, into: Integers, class_count: int) -> Members:
-        """The same in fewer classes: class c becomes part of class `into[c]` of `class_count`, or is left out where
+        """The members of fewer classes: class c becomes part of class `into[c]` of `class_count`, or is left out where
         that is below 0."""
         return self._with(class_count, lambda pairs: pairs.merge(into))
 
@@ -182,7 +182,7 @@ class Members:
         return leading, trailing
 
     def _with(self, count: int, changed: Callable[[Pairs], Pairs]) -> Members:
-        """The same individuals and values in `count` other classes."""
+        """The individuals and values in `count` other classes."""
         holdings = {name: replace(each, pairs=changed(each.pairs)) for name, each in self.holdings.items()}
         return Members(count, changed(self.units), holdings)
 
@@ -191,7 +191,7 @@ class Members:
         return self.merge(np.where(mask, np.cumsum(mask) - 1, -1), int(np.count_nonzero(mask)))
 
     def by_itself(self) -> Members:
-        """The same classes as the whole release: compared with what they are together."""
+        """The classes as the whole release, compared with what they are together."""
         return replace(self, holdings={name: each.by_itself() for name, each in self.holdings.items()})
 
 
@@ -245,7 +245,7 @@ class Groups:
         return self.histograms[attribute or ""]
 
     def merge(self, into: Integers, class_count: int) -> Groups:
-        """The same rows in fewer classes: class c becomes part of class `into[c]` of `class_count`."""
+        """The groups merged into fewer: class c becomes part of class `into[c]` of `class_count`."""
         sizes = np.zeros(class_count, dtype=np.int64)
         np.add.at(sizes, into, self.sizes)
         crowds = {}
@@ -266,7 +266,7 @@ class Groups:
         return Groups(self.sizes[one] + self.sizes[other], histograms)
 
     def as_root(self, populations: Mapping[str, int]) -> Groups:
-        """The same classes, showing nothing: everybody of each population (by its path, the number of its people) is
+        """The groups as if they showed nothing: everybody of each population (by its path, the number of its people) is
         under each."""
         crowds = {path: Crowd(np.full(self.sizes.size, total), total) for path, total in populations.items()}
         return replace(self, crowds=crowds)
@@ -279,7 +279,7 @@ class Groups:
         return Groups(self.sizes[mask], histograms, crowds, members)
 
     def by_itself(self) -> Groups:
-        """The same classes as the whole release: compared with what they are together."""
+        """The classes as the whole release, compared with what they are together."""
         if self.members is not None:
             return Groups.of_members(self.members.by_itself(), self.crowds)
         return replace(self, histograms={name: each.by_itself() for name, each in self.histograms.items()})

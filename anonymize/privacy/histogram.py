@@ -146,7 +146,7 @@ class Whole:
         return self._masks[values]
 
     def as_alike(self, together: NDArray[np.int64]) -> Whole:
-        """The same with those that look alike as one, and without what reads as unknown."""
+        """The whole table's values, look-alikes counted as one, and without what reads as unknown."""
         known = together >= 0
         counts = np.bincount(together[known], self.counts[known], len(together)).astype(np.int64)
         return replace(self, counts=counts, folded=True, _masks={})
@@ -266,7 +266,7 @@ class Histogram:
 
     @property
     def alike(self) -> Histogram | None:
-        """The same classes, with values that look alike as one, and without those that read as unknown; None where that
+        """The histogram with values that look alike as one, and without those that read as unknown; None where that
         is what they are."""
         together = None if self.given is None or self.given.folded else self.given.together
         if self.given is None or together is None:
@@ -277,7 +277,7 @@ class Histogram:
         return self.from_rows(*counted, counts=self.counts[known], whole=whole)
 
     def by_itself(self) -> Histogram:
-        """The same classes as the whole release: compared with what they are together."""
+        """The classes as the whole release, compared with what they are together."""
         counts = np.bincount(self.codes, weights=self.counts, minlength=len(self.whole.counts)).astype(np.int64)
         return replace(self, given=replace(self.whole, counts=counts))
 

@@ -66,7 +66,7 @@ class Proposal:
         return [guess.name for guess in self.members(role)]
 
     def members(self, role: GuessedRole) -> list[Guess]:
-        """The same, as they were guessed."""
+        """The guesses of a role, in the order of the columns."""
         return [guess for guess in self.guesses if guess.role == role and guess is not self.unit]
 
 

@@ -89,7 +89,7 @@ class Guess:
         return self.facts.name
 
     def as_role(self, role: GuessedRole, reason: str, mark: Mark | None = None) -> Guess:
-        """The same column with another role."""
+        """The guess with another role."""
         return replace(self, role=role, reason=reason, mark=mark)
 
 

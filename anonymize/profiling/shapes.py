@@ -51,7 +51,7 @@ class TextShape:
     notation: Notation | None = None
 
     def with_odd(self, texts: Sequence[str]) -> TextShape:
-        """The same, with the texts counted that are no such dates or times."""
+        """The shape, with a count of the texts that are no such dates or times."""
         if self.kind not in ("date", "time"):
             return self
         fits = Moments("dates" if self.kind == "date" else "times", (), self.format).fits

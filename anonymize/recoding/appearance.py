@@ -319,14 +319,15 @@ class NumberColumns:
 
     @classmethod
     def of(cls, spec: Spec, form: str) -> NumberColumns:
-        """Those of a release in a format: the bounds, means and medians of numeric quasi-identifiers; none in a CSV."""
+        """The number columns of a release in a format: bounds, means and medians of quasi-identifiers; none in a
+        CSV."""
         numeric = [name for name, definition in spec.quasi_identifiers.items() if definition.type == "numeric"]
         suffixes = {"interval": [], "bounds": BOUNDS}.get(spec.output.numeric, [""])
         names = [] if form.startswith("csv") else [name + suffix for name in numeric for suffix in suffixes]
         return cls(frozenset(names), frozenset({"", spec.output.suppressed, *spec.input.missing}))
 
     def of_type(self, schema: Mapping[str, pl.DataType]) -> NumberColumns:
-        """Those that hold numbers in a table, and not labels as text."""
+        """The columns that hold numbers in a table, and not labels as text."""
         numeric = frozenset(name for name in self.names if name in schema and schema[name].is_numeric())
         return NumberColumns(numeric, self.blank)
 

@@ -63,7 +63,8 @@ class Recoding(ABC):
         return None
 
     def whole(self) -> Recoding | None:
-        """The same rows as one class, where that is the least this kind of recoding can show; else None."""
+        """The recoding of all rows into one class, where that is the least this kind of recoding can show; else
+        None."""
         return None
 
     @property

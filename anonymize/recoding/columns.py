@@ -53,7 +53,7 @@ class Released:
     left_out: int = 0
 
     def written_as(self, labels: Mapping[str, Mapping[str, str]]) -> Released:
-        """The same with other texts for labels, by quasi-identifier; members of sets are labels, too."""
+        """What is released with other texts for labels, by quasi-identifier; members of sets are labels, too."""
         columns = (
             replace(each, texts=_written(each.texts, labels[each.attribute])) if each.attribute in labels else each
             for each in self.columns

@@ -50,12 +50,12 @@ class Tails:
 
     @classmethod
     def of(cls, table: Table) -> Tails:
-        """Those of a table."""
+        """The tails of a table's columns."""
         return replace(cls.of_k(table.largest_k), units=table.units, counts=table.counts)
 
     @classmethod
     def of_k(cls, largest_k: int | None) -> Tails:
-        """Those of rows each of which is about somebody else, where so large a k is required."""
+        """The tails of rows each of which is about somebody else, where so large a k is required."""
         return cls(None, FEWEST if largest_k is None else largest_k)
 
     def window(self, codes: Codes, rows: NDArray[np.uint32], count: int) -> Window:

@@ -36,7 +36,7 @@ class Card:
 
 
 def cards(report: Report) -> list[Card]:
-    """Those of a release, in the order of its columns; of a report without a codebook, those of the
+    """A card for each column of a release, in its order; of a report without a codebook, for the
     quasi-identifiers."""
     if "codebook" in report:
         columns = [(each["name"], each["role"], each["meaning"]) for each in report["codebook"]["columns"]]
@@ -136,7 +136,7 @@ class Certificate:
 
 
 def certificate(report: Report) -> Certificate | None:
-    """That of a report of a release; None of any other."""
+    """The certificate of a report of a release; None of any other report."""
     if "algorithm" not in report or "privacy" not in report:
         return None
     models = report["privacy"].get("models", [])

@@ -29,9 +29,9 @@ from anonymize.verify import text_of
 ENDS = {"_low": "lower bound", "_high": "upper bound", "_missing": "whether the value may be missing: no, maybe, yes"}
 """What the columns beside a bounded number hold, by the end of their names."""
 EXCLUDED = "upper bound, which is not included unless it is the lower bound as well"
-"""The same of upper bounds of decimals that are rounded."""
+"""What the upper bounds of decimals hold where edges are rounded."""
 LEAVES = {"_low": "the first leaf under its node, counted from 0", "_high": "the last leaf under its node"}
-"""The same of a category."""
+"""What the columns beside a bounded category hold, by the end of their names."""
 
 SHOWN = {
     CellKind.NUMBER: "a number",
@@ -214,7 +214,7 @@ def sample(
 
 
 def originals(table: pl.LazyFrame, names: Sequence[str], rows: Sequence[int]) -> dict[str, Any]:
-    """The same rows of the original, as far as it has these columns."""
+    """Some rows of the original, with the columns that it has of these."""
     present = [name for name in table.collect_schema().names() if name in names]
     indexed = table.select(column(name).cast(pl.String).fill_null("") for name in present).with_row_index("\0row")
     wanted = indexed.filter(pl.col("\0row").is_in(list(rows))).collect(engine="streaming")

@@ -380,7 +380,7 @@ class Beside:
 
     @classmethod
     def of(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, released: Released) -> Beside:
-        """Those of a release that nobody else may read the report of."""
+        """What stands beside the figures of a release, in a private report."""
         smallest = max(required_size(requirements), SMALLEST)
         table, values = table.as_read, request.show_values
         sides = BothSides.of(table, released, request.spec)

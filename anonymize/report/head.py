@@ -169,7 +169,7 @@ def unused(request: Request) -> list[Caution]:
 
 
 def unused_parts(spec: Spec, name: str, options: Any) -> list[Caution]:
-    """Those that follow from the spec and the options, whatever the table and the seed are."""
+    """The warnings that follow from the spec and the options, whatever the table and the seed are."""
     unused = [part for part in _given(spec) if part not in ALGORITHMS[name].NEEDS.uses]
     if not unused:
         return list(without_effect(options))

@@ -100,7 +100,7 @@ def _with_table(table: Table, name: str | None) -> list[Described]:
 
 
 def _without_table(spec: Spec, name: str | None) -> list[Described]:
-    """Those that do not depend on one; UsageError where every one of them does."""
+    """The hierarchies that do not depend on a table; UsageError where every one of them does."""
     names = spec.quasi_identifiers if name is None else [name]
     readable = [each for each in names if spec.quasi_identifiers[each].lists_categories]
     if not readable or spec.weights == "correlation":

@@ -89,7 +89,7 @@ class PassingText:
         return replace(_table(self.frame, self.spec, self.missing), shared=self.shared, exact=exact)
 
     def _columns(self) -> PassingColumns:
-        """Those that the file has, by what becomes of them."""
+        """The columns of the file, by what becomes of them."""
         present, roles = self.frame.collect_schema().names(), self.spec.roles()
         generalized = [name for columns in self.columns_of.values() for name in columns if name in present]
         changed = [name for name in self.spec.treated if roles.get(name) in PASSING]

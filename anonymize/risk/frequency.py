@@ -235,7 +235,7 @@ def _parts(table: Table, together: int) -> Iterator[slice | NDArray[np.int64]]:
 
 
 def _sizes(table: Table, rows: slice | NDArray[np.int64]) -> Sizes:
-    """Those of the classes of some rows.
+    """The sizes of the classes of some rows.
 
     Values as codes in mixed radix are equal if and only if the rows read the same.
     """

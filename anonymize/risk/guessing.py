@@ -39,7 +39,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Subjects:
-    """Those whom an attack is on: (n,) which combination of quasi-identifiers each has, below `count`, and (n,) the
+    """The people who are attacked: (n,) which combination of quasi-identifiers each has, below `count`, and (n,) the
     code of the sensitive value, below `size`; `missing`: the code that is not a value."""
 
     groups: Ints

@@ -159,7 +159,7 @@ def _independent(frequency: TextFrequencySet) -> tuple[Floats, float]:
 
 
 def _of_pairs(frequency: TextFrequencySet) -> tuple[Floats, float]:
-    """The same with all pairs: margins of two attributes as they are. Raises ValueError for too many cells."""
+    """A log-linear fit with all pairs: margins of two attributes as they are. Raises ValueError for too many cells."""
     codes, shape = _dense(frequency)
     if math.prod(shape) > CELLS:
         raise ValueError(

@@ -195,7 +195,7 @@ class Text:
         return self._of(self.columns, (), by_row=by_row)
 
     def wild_frequency(self, *, by_row: bool = False) -> TextFrequencySet:
-        """The same, each column by itself and a missing or suppressed cell as the code 0."""
+        """The frequency set with each column by itself, and a missing or suppressed cell as the code 0."""
         columns = [[name] for names in self.columns for name in names]
         wild = [*self.missing.texts, self.spec.output.suppressed]
         return self._of(columns, wild, by_row=by_row)

@@ -96,7 +96,7 @@ def per_class(requirements: Iterable[Requirement], k: int) -> tuple[Requirement,
 
 
 def about_table(requirements: Iterable[Requirement]) -> tuple[Requirement, ...]:
-    """The others, which are not bounded over time."""
+    """The requirements about the table as a whole, which are not bounded over time."""
     return tuple(each for each in requirements if MODELS[each.model].asks_table(each.parameters))
 
 
@@ -130,7 +130,8 @@ class PublishedValues:
 
     @classmethod
     def of(cls, state: SeriesState, table: Table, requirements: Sequence[Requirement]) -> PublishedValues:
-        """That of a state; `requirements`: of groups of the people of a table like this one."""
+        """What the state's releases have published; `requirements`: of groups of the people of a table like this
+        one."""
         return cls(state, requirements, tuple(_published(state, each) for each in judged_columns(table, requirements)))
 
     @cached_property
@@ -195,7 +196,7 @@ class PublishedValues:
 
 
 def _batches(rows: Ints) -> Iterator[slice]:
-    """Those that are worked on together, given the rows (n,) of each: about `ROWS` of them, or one."""
+    """The items that are worked on together, given the rows (n,) of each: about `ROWS` rows, or one item."""
     ends, begin = np.cumsum(rows), 0
     while begin < len(rows):
         end = max(int(np.searchsorted(ends, ends[begin] - rows[begin] + ROWS, side="right")), begin + 1)

@@ -249,7 +249,7 @@ class StateRecord:
 
     @classmethod
     def of(cls, state: SeriesState) -> StateRecord:
-        """That of a state."""
+        """The record of a state."""
         return cls(state.chains[0], state.counter, state.last_chain)
 
 
@@ -278,7 +278,7 @@ def _records(state: SeriesState, path: Path) -> Iterator[tuple[Path, StateRecord
 
 
 def _record(file: Path) -> StateRecord | None:
-    """That in the head of a file; None where there is none."""
+    """The record in the head of a file; None where there is none."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         with file.open("rb") as opened:
             head = opened.read(HEAD).decode("utf-8", "replace")

@@ -155,7 +155,7 @@ def cells_of(spec: Spec, source: Source) -> pl.DataFrame:
 def next_rows(
     cells: pl.DataFrame, person: pl.Series, released: Bools, number: int, departed: pl.DataFrame | None
 ) -> pl.DataFrame:
-    """Those who are `released` (rows,) at release `number`. `cells`: of all rows, of which the last are of people
+    """The rows that are `released` (rows,) at release `number`. `cells`: of all rows, of which the last are of people
     who have `departed`."""
     row_numbers = pl.int_range(cells.height, dtype=pl.UInt32, eager=True).alias("row")
     number_of = pl.repeat(number, cells.height, dtype=pl.UInt32, eager=True).alias("release")

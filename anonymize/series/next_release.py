@@ -137,7 +137,6 @@ class NextRelease:
     link: OutputFile | None = field(init=False, default=None)
 
     def begin(self, files: Files) -> Files:
-        """See `Following`."""
         self.journal.begin([self.output, *files.all])
         if self.request.spec.series.departures != DEFERRED:
             return files
@@ -216,7 +215,7 @@ class NextRelease:
         return any(release.people["newcomers"] for release in recent)
 
     def linked(self, link: Link) -> Link:
-        """See `Following`. A dry run leaves no record."""
+        """The link, noted in the series' record of links; a dry run leaves none."""
         if self.request.dry_run:
             return link
         hashes = link.release.sha256, link.input.sha256
@@ -232,13 +231,12 @@ class NextRelease:
 
     @property
     def counter(self) -> int:
-        """That of the state with this release."""
+        """The counter of the state with this release."""
         if self.again is not None:
             return self.again.counter
         return 1 if self.before is None else self.before.counter + 1
 
     def named(self, table: Table) -> Table:
-        """See `Following`."""
         name = self.request.spec.output.pseudonym
         if name is None:
             return table

@@ -94,7 +94,7 @@ class CurrentPeople:
 
     @classmethod
     def of(cls, person: pl.Series, state: SeriesState | None, departed: int = 0) -> CurrentPeople:
-        """Those of a table, looked up in the state; None: at the first release nobody is known."""
+        """The people of a table, looked up in the state; None: at the first release nobody is known."""
         if state is None:
             none = np.full(len(person), -1, np.int64)
             return cls(person, none, np.full(len(person), NEVER, np.int64))

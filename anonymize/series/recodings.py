@@ -44,7 +44,6 @@ class FixedTails(Tails):
     fixed: Window = field(kw_only=True)
 
     def window(self, codes: Codes, rows: NDArray[np.uint32], count: int) -> Window:
-        """See `Tails`."""
         narrow = super().window(codes, rows, count)
         return Window(max(narrow.low, self.fixed.low), min(narrow.high, self.fixed.high))
 
@@ -60,7 +59,6 @@ class SeriesRegions(Regions):
         return None
 
     def appearances(self, table: Table, output: Output) -> list[Appearance]:
-        """See `Regions`."""
         tails = Tails.of(table)
         return [
             region_appearance(each, self.partition, output, _fixed(tails, each, self.edges))

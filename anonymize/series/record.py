@@ -137,7 +137,6 @@ class Attendance:
     class_of: NDArray[np.int32]
 
     def counts(self, base: SeriesState | None, k: int) -> dict[str, int]:
-        """See the module."""
         present: Bools = self.class_of >= 0
         newcomers, gone = self.current.newcomers, self.current.gone
         before = 0 if base is None else int((base.histories[base.history_of, -1] >= 0).sum())
@@ -208,7 +207,7 @@ class Attendance:
         return frame, everybody
 
     def absent(self, base: SeriesState) -> pl.DataFrame:
-        """The same of everybody who was ever released and is not in this release."""
+        """A row for everybody who was ever released and is not in this release."""
         absent = np.asarray(base.history_of != NEVER)
         present = self.current.position[self.class_of >= 0]
         absent[present[present >= 0]] = False

@@ -159,7 +159,7 @@ class SeriesState:
 
     @property
     def last_chain(self) -> str:
-        """That of the last release, after which the next one follows; "" where there is none yet."""
+        """The chain of the last release, after which the next one follows; "" where there is none yet."""
         return self.releases[-1].chain if self.releases else ""
 
     def as_bytes(self, key: Key) -> bytes:
@@ -352,7 +352,7 @@ def without_people(state: SeriesState, forgotten: Bools) -> SeriesState:
 
 
 def renumbered(state: SeriesState) -> SeriesState:
-    """The same state with each history once, and none but NEVER without people."""
+    """The state with each history once, and none but NEVER without people."""
     columns = [column.astype(np.int64) - NOT_THERE for column in state.histories.T]
     keys, _ = mixed_radix(columns, [int(column.max(initial=0)) + 1 for column in columns])
     key_of_person = keys[state.history_of]

@@ -69,7 +69,6 @@ class EngineRows:
         return self.learned.rows
 
     def apply(self, step: UpperStep) -> None:
-        """See `CountSource`."""
         self.steps.append(step)
 
     def counts(self, classes: Ints) -> tuple[Runs, ...]:
@@ -125,7 +124,7 @@ class CountedCells:
 
     @classmethod
     def of(cls, columns: Iterable[int], classes: int, sizes: Sequence[int]) -> CountedCells:
-        """Those of so many classes; `sizes`: of all columns."""
+        """The cells that count so many classes; `sizes`: of all columns."""
         chosen = tuple(columns)
         own = tuple(sizes[column] for column in chosen)
         return cls(chosen, own, np.cumsum([0, *(classes * size for size in own)]))

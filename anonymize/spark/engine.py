@@ -234,9 +234,9 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
     "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
 }
-"""That no batch of rows may have more bytes than this: so Spark does not add up, after every row, how many it has,
-which took a tenth of the time of all tasks; how many rows a batch may have is left as it is. That what is counted has
-no small table before the large one: where nearly every row is another, every row is looked up in both."""
+"""Settings of Spark. A limit on the bytes of a batch so high that Spark need not add up, after every row, how many it
+has, which took a tenth of the time of all tasks; the limit on rows is left as it is. And no small hash table before
+the large one when counting: where nearly every row is different, every row is looked up in both."""
 
 
 @contextmanager
@@ -279,7 +279,7 @@ PORT = 15002
 LEAVE_TAKING = 15.0
 """Seconds that an engine has to end a session: a client of Spark Connect waits ten for what it has released."""
 AT_ONCE = 3.0
-"""The same, where the user does not want to wait."""
+"""Seconds for that where the user does not want to wait."""
 BETWEEN_SIGNALS = 0.2
 """Seconds after which a signal is seen at the latest."""
 

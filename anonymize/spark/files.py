@@ -122,7 +122,7 @@ _Work: TypeAlias = Callable[[DataFrame, str], _Made]
 
 
 def _search(request: Request) -> _Work:
-    """That of an algorithm that makes classes. Raises UsageError for what an engine does not do."""
+    """The work of an algorithm that makes classes. Raises UsageError for what an engine does not do."""
     check_algorithm(request.algorithm)
     _refuse(request, lacking(request.algorithm, request.options) | {"--manifest": request.manifest is not None})
     search = search_of(request.algorithm, request.options, EngineLimits(), request.seed)

@@ -149,7 +149,6 @@ class KnownTails(Tails):
     known: Window | None = None
 
     def window(self, codes: Codes, rows: NDArray[np.uint32], count: int) -> Window:
-        """See `Tails`."""
         assert self.known is not None
         return self.known
 
@@ -161,7 +160,6 @@ class PartRegions(Regions):
     windows: tuple[Window | None, ...] = ()
 
     def appearances(self, table: Table, output: Output) -> list[Appearance]:
-        """See `Recoding`."""
         pairs = zip(table.attributes, self.windows, strict=True)
         return [region_appearance(a, self.partition, output, KnownTails(None, 0, known=window)) for a, window in pairs]
 

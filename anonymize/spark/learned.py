@@ -53,7 +53,7 @@ def hashed_key(column: str, kind: str) -> str:
 
 
 def number_key(column: str, known: pl.Series) -> tuple[str, Ints]:
-    """The same of whole numbers, which are their own keys, and (n,) the keys of the different values. A null gets a
+    """The key of whole numbers, which are their own keys, and (n,) the keys of the different values. A null gets a
     number that is free, next to the others where there is one."""
     numbers = known.cast(pl.Int64)
     present = numbers.drop_nulls().to_numpy()
@@ -80,7 +80,7 @@ class CodeBook:
 
     @classmethod
     def of(cls, column: str, key: str, keys: Ints, codes: Codes, size: int) -> CodeBook:
-        """Those of a column. Raises DataError where two values with different codes have the same key."""
+        """The codes of a column. Raises DataError where two values with different codes have the same key."""
         different, first, which = np.unique(keys, return_index=True, return_inverse=True)
         own = codes[first].astype(code_type(size), copy=False)
         if (own[which] != codes).any():

@@ -61,7 +61,7 @@ class RowSum:
 
     @classmethod
     def of(cls, df: DataFrame, columns: Sequence[str]) -> RowSum:
-        """That of the rows of a frame, by some of its columns; without any, their number."""
+        """The sum of a frame's rows, by some of its columns; without any, their number."""
         if not columns:
             return cls(int(df.count()))
         sums = "count(1) as rows", "bit_xor(hash) as mixed", f"sum(hash & {LOW_BITS}) as total"
@@ -70,7 +70,7 @@ class RowSum:
 
     @classmethod
     def counted(cls, rows: pl.DataFrame) -> RowSum:
-        """That of different rows, of each of which there are as many as its `COUNT` says, by their `HASH`."""
+        """The sum of different rows, of each of which there are as many as its `COUNT` says, by their `HASH`."""
         counts, hashes = (rows[name].to_numpy() for name in (COUNT, HASH))
         mixed = int(np.bitwise_xor.reduce(hashes[counts % 2 == 1]))
         return cls(int(counts.sum()), mixed, int(((hashes & LOW_BITS) * counts).sum()))
@@ -289,8 +289,8 @@ def _below_apart(counts: CountedRows, reading: TextReading, keys: Sequence[str],
 
 
 def _below(df: DataFrame, keys: Sequence[str], k: int) -> tuple[int, int]:
-    """The same, but for a collision: by two hashes of them, of 128 bits together, as an engine takes twice to three
-    times as long to compare the texts of all."""
+    """Rows alone and rows in groups below k, but for a collision: by two hashes of 128 bits, as an engine takes twice
+    to three times as long to compare the texts of all."""
     hashes = (f"{hash_of(keys, salt)} as h{place}" for place, salt in enumerate(("", "again")))
     sizes = df.selectExpr(*hashes).groupBy("h0", "h1").count()
     shares = (f"coalesce(sum(case when count < {limit} then count end), 0) as below{limit}" for limit in (2, k))

@@ -90,7 +90,7 @@ class EngineFacts:
 
     @property
     def suppressed_rows(self) -> int:
-        """Those, and the rows that read as suppressed."""
+        """The rows that were left out, and those that read as suppressed."""
         return self.verdict.suppressed_rows + self.dropped_rows
 
 
@@ -103,12 +103,10 @@ class Marginals(View):
 
     @cached_property
     def attribute_ncp(self) -> Floats:
-        """See `View`."""
         return np.array([ncp for ncp, _ in self.sums])
 
     @cached_property
     def attribute_loss(self) -> Floats:
-        """See `View`."""
         return np.array([loss for _, loss in self.sums])
 
 

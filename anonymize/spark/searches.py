@@ -108,7 +108,7 @@ class ClassBook:
 
     @classmethod
     def of(cls, table: Table, recoding: Recoding, released: Released, books: Sequence[CodeBook]) -> ClassBook:
-        """That of what was found on a table of distinct rows."""
+        """The classes of a recoding of a table of distinct rows."""
         count = len(table.attributes)
         nodes = [_nodes(recoding, own, place) for place, own in enumerate(table.attributes)]
         columns = [pl.Series(f"n{place}", nodes[place][own.codes]) for place, own in enumerate(table.attributes)]
@@ -289,11 +289,11 @@ class EngineSearch(Protocol):
 
     @property
     def options(self) -> Any:
-        """Those of the algorithm."""
+        """The options of the algorithm."""
 
     @property
     def seed(self) -> int | None:
-        """That of chance, if one is given."""
+        """The seed of what is drawn, if one is given."""
 
     @property
     def drops(self) -> bool:

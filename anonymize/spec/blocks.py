@@ -36,7 +36,7 @@ ReleaseAttacker = Literal[
     "reconstruction",
     "reconstruction-row",
 ]
-"""Those of `anonymize.attacks` who need no other release."""
+"""The attackers of `anonymize.attacks` who need no other release."""
 
 
 class RiskTrials(Entry):
@@ -69,9 +69,9 @@ class SeriesOptions(Entry):
     """The share of the people of the last release who have to be in the table, so that people who were given other
     names are not taken for others. Left out: half of the smallest share so far, from the fourth release on."""
     departures: Literal["unseen", "deferred"] = "unseen"
-    """Those who leave. unseen: they are gone at once, so that what the disappearance of one known person tells is not
-    bounded, and counted. deferred: they are shown as they were last until k people of their history have left, which is
-    not compatible with erasure."""
+    """What is shown of people who leave. unseen: they are gone at once, so that what one known person's absence tells
+    is not bounded, and counted. deferred: they are shown as they were last until k people of their history have left,
+    which is not compatible with erasure."""
     wait: Annotated[int, Field(ge=0)] = 3
     """For how many releases newcomers wait for others, so that their classes lose less; 0: they come as soon as there
     are enough for a class."""

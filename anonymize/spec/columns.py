@@ -70,7 +70,7 @@ class Rule(Entry):
         return (*(self.keep_apart or ()), *(together or ()), *(() if self.keep is None else (self.keep,)))
 
     def named(self, compared: Callable[[str], str]) -> Rule:
-        """The same rule, its texts as they are compared."""
+        """The rule, with its texts as they are compared."""
 
         def one(value: float | str) -> float | str:
             return compared(value) if isinstance(value, str) else value

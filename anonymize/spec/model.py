@@ -484,7 +484,7 @@ class Spec(Entry):
         return {name: types.get(name) or kind or "categorical" for name, kind in given}
 
     def without_levels(self) -> Spec:
-        """The same without declared levels; itself where there are none that require anything."""
+        """The spec without declared levels; itself where there are none that require anything."""
         if not any(each.has_levels for each in self.quasi_identifiers.values()):
             return self
         free = {name: each.model_copy(update={"levels": None}) for name, each in self.quasi_identifiers.items()}
@@ -497,7 +497,7 @@ class Spec(Entry):
         overridden: frozenset[str] = frozenset(),
         left_over: Mapping[str, LeftOver] | None = None,
     ) -> Spec:
-        """The same spec, knowing its file, where each key stands in it, what the command line replaced, and which
+        """A copy that knows its file, where each key stands in it, what the command line replaced, and which
         columns are `left_over`."""
         copy = self.model_copy()
         copy._path, copy._places, copy._overridden, copy._left_over = path, places, overridden, left_over or {}

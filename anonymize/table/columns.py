@@ -229,7 +229,7 @@ class Attribute:
     written: Mapping[str, str] = field(default_factory=dict)
     """How labels are written that are compared as another text: as most rows, or the hierarchy's file, have them."""
     declared: Attribute | None = None
-    """The same column as the input has it, where this one is coded at a level."""
+    """The column as the input has it, where this one is coded at a level."""
 
     @property
     def categories(self) -> Categories:

@@ -51,7 +51,7 @@ class Field:
 
     @property
     def text_compared(self) -> pl.Expr:
-        """The same, where a zero with a sign is zero."""
+        """The text by which values are compared: a zero with a sign is zero."""
         if not self.dtype.is_float():
             return self.text
         number = column(self.name)

@@ -34,7 +34,7 @@ class InputColumn:
 
     @classmethod
     def of(cls, spec: Spec, source: Source, series: pl.Series) -> InputColumn:
-        """That of a column of the source that has been read as a whole."""
+        """A column of the source that has been read as a whole."""
         name = series.name
         missing = spec.missing(source.format, name)
         return cls(series, Field(name, source.schema[name], missing, spec.notation(name)), source)
@@ -273,7 +273,7 @@ class Pairing:
         return np.concatenate([empty, *one]), np.concatenate([empty, *other])
 
     def _accepted(self, one: Ints, other: Ints, free: Bools, random: Random) -> tuple[Ints, Ints]:
-        """Those of some pairs that can be, of several of one unit the one that comes first by chance. No unit stands
+        """The pairs that can be swapped, of several of one unit the one that comes first by chance. No unit stands
         twice on the same side."""
         good = free[one] & free[other] & (self.regions[one] != self.regions[other])
         one, other = one[good], other[good]

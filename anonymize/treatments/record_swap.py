@@ -58,7 +58,8 @@ class Units:
 
     @classmethod
     def of(cls, entry: RecordSwap, step: Step) -> Units:
-        """Those of a step. Raises DataError for rows of no household, and for households that are not in one place."""
+        """The units of a step. Raises DataError for rows of no household, and for households that are not in one
+        place."""
         rows = len(step.columns[entry.move[0]].series)
         if entry.households is None:
             return cls(np.arange(rows), np.arange(rows))

@@ -145,7 +145,7 @@ def ends_of(texts: pl.Series, templates: CellTemplates | None) -> pl.DataFrame:
 
 
 def _with_intervals(frame: pl.DataFrame, templates: CellTemplates) -> pl.DataFrame:
-    """The same, of texts that are not numbers: intervals, with open ends or not, and those that may be missing."""
+    """Reads texts that are not numbers: intervals, with open ends or not, and those that may be missing."""
     bare, maybe = _without_missing(templates)
     frame = frame.with_columns(bare=bare, maybe=maybe)
     bare = pl.col("bare")

@@ -108,7 +108,7 @@ def _distinct(frame: pl.LazyFrame, columns: Sequence[str]) -> pl.DataFrame:
 def with_codes(
     verdict: Verdict, cells: Mapping[str, pl.DataFrame], spec: Spec, declared: Sequence[Declared]
 ) -> Verdict:
-    """The same of the different cells of each column, which have been counted already."""
+    """Adds what declared levels require, of the different cells of each column, which have been counted already."""
     results: list[Result] = []
     unjudged: list[Caution] = []
     for column in declared:
@@ -169,7 +169,7 @@ class CodedCells:
 
     @classmethod
     def of(cls, texts: pl.DataFrame, column: Declared, spec: Spec) -> CodedCells:
-        """Those of the different cells of a column."""
+        """The levels that the different cells of a column are at."""
         definition, tree = column.definition, column.tree
         if definition.type == "numeric":
             levels, rounded = NumberLevels.of(definition, tree), spec.output.edges == "rounded"

@@ -44,7 +44,7 @@ class TextReading:
 
     @property
     def compared(self) -> TextReading:
-        """The same for texts that have been made comparable."""
+        """The reading of texts that have been made comparable."""
         if not self.normalize:
             return self
         made = pl.DataFrame({"text": [self.suppressed, *self.missing, ""]}, schema={"text": pl.String})

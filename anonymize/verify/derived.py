@@ -228,7 +228,7 @@ class _Search:
         return _SizedColumn(name, column.numbers, sizes, texts)
 
     def derivations(self, quasi: Sequence[_SizedColumn], kept: Sequence[_SizedColumn]) -> Iterator[Derivation]:
-        """Those of each column that is kept with the quasi-identifiers."""
+        """The derivations between each kept column and the quasi-identifiers."""
         of_column = {y.name: [each for x in quasi for each in self._single(x, y)] for y in kept}
         left = [y for y in kept if not of_column[y.name] and y.sizes.as_told(self.least)]
         for first, second in combinations(quasi, 2) if left else ():
@@ -239,7 +239,7 @@ class _Search:
         return (each for y in kept for each in of_column[y.name])
 
     def _single(self, x: _SizedColumn, y: _SizedColumn) -> Iterator[Derivation]:
-        """That of a column with one other, by the first rule that holds, in the first direction."""
+        """The derivation of a column from one other, by the first rule that holds, in the first direction."""
         for given, target in ((x, y), (y, x)):
             if held := self._held(given, target):
                 yield Derivation(y.name, (x.name,), given is x, *held)

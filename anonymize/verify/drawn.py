@@ -40,7 +40,7 @@ class Noised:
 
     @classmethod
     def of(cls, settings: Settings, columns: BothColumns) -> Noised:
-        """Those of a step."""
+        """The noised columns of a step."""
         names = list(settings["columns"])
         frame = columns.frame(settings["by"], names)
         steps = []

@@ -168,7 +168,7 @@ class DateSpan:
 
     @classmethod
     def of(cls, label: str) -> DateSpan | None:
-        """That of a part of a date, or of a date as ISO has it; None for any other text."""
+        """The span of a part of a date, or of a date as ISO has it; None for any other text."""
         if re.fullmatch(r"\d{3}0s", label):
             return cls(f"{label[:4]}-01-01", f"{label[:3]}9-12-31")
         if quarter := re.fullmatch(r"(\d{4})-Q([1-4])", label):

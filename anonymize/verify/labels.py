@@ -58,7 +58,7 @@ class LevelReader(ABC):
 
     @abstractmethod
     def extent(self, members: Sequence[str], positions: tuple[int, int] | None = None) -> Extent:
-        """That of a cell which names some labels, or says the first and the last leaf under it."""
+        """The extent of a cell which names some labels, or says the first and the last leaf under it."""
 
 
 def reader_of(definition: QuasiIdentifier, tree: Tree | None, counts: Mapping[str, int] | None) -> LevelReader:
@@ -135,7 +135,7 @@ class Listed(LevelReader):
         return runs
 
     def extent(self, members: Sequence[str], positions: tuple[int, int] | None = None) -> Extent:
-        """See `LevelReader`. A label that is that of several nodes is read as the widest of them."""
+        """A label that several nodes have is read as the widest of them."""
         if positions is not None:
             return self.of_leaves(*positions)
         named = [self.nodes.get(label, []) for label in members]
@@ -146,8 +146,8 @@ class Listed(LevelReader):
         return Extent((finest, finest), (above, above))
 
     def of_leaves(self, first: int, last: int) -> Extent:
-        """That of all leaves from the first to the last; one more than there are is the missing one, which is exempt.
-        Of all of them nothing is shown, as of a suppressed cell."""
+        """The extent of all leaves from the first to the last; one more than there are is the missing one, which is
+        exempt. Of all of them nothing is shown, as of a suppressed cell."""
         last -= last == len(self.paths) and first < last
         if first == 0 and last == len(self.paths) - 1:
             return Extent((self.height, self.height), (0, 0))
@@ -181,7 +181,6 @@ class BuiltLabels(LevelReader):
     tree: Tree | None
 
     def extent(self, members: Sequence[str], positions: tuple[int, int] | None = None) -> Extent:
-        """See `LevelReader`."""
         if positions is not None:
             return UNKNOWN if self.tree is None else Listed(self.tree).of_leaves(*positions)
         levels = [self.text.levels(label) for label in members]
@@ -214,7 +213,7 @@ class NumberLevels:
 
     @classmethod
     def of(cls, definition: QuasiIdentifier, tree: Tree | None) -> NumberLevels:
-        """That of a column. `tree`: see `codes.Declared`."""
+        """The declared levels of a numeric column. `tree`: see `codes.Declared`."""
         if isinstance(definition.hierarchy, Intervals):
             return cls(definition.hierarchy.intervals)
         if isinstance(definition.hierarchy, NumberBands):
@@ -227,7 +226,7 @@ class NumberLevels:
         return len(self.widths or self.bands) + 1 if self.listed is None else self.listed.height
 
     def extent(self, text: str | None, low: float | None, high: float | None, without: tuple[bool, bool]) -> Extent:
-        """That of a cell with these ends, infinite where they are open, of which it may be `without` one; or with a
+        """The extent of a cell with these ends, infinite where open, of which it may be `without` one; or with a
         label."""
         if self.listed is not None and text is not None and text in self.listed.nodes:
             return self.listed.extent([text])

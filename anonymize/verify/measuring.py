@@ -156,7 +156,7 @@ def _of_order(
 
 
 def _unknown(check: Check, why: str) -> Result:
-    """That of a check which could not be made."""
+    """The result of a check which could not be made."""
     unmeasured = Result(
         check.model, check.attribute, dict(check.parameters), {}, State.NOTHING_REQUIRED, 0, 0, basis=Basis.MEASURED
     )

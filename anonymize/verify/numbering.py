@@ -51,7 +51,7 @@ class Numbering:
 
     @property
     def dense(self) -> Numbering:
-        """The same in the same order, without gaps."""
+        """The numbers in the same order, without gaps."""
         if self.counts is not None:
             return self
         ranks = self.of_row.rank("dense") - 1

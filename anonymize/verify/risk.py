@@ -91,7 +91,7 @@ def risk(sizes: pl.Series, threshold: float) -> Figures:
 
 
 def wildcard_risk(classes: pl.DataFrame, threshold: float) -> Figures:
-    """The same where a missing cell matches anything: 1 / `size`, the compatible rows, for each of a class's `own`.
+    """Risk where a missing cell matches anything: 1 / `size`, the compatible rows, for each of a class's `own`.
 
     The marketer's is the mean: the share of rows that an attacker who picks one of the compatible rows is expected to
     link correctly.

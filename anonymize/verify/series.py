@@ -171,7 +171,6 @@ class SeriesVerdict:
 
     @property
     def satisfied(self) -> bool | None:
-        """See `State.satisfied`."""
         return self.state.satisfied
 
     def block(self) -> dict[str, Any]:
@@ -280,7 +279,8 @@ class Followed:
         return max((int(check.parameters[bound.parameter]) for check, bound in bounds), default=None)
 
     def _results(self, number: int, whom: pl.Series, *, gone: bool = False) -> tuple[ValuesResult, ...]:
-        """Those of some people, by history up to a release; `gone`: they are not in it. Of nobody there are none."""
+        """The results of some people, by history up to a release; `gone`: they are not in it. Of nobody there are
+        none."""
         if gone and not whom.any():
             return ()
         history = self.histories[number]

@@ -135,7 +135,7 @@ class TextRows:
 
     @property
     def together(self) -> TextRows:
-        """The same rows as one class."""
+        """The rows as one class."""
         return replace(self, classes=Numbering(pl.repeat(0, self.count, dtype=pl.UInt32, eager=True), 1))
 
 

@@ -188,7 +188,7 @@ def _highest(given: Given) -> pl.Expr:
 
 
 def _among(given: Given) -> pl.Expr:
-    """Those among whom the journalist looks for the row of a class."""
+    """How many people the journalist looks among for the row of a class."""
     return crowd(given) if "population" in given else SIZE
 
 

@@ -166,7 +166,7 @@ def measure_counted(
     parameters: Mapping[str, Any],
     bounds: Sequence[Bound | RatioBound],
 ) -> tuple[Verdict, list[str]]:
-    """The same of a release whose rows are counted elsewhere.
+    """Measures a randomized release whose rows are counted elsewhere.
 
     `moves`: of each attribute in the order of `parameters`, how many rows (`ROWS`) went from each category before the
     distortion ("before") to each "text" of the release; None where it is not distorted. `original`: the combinations of

@@ -52,7 +52,7 @@ class Subject(NamedTuple):
 
     @property
     def as_they_stand(self) -> Subject:
-        """The same, where each text counts by itself."""
+        """The subject, with each text counted by itself."""
         return self._replace(alike=False)
 
 
@@ -123,7 +123,7 @@ def check_of(spec: Spec, model: str, attribute: str | None, parameters: Given) -
 
 @dataclass(frozen=True)
 class Wildcard:
-    """The same once more, where a cell that is missing or suppressed matches anything: of each row, among the rows that
+    """The figures where a cell that is missing or suppressed matches anything: of each row, among the rows that
     are compatible with it. A second figure, which does not decide: a row that matches everybody can hide one person
     alone. `failing_classes` of a result counts what reads the same as one."""
 
@@ -212,7 +212,6 @@ class Verdict:
 
     @property
     def satisfied(self) -> bool | None:
-        """See `State.satisfied`."""
         return self.state.satisfied
 
     @property

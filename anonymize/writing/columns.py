@@ -84,7 +84,7 @@ class CellCombinations:
         return combinations
 
     def of_rows(self, rows: int) -> Codes:
-        """Those of all rows, in few bytes, worked out piece by piece."""
+        """The combinations of all rows, in few bytes, worked out piece by piece."""
         most = math.prod(len(column.cells) for column in self.columns) - 1
         combinations = np.empty(rows, np.min_scalar_type(most))
         for start in range(0, rows, PIECE):
@@ -101,7 +101,7 @@ class NeighbouringColumns:
 
     @classmethod
     def of(cls, columns: Sequence[HeldColumn], rows: int | None) -> NeighbouringColumns:
-        """That of columns which have codes. `rows`: how many there are, and the combinations are held in memory; None:
+        """The columns that have codes. `rows`: how many there are, and the combinations are held in memory; None:
         they are worked out whenever they are asked for."""
         combinations = CellCombinations(columns)
         return cls(columns, combinations if rows is None else combinations.of_rows(rows))

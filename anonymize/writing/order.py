@@ -52,7 +52,7 @@ class RankedColumn:
 
     @classmethod
     def of(cls, codes: CodesOfRows, texts: pl.Series, written: CellFormat | None = None) -> RankedColumn:
-        """That of cells (rows,) that show `texts[codes]`, of distinct texts; see `cell_ranks`."""
+        """The ranks of cells (rows,) that show `texts[codes]`, of distinct texts; see `cell_ranks`."""
         return cls(cell_ranks(texts, written).astype(np.min_scalar_type(len(texts))), len(texts), codes)
 
     def of_rows(self, rows: slice | NDArray[np.uint32]) -> NDArray[Any]:
@@ -95,7 +95,7 @@ def _ranks_by_all(cells: pl.DataFrame) -> Ints:
 
 
 def _ranks_by_ends(cells: pl.DataFrame) -> Ints | None:
-    """The same where no two numbers or intervals have the same ends, so that their texts need not be compared; else
+    """The ranks where no two numbers or intervals have the same ends, so that their texts need not be compared; else
     None. They come between nulls and other texts, which are sorted by themselves: most often there are few."""
     numeric = (~cells["other"]).fill_null(False)
     numeric_cells, others = cells.filter(numeric), cells.filter(~numeric)
@@ -201,7 +201,7 @@ class _Keys:
     all_different: bool = False
 
     def with_room(self, bits: int) -> _Keys:
-        """The same, or their dense ranks, with room for so many bits more, and for the number of a row."""
+        """The keys, or their dense ranks, with room for so many bits more, and for the number of a row."""
         fits = not self.width or self.width + bits + _bits(len(self.keys)) <= WORD
         return self if fits else self.condensed()
 

@@ -274,7 +274,7 @@ class _Neighbours:
 
     @classmethod
     def of(cls, class_of: NDArray[np.int32]) -> _Neighbours:
-        """Those of rows by their classes (rows,)."""
+        """The runs of neighbouring rows of one class, by their classes (rows,)."""
         starts = run_starts(class_of)
         return cls(class_of[starts], np.repeat(np.arange(len(starts)), np.diff(starts, append=len(class_of))))
 

@@ -272,7 +272,7 @@ class Sides:
         return cls(owner, item, cells.begins[owner], first)
 
     def over(self, cells: ItemCells, *, alone: bool) -> Sides:
-        """The same cuts over the cells of another target: the items are the same, their cells are not."""
+        """The sides of these cuts by the cells of another target: the items are the same, their cells are not."""
         return self.of(cells, self.item, alone=alone)
 
 

@@ -76,7 +76,6 @@ class LabelImpurity:
         return cls(column.size, 1 / entropy if entropy else 1.0)
 
     def gains(self, cells: ItemCells, sides: Sides, *, alone: bool) -> tuple[Floats, Floats]:
-        """See `Impurity`."""
         weigh = self._few if self.size <= self.few else self._many
         gain, before = weigh(cells, sides, alone)
         return _cleared(self.scale * gain, self.scale * before, sides, self.scale * PURE)
@@ -154,7 +153,6 @@ class NumberImpurity:
 
     @property
     def size(self) -> int:
-        """See `Impurity`."""
         return len(self.values)
 
     def gains(self, cells: ItemCells, sides: Sides, *, alone: bool) -> tuple[Floats, Floats]:
@@ -175,7 +173,6 @@ class NumberImpurity:
         return _cleared(gain, _between(cells.cumulated(numbers**2), begin, end), sides, PURE**2 * whole)
 
     def changes(self, cells: ItemCells) -> Bools | None:
-        """See `Impurity`."""
         return None
 
 

@@ -54,8 +54,8 @@ class BestCuts:
 
 @dataclass(frozen=True)
 class ByTarget(Widest):
-    """See the module. `targets`: one for each of the batch's columns of targets. `exact`: whether all candidate cuts
-    are weighed by all rows."""
+    """A rule that cuts by targets. `targets`: one for each of the batch's columns of targets. `exact`: whether all
+    candidates are weighed by all rows."""
 
     BY_COUNTS: ClassVar[bool] = False
 
@@ -98,9 +98,9 @@ class ByTarget(Widest):
         return best.picked(places), uncut[places]
 
     def _best_of_rows(self, batch: Batch, attribute: int, rows: JudgedRows) -> tuple[BestCuts, Bools]:
-        """The same for the classes of some rows. That no boundary leaves enough rows is certain only in a class that is
-        judged by all of its rows, on a numeric attribute; and where equal rows may be parted, one may exist all the
-        same."""
+        """The best cuts of the classes of some rows. That no boundary leaves enough rows is certain only in a class
+        that is judged by all of its rows, on a numeric attribute; and where equal rows may be parted, one may exist all
+        the same."""
         classes, domain = rows.classes, self.domains[attribute]
         items = Items.of(domain, batch, attribute, rows)
         cells = [items.cells(codes, target.size) for target, codes in zip(self.targets, rows.targets, strict=True)]
@@ -123,7 +123,7 @@ class ByTarget(Widest):
         return BestCuts(best.gain, best.start, items.code_of(best.stop)), uncut
 
     def _telling(self, cells: Sequence[ItemCells], item: Ints, bounds: Ints) -> Ints:
-        """Those of the allowed items among which the best ones are: where a label changes, and the first and the last
+        """The allowed items among which the best ones are: where a label changes, and the first and the last
         of each class, c's being `item[bounds[c] : bounds[c + 1]]`; all of them where a target has no labels.
 
         Between two changes all rows show the same labels. The impurity that is left is a concave function of the rows

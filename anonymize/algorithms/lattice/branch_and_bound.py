@@ -63,7 +63,7 @@ class Faces:
 
     @classmethod
     def of(cls, checker: Checker) -> Faces:
-        """Those of a checker's table."""
+        """The faces of a checker's table."""
         bottom, requirements = checker.bottom, checker.requirements
         counts = bottom.counts.astype(np.float64)
         sized = checker.table.units is None and all(_is_size(each) for each in requirements)
@@ -130,7 +130,8 @@ def _columns(ladder: Ladder, column: NDArray[np.int32]) -> list[NDArray[np.int64
 
 
 def _bare(bottom: FrequencySet) -> FrequencySet:
-    """The same without codes of rows, and without what is made when it is asked for, which cannot be sent."""
+    """A frequency set that can be sent to a process: without codes of rows, and with all that is made on demand
+    made."""
     return replace(
         bottom, ladders=tuple(replace(ladder, attribute=_materialized(ladder.attribute)) for ladder in bottom.ladders)
     )
@@ -239,7 +240,7 @@ def frontier(faces: Faces, attributes: Sequence[int], choices: Sequence[Sequence
 
 
 def _minimal(possible: Bools) -> Bools:
-    """Those that are possible, with nothing possible directly below them."""
+    """The possible strings that have no possible one directly below them."""
     minimal = possible.copy()
     for axis in range(possible.ndim):
         above = tuple(slice(1, None) if each == axis else slice(None) for each in range(possible.ndim))

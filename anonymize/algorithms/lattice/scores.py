@@ -110,7 +110,7 @@ class Scorer:
     _tables: dict[str, list[Floats]] = field(default_factory=dict, repr=False)
 
     def over(self, checker: Checker) -> Scorer:
-        """The same metric on the nodes of another checker."""
+        """A scorer by the same metric, on the nodes of another checker."""
         return Scorer(checker, self.metric, self.aggregate, self.gs_factor)
 
     def score(self, vector: Vector) -> Score:

@@ -181,7 +181,8 @@ def descents(checker: Checker, worth: Callable[[Vector], Any], deadline: Deadlin
 
 
 class Walk:
-    """See `walk` above. `open` (nodes,): may still be better than the best. `bounds` (nodes, length of a score)."""
+    """The search that the module calls `walk`. `open` (nodes,): may still be the best. `bounds` (nodes, length of a
+    score)."""
 
     def __init__(self, scorer: Scorer, deadline: Deadline, among: Bools | None = None) -> None:
         self.scorer, self.checker, self.deadline = scorer, scorer.checker, deadline
@@ -239,8 +240,8 @@ class Walk:
 
 
 class BestFirst:
-    """See `best_first` above. `nodes`: how many it comes to after the descent at most; None for the default budget,
-    or none at all with a deadline."""
+    """The search that the module calls `best_first`. `nodes`: how many it visits after the descent at most; None for
+    the default, or none at all with a deadline."""
 
     def __init__(self, scorer: Scorer, deadline: Deadline, nodes: int | None = None) -> None:
         self.scorer, self.checker, self.deadline = scorer, scorer.checker, deadline

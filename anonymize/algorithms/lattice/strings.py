@@ -73,7 +73,8 @@ class Strings:
         return self._without(0, first, last, outcome.vector, np.equal)
 
     def _without(self, begin: int, first: int, last: int, vector: Vector, compare: np.ufunc) -> Strings:
-        """Those from `begin` on, without those of `first` to `last` that compare so with the vector throughout."""
+        """The strings from `begin` on, without those of `first` to `last` that compare so with the vector
+        throughout."""
         gone = np.ones(last - first, np.bool_)
         for levels, level in zip(self.levels[:, first:last], vector, strict=True):
             gone &= compare(levels, np.int16(level))

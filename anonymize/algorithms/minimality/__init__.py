@@ -230,7 +230,7 @@ class Refusals:
 
     @classmethod
     def of(cls, requirements: Iterable[Requirement], columns: Sequence[SensitiveColumn]) -> Refusals:
-        """Those of the requirements; `columns`: the attributes whose codes will be given."""
+        """The refusals that requirements may lead to; `columns`: the attributes whose codes will be given."""
         names = [column.name for column in columns]
         frequency_requirements = [each for each in requirements if each.model in (FREQUENCY, DISTINCT)]
         return cls([_diversity(each, names.index(each.attribute or ""), columns) for each in frequency_requirements])

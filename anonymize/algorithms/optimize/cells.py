@@ -35,7 +35,7 @@ class Splits:
 
     @classmethod
     def of_table(cls, table: Table, level: int) -> Splits:
-        """Those between values that occur and that lie under different nodes of a level of the hierarchies."""
+        """The splits between values that occur and lie under different nodes of a level of the hierarchies."""
         return cls(tuple(_places(attribute, level) for attribute in table.attributes))
 
     @property
@@ -158,7 +158,7 @@ class SizedCells:
 
     @classmethod
     def of(cls, cells: SplitCells) -> SizedCells:
-        """The same cells, where all splits stay."""
+        """The cells with their sizes, where all splits stay."""
         first = np.cumsum([0, *cells.spans])
         split = np.full(first[-1], -1)
         split[np.setdiff1d(np.arange(first[-1]), first[:-1])] = np.arange(first[-1] - len(cells.spans))

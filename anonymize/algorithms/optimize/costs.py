@@ -76,12 +76,10 @@ class Discernibility:
 
     @property
     def suppressed(self) -> int:
-        """See `Cost`."""
         return self.rows
 
     @property
     def single(self) -> int:
-        """See `Cost`."""
         return self.minimum
 
     def linear(self, sizes: Ints, labels: Ints) -> Bools:
@@ -89,11 +87,9 @@ class Discernibility:
         return np.asarray(sizes <= self.minimum)
 
     def class_cost(self, sizes: Ints, labels: Ints) -> Ints:
-        """See `Cost`."""
         return sizes * sizes
 
     def least(self, sizes: Ints, labels: Ints) -> Ints:
-        """See `Cost`."""
         return sizes * np.maximum(sizes, self.minimum)
 
     def whole(self, sizes: Ints, labels: Ints, pieces: Ints | int) -> Ints:
@@ -122,12 +118,10 @@ class Classification:
 
     @property
     def suppressed(self) -> int:
-        """See `Cost`."""
         return len(self.first) - 1
 
     @property
     def single(self) -> int:
-        """See `Cost`."""
         return 0
 
     def linear(self, sizes: Ints, labels: Ints) -> Bools:
@@ -135,12 +129,10 @@ class Classification:
         return np.asarray(self.class_cost(sizes, labels) == 0)
 
     def class_cost(self, sizes: Ints, labels: Ints) -> Ints:
-        """See `Cost`."""
         most = np.maximum.reduceat(labels, self.first[:-1], axis=-1) if len(labels) else labels
         return np.asarray(sizes * self.suppressed - most.sum(axis=-1))
 
     def least(self, sizes: Ints, labels: Ints) -> Ints:
-        """See `Cost`."""
         return self.class_cost(sizes, labels)
 
     def whole(self, sizes: Ints, labels: Ints, pieces: Ints | int) -> Ints:

@@ -69,7 +69,7 @@ class Line(Arcs):
 
     @classmethod
     def of(cls, rules: SizeRules, cells: SizedCells, head: Bools, attribute: int) -> Line | None:
-        """That of a node; None where its tables would be too large."""
+        """The line through a node; None where its tables would be too large."""
         splits = cells.split[cells.first[attribute] + 1 : cells.first[attribute + 1]]
         span = len(splits) + 1
         free = np.ones_like(head)

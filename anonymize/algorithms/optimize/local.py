@@ -135,7 +135,8 @@ class Local(LocalWalk):
 # --- line search ------------------------------------------------------------------------------------------------------
 
 CLOSE_ENOUGH = 1.15
-"""The other attributes are looked at where the cost is less than this times the best."""
+"""Where one attribute's line comes to less than this many times the best cost, the other attributes are looked at
+too."""
 ANEW = 3
 """One step in so many begins anew."""
 
@@ -270,12 +271,10 @@ class Annealed(LocalWalk):
 
     @property
     def settled(self) -> bool:
-        """See the class."""
         return not len(self._others) or self.cycle >= self.PATIENCE
 
     @property
     def stuck(self) -> bool:
-        """See the class."""
         return not len(self._others) or self.cycle >= self.RESTARTS * self.PATIENCE
 
     def restart(self) -> None:

@@ -105,7 +105,7 @@ class SplitProblem:
         return SizedView(self.rules, head, allset, cells, classes, class_of)
 
     def full(self, head: Bools, allset: Bools) -> SplitView:
-        """The same, whatever the models are."""
+        """The view of these splits with every cell in it, whatever the models are."""
         parted = self.splits.per_attribute
         cells = self.cells if allset.all() else self.cells.joined(parted(allset))[0]
         splits_of = [part[whole] for part, whole in zip(parted(head), parted(allset), strict=True)]

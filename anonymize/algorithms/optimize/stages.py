@@ -47,7 +47,7 @@ class Outlook:
 
     @classmethod
     def of(cls, table: Table, splits: Splits, level: int) -> Outlook:
-        """That of a table whose splits are those of a level."""
+        """The outlook of a table whose splits are those of a level."""
         highest = max([level, *(attribute.hierarchy.height for attribute in table.attributes)])
         per_level = [
             [
@@ -142,7 +142,7 @@ def _ranks(domain: Taxonomy, codes: Codes, name: str) -> Ints:
 
 
 def _moved(domain: Taxonomy, leaves: Ints) -> Taxonomy:
-    """The same hierarchy with its leaves in another order, in which those under a node stay side by side."""
+    """The hierarchy with its leaves in another order, in which the leaves under a node stay side by side."""
     nodes = np.arange(len(domain.labels))
     nodes[leaves] = np.arange(domain.size)
     old = np.argsort(nodes)

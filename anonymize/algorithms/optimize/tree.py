@@ -78,7 +78,7 @@ class Explored:
 
     @classmethod
     def nothing(cls, task: SubtreeTask) -> Explored:
-        """That of a task for which there was no time."""
+        """What is explored of a task for which there was no time: nothing."""
         return cls([task.node], 0, 0, None, None)
 
 

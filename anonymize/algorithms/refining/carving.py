@@ -227,7 +227,7 @@ ROWS = 1 << 14
 POOLED = (3, 2, 4, 3)
 """Classes in a pool, for each of the times that pools are made in a pass."""
 LARGER = (5, 3, 6)
-"""The same of further times where k alone is required and is at least `LARGE`; fewer classes take less time."""
+"""Classes in a pool of the further rounds, where k alone is required and is at least `LARGE`; fewer take less time."""
 LARGE = 20
 NEAR = 12
 """How many of the classes near a class are asked."""

@@ -147,7 +147,7 @@ class ClassRows:
 
     @classmethod
     def of(cls, losses: Losses, classes: ClassList, used: Ints, width: int) -> ClassRows:
-        """Those of some of the classes."""
+        """The rows of some of the classes."""
         sizes = classes.sizes[used].copy()
         rows = np.zeros((len(used), width), np.int64)
         there = np.arange(width) < sizes[:, None]
@@ -241,17 +241,15 @@ class _Boxes:
 
     @classmethod
     def of(cls, block: Block) -> _Boxes:
-        """Those of the rows of a block."""
+        """The boxes of the rows of a block."""
         return cls(block, [(axis.places.min(), axis.places.max()) for axis in block.measure.axes])
 
     @property
     def k(self) -> int:
-        """See `Losses`."""
         return self.block.k
 
     @property
     def met(self) -> Met | None:
-        """See `Losses`."""
         return self.block.met
 
     def ends(self, members: ClassRows) -> tuple[list[Places], list[Places]]:
@@ -261,7 +259,6 @@ class _Boxes:
         return [own.min(axis=0) for own in places], [own.max(axis=0) for own in places]
 
     def weighed(self, members: ClassRows, pairs: Ints, rng: np.random.Generator) -> tuple[Singles, Ints, Ints]:
-        """See `Losses`."""
         room = int(members.sizes[pairs].max())
         one, other = (_Side.of(self, members, pairs[:, side], room, rng) for side in (0, 1))
         return _weighed(self.block, one, other), one.place, other.place

@@ -79,31 +79,25 @@ class NumericAxis:
     places: Places
 
     def line(self, places: Places) -> Singles:
-        """See BoxAxis."""
         return np.asarray(places, np.float32)
 
     def cost(self, low: Places, high: Places) -> Singles:
-        """See BoxAxis."""
         return np.asarray(high - low)
 
     def between(self, places: Places, others: Places) -> Singles:
-        """See BoxAxis."""
         apart = places - others
         return np.asarray(np.abs(apart, out=apart))
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
-        """See BoxAxis."""
         length = np.maximum(high, places)
         length -= np.minimum(low, places)
         return np.asarray(length)
 
     def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
-        """See BoxAxis."""
         total += np.maximum(high, places, out=work)
         total -= np.minimum(low, places, out=work)
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
-        """See BoxAxis."""
         np.maximum(high, places, out=out)
         out -= np.minimum(low, places, out=work)
         out *= scale
@@ -130,11 +124,9 @@ class LeavesAxis(ABC):
         """See BoxAxis."""
 
     def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
-        """See BoxAxis."""
         total += self.joined(low, high, places)
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
-        """See BoxAxis."""
         return np.multiply(self.joined(low, high, places), scale, out=out)
 
     def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
@@ -166,7 +158,6 @@ class TaxonomyAxis(LeavesAxis):
         return np.append(np.float32(0), np.cumsum(steps)).astype(np.float32)[places]
 
     def cost(self, low: Places, high: Places) -> Singles:
-        """See BoxAxis."""
         cells = low * self.size
         cells += high
         return self.table.take(cells)
@@ -176,7 +167,6 @@ class TaxonomyAxis(LeavesAxis):
         return self.table.take(places * self.size + others)
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
-        """See BoxAxis."""
         if self.cube is None:
             return self.cost(np.minimum(low, places), np.maximum(high, places))
         cells = low * self.size
@@ -208,7 +198,6 @@ class RoundedAxis(TaxonomyAxis):
         return cls(places, table.ravel(), cube, size, *extents, positions=positions)
 
     def line(self, places: Places) -> Singles:
-        """See `NumericAxis`."""
         return self.positions[places]
 
 
@@ -226,7 +215,6 @@ class ManyLeavesAxis(LeavesAxis):
     last: Places
 
     def line(self, places: Places) -> Singles:
-        """See `TaxonomyAxis`."""
         steps = self.weight * self.domain.cost(self.leaves[:-1], self.leaves[1:])
         return np.append(0, np.cumsum(steps)).astype(np.float32)[places]
 
@@ -236,11 +224,9 @@ class ManyLeavesAxis(LeavesAxis):
         return (self.weight * self.domain.cost(*(self.leaves[end] for end in ends))).astype(np.float32)
 
     def between(self, places: Places, others: Places) -> Singles:
-        """See BoxAxis."""
         return self.cost(places, others)
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
-        """See BoxAxis."""
         return self.cost(np.minimum(low, places), np.maximum(high, places))
 
 

@@ -124,9 +124,9 @@ def refined(
     made: int = 0,
     units: float = 0.0,
 ) -> Regions:
-    """The same rows in classes that lose no more; the recoding says what was gained. `made`: passes before these, after
-    which chance goes on. `units`: of work at most, where it is to go on for as long as it pays; a pass over all rows
-    is one, of few rows less."""
+    """Regroups the rows into classes that lose no more; the recoding says what was gained. `made`: passes before these,
+    after which chance goes on. `units`: of work at most, where it is to go on for as long as it pays; a pass over all
+    rows is one, of few rows less."""
     rows = np.sort(regions.partition.order)
     met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
     carved = len(rows) and (met is not None or len(rows) <= CARVED)
@@ -349,7 +349,7 @@ def refined_partly(
     context: Context,
     share: float,
 ) -> Regions:
-    """The same rows, of which those in the classes of highest weighted NCP a row, at most `share` of all, are in
+    """Regroups the rows in the classes of highest weighted NCP a row, at most `share` of all rows, into
     classes that lose no more. Between equal classes the first is taken. Distributions stay compared with all rows."""
     rows = np.sort(regions.partition.order)
     labels = regions.partition.class_of(table.rows)[rows].astype(np.int64)

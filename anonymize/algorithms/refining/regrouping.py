@@ -308,7 +308,7 @@ class Pools:
     ncp: Floats
 
     def batches(self) -> list[Pools]:
-        """The same in batches."""
+        """The pools, `POOLS` in a batch."""
         starts = starts_of(self.held)
         parts = [slice(part, min(part + POOLS, len(self.held))) for part in range(0, len(self.held), POOLS)]
         return [

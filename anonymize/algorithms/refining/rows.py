@@ -84,19 +84,15 @@ class LowEnd(_End):
     weight: np.float32
 
     def cost(self, low: Places, high: Places) -> Singles:
-        """See BoxAxis."""
         return np.asarray(self.weight - low)
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
-        """See BoxAxis."""
         return np.asarray(self.weight - np.minimum(low, places))
 
     def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
-        """See BoxAxis."""
         total += self.joined(low, high, places)
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
-        """See BoxAxis."""
         np.minimum(low, places, out=out)
         np.subtract(self.weight, out, out=out)
         out *= scale
@@ -115,19 +111,15 @@ class HighEnd(_End):
     places: Places
 
     def cost(self, low: Places, high: Places) -> Singles:
-        """See BoxAxis."""
         return np.asarray(high).copy()
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
-        """See BoxAxis."""
         return np.asarray(np.maximum(high, places))
 
     def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
-        """See BoxAxis."""
         total += self.joined(low, high, places)
 
     def spread(self, low: Places, high: Places, places: Places, scale: Singles, out: Singles, work: Singles) -> Singles:
-        """See BoxAxis."""
         np.maximum(high, places, out=out)
         out *= scale
         return out
@@ -285,7 +277,7 @@ class RowTypes:
         return self.count == 1
 
     def among(self, rows: Ints) -> RowTypes:
-        """The same of some of the rows, renumbered; what classes are compared with stays."""
+        """The types of some of the rows, renumbered; what classes are compared with stays."""
         return replace(self, of=self.of[rows])
 
     def meet(self, counts: Ints) -> Bools:

@@ -48,7 +48,7 @@ def order_statistic(codes: Codes, sizes: Ints, size: int, rank: Ints) -> Statist
 
 
 def _one_by_one(codes: Codes, sizes: Ints, rank: Ints) -> Statistic:
-    """The same, class by class: to find the code at one rank is far less work than to sort a class."""
+    """The statistic, class by class: to find the code at one rank is far less work than to sort a class."""
     statistic = np.empty((3, len(sizes)), np.int64)
     for place, (stop, size, own) in enumerate(
         zip(np.cumsum(sizes).tolist(), sizes.tolist(), rank.tolist(), strict=True)
@@ -60,8 +60,8 @@ def _one_by_one(codes: Codes, sizes: Ints, rank: Ints) -> Statistic:
 
 
 def counted_statistic(runs: Runs, sizes: Ints, rank: Ints) -> Statistic:
-    """The same of classes whose rows have been counted: the run that holds a rank is the first whose rows, with all
-    before it, are more than that."""
+    """The statistic of classes whose rows have been counted: the run that holds a rank is the first whose rows, with
+    all before it, are more than that."""
     starts = starts_of(sizes)[:-1]
     upto = np.cumsum(runs.counts)
     places = np.searchsorted(upto, starts + rank, side="right")
@@ -156,7 +156,7 @@ class Batch:
 
     @property
     def unsettled(self) -> Batch:
-        """The same classes with the codes of all columns, for who looks at these row by row."""
+        """The batch with the codes of all columns, for rules that look at them row by row."""
         if self.settled is None:
             return self
         columns = tuple(
@@ -171,7 +171,7 @@ class Batch:
         return codes if len(classes) == self.count else codes.take(self.rows_of(classes))
 
     def cut_codes(self, attribute: int, classes: Ints) -> Codes:
-        """The same of classes that are cut; those in which the attribute was ranked have been looked up."""
+        """The codes of classes that are cut; where the attribute was ranked, they have been looked up already."""
         ranked = self.ranked_codes.get(attribute)
         if ranked is not None and np.array_equal(ranked[0], classes):
             return ranked[1]

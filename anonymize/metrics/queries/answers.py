@@ -83,7 +83,7 @@ class ItemEnds:
         return cls(ranks(start, uppers), ranks(stop, lowers), counts, until, begin)
 
     def bits(self, block: slice) -> MetItems:
-        """Those of some items."""
+        """The bits of some items."""
         of_start, of_stop = self.thresholds
         starts = PrefixBits.of(self.start[block], of_start)
         return MetItems(self, starts, starts if self.stop is self.start else PrefixBits.of(self.stop[block], of_stop))

@@ -266,7 +266,7 @@ class _GroupMeans:
 
     @classmethod
     def of(cls, values: Floats, labels: Ints) -> _GroupMeans:
-        """Those of groups, given that of each row (rows,)."""
+        """The means of groups, given the group of each row (rows,)."""
         sizes = np.bincount(labels)
         lost, means = np.zeros(len(sizes)), np.empty((len(sizes), values.shape[1]))
         for index, column in enumerate(values.T):
