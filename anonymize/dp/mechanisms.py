@@ -1,0 +1,98 @@
+"""A budget in zCDP, and the two mechanisms that draw from it: the discrete Gaussian on counts and the noisy maximum.
+
+Noise and its privacy map are opendp's, with the system's entropy: nobody can draw the same again. The map is asserted
+before every draw, and the sum of what was drawn is kept exactly; what would pass the budget is an error of the program,
+and nothing is drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from anonymize.domain import Floats, Ints
+from anonymize.dp.accounting import gaussian_mechanism, opendp
+
+GAUSSIAN = "discrete Gaussian"
+NOISY_MAX = "noisy max"
+
+
+class BudgetExceeded(Exception):
+    """A draw that the budget does not cover: an error of the program."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What was drawn: by which mechanism, of which columns, at which scale of the noise (the Gaussian's sigma, the
+    Gumbel's scale), for which sensitivity (L2 for the Gaussian, of any score for the noisy maximum), at which rho."""
+
+    mechanism: str
+    columns: tuple[str, ...]
+    scale: float
+    sensitivity: float
+    rho: float
+
+
+class Spending:
+    """A budget of `rho`, and what was drawn from it.
+
+    >>> spending = Spending(0.5)
+    >>> spending.gaussian(np.array([10, 20, 30]), sigma=2, sensitivity=1, of=("sex",)).shape
+    (3,)
+    >>> spending.spent, spending.entries[0].mechanism
+    (0.125, 'discrete Gaussian')
+    """
+
+    def __init__(self, rho: float) -> None:
+        self.rho = rho
+        self.entries: list[Draw] = []
+
+    @property
+    def spent(self) -> float:
+        """The rho of all draws, rounded once."""
+        return float(self._sum())
+
+    @property
+    def left(self) -> float:
+        """What is left of the budget, never more than that."""
+        left = Fraction(self.rho) - self._sum()
+        rounded = float(left)
+        return max(0.0, rounded if Fraction(rounded) <= left else float(np.nextafter(rounded, 0)))
+
+    def _sum(self) -> Fraction:
+        return sum((Fraction(entry.rho) for entry in self.entries), Fraction(0))
+
+    def gaussian(self, counts: Ints, sigma: float, sensitivity: float, of: tuple[str, ...]) -> Ints:
+        """The counts with discrete Gaussian noise of scale `sigma` added to each. `sensitivity`: by how much the vector
+        of counts of neighbouring tables differs at most, in L2. `of`: the columns of the counts."""
+        mechanism = gaussian_mechanism(sigma)
+        self._enter(Draw(GAUSSIAN, of, float(sigma), float(sensitivity), mechanism.map(float(sensitivity))))
+        return np.array(mechanism(np.asarray(counts, np.int64).ravel().tolist()), np.int64)
+
+    def noisy_max(self, scores: Floats, sensitivity: float, rho: float, of: tuple[str, ...] = ()) -> int:
+        """The place of the largest score after Gumbel noise is added to each (the exponential mechanism), at a cost of
+        at most `rho`. `sensitivity`: by how much any score of neighbouring tables differs at most."""
+        library = opendp()
+        vectors = library.vector_domain(library.atom_domain(T="f64", nan=False))
+        scale = sensitivity / (2 * rho) ** 0.5 * (1 + 1e-12)
+        measure = library.zero_concentrated_divergence()
+        mechanism = library.m.make_noisy_max(vectors, library.linf_distance(T="f64"), measure, scale=float(scale))
+        self._enter(Draw(NOISY_MAX, of, scale, float(sensitivity), mechanism.map(float(sensitivity))))
+        return int(mechanism([float(score) for score in scores]))
+
+    def _enter(self, entry: Draw) -> None:
+        """Records the entry before anything is drawn. Raises BudgetExceeded where the budget does not cover it."""
+        if self._sum() + Fraction(entry.rho) > Fraction(self.rho):
+            raise BudgetExceeded(f"{entry.mechanism}: rho {entry.rho} with {self.left} left of {self.rho}")
+        self.entries.append(entry)
+
+
+def sigma_of(rho: float, sensitivity: float) -> float:
+    """The sigma of the discrete Gaussian that costs `rho`, by opendp's map, or less by one part in 10^12.
+
+    >>> round(sigma_of(0.125, 1), 6)
+    2.0
+    """
+    return float(sensitivity / (2 * rho) ** 0.5 * (1 + 1e-13))
