@@ -3,6 +3,7 @@ they were, and the attacker who links a person to the row whose numbers are near
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
@@ -30,7 +31,8 @@ from anonymize.classes import Floats, Ints
 # J. Domingo-Ferrer, V. Torra, "A quantitative comparison of disclosure control methods for microdata", in
 # "Confidentiality, disclosure, and data access", 2001 (linkage by distance, interval disclosure); J. Herranz, J. Nin,
 # P. Rodriguez, T. Tassa, "Revisiting distance-based record linkage", DKE 100, 2015 (one to one). sdcMicro has them as
-# `recordLinkage` and `dRisk`.
+# `recordLinkage` and `dRisk`. `robust_intervals` is its `dRiskRMD`, after M. Templ, B. Meindl, "Robust statistics meets
+# SDC", PSD 2008: outliers are easier to recognize, so that the interval around a row grows with its robust distance.
 
 Scale: TypeAlias = Literal["standardized", "ranks"]
 """How columns are made comparable: by the original's means and standard deviations, or each by its ranks."""
@@ -178,6 +180,107 @@ def intervals(original: Floats, released: Floats, width: float = 0.05, *, scale:
     return float((np.abs(known - masked) <= reach).all(axis=1).mean())
 
 
+FITTED = 5000
+"""The most rows that robust distances are estimated from, spread evenly over the table."""
+TYPICAL = 0.975
+"""The share of normal rows that count as typical, once a first estimate says how far each is from the centre."""
+
+
+@dataclass(frozen=True)
+class RobustIntervals:
+    """What intervals that grow with the robust distance of a row hold. `share`: of the rows, those with at least one
+    released value in the interval around the true one; `every`: those with all of them; `apart`: those of `share` whose
+    released row has no other near it. `weighted` and `weighted_apart`: the two shares, each times the sum of the
+    distances of its rows, which are sdcMicro's `wrisk1` and `wrisk2`."""
+
+    share: float
+    every: float
+    apart: float
+    weighted: float
+    weighted_apart: float
+
+
+def robust_distances(values: Floats) -> Floats:
+    """(rows,) Mahalanobis distances from the mean, by the covariance of the half of the rows that lie closest together.
+
+    The minimum covariance determinant of scikit-learn, reweighted and made consistent as R's `covMcd` is, but for its
+    corrections for small samples. Where typical rows leave a direction without spread, the covariance of all rows; one
+    without spread among all counts for nothing. ImportError without scikit-learn.
+    """
+    from scipy.linalg import pinvh
+    from sklearn.covariance import MinCovDet
+
+    rows, columns = values.shape
+    some = values[np.linspace(0, rows - 1, min(rows, FITTED)).astype(np.int64)]
+    covariance = np.atleast_2d(np.cov(some, rowvar=False))
+    if len(some) > 2 * columns:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of half the rows without spread, which the rank says as well
+            half = some[MinCovDet(random_state=0).fit(some).raw_support_]
+        robust = _reweighted(some, half)
+        if np.linalg.matrix_rank(robust) == np.linalg.matrix_rank(covariance):
+            covariance = robust
+    inverse, apart = pinvh(covariance), values - values.mean(axis=0)
+    return np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", apart, inverse, apart), 0)), np.float64)
+
+
+def _reweighted(values: Floats, half: Floats) -> Floats:
+    """The covariance of the rows that are typical by that of the `half`, each made consistent for normal rows."""
+    from scipy.linalg import pinvh
+    from scipy.stats import chi2
+
+    columns = values.shape[1]
+
+    def consistent(rows: Floats) -> Floats:
+        share = len(rows) / len(values)
+        factor = share / chi2.cdf(chi2.ppf(share, columns), columns + 2) if share < 1 else 1.0
+        return np.asarray(np.atleast_2d(np.cov(rows, rowvar=False)) * factor, np.float64)
+
+    apart = values - half.mean(axis=0)
+    squares = np.einsum("ij,jk,ik->i", apart, pinvh(consistent(half)), apart)
+    return consistent(values[squares < chi2.ppf(TYPICAL, columns)])
+
+
+def robust_intervals(original: Floats, released: Floats, width: float = 0.01, near: float = 0.05) -> RobustIntervals:
+    """sdcMicro's `dRiskRMD`: both tables standardized, each by its own means and standard deviations.
+
+    The interval around a true value reaches `width` x 0.05 robust distances of its row to either side. A released row
+    is apart where no other is within `near` of it, in Euclidean distance. Columns without spread are left out.
+    ValueError for tables that do not go together, ImportError without scikit-learn.
+    """
+    from scipy.spatial import cKDTree
+
+    known, masked = checked(original, "the original"), checked(released, "the release")
+    if known.shape != masked.shape:
+        raise ValueError("the original and the release have different rows or columns")
+    if len(known) < 2:
+        return RobustIntervals(0.0, 0.0, 0.0, 0.0, 0.0)
+    spread = (known.std(axis=0) > 0) & (masked.std(axis=0) > 0)
+    if not spread.any():
+        return RobustIntervals(0.0, 0.0, 0.0, 0.0, 0.0)
+    known, masked = (
+        (each[:, spread] - each[:, spread].mean(axis=0)) / each[:, spread].std(axis=0, ddof=1)
+        for each in (known, masked)
+    )
+    distances = robust_distances(known) * 0.05
+    inside = np.abs(known - masked) < width * distances[:, None]
+    unsafe = inside.any(axis=1)
+    apart = unsafe.copy()
+    apart[unsafe] = cKDTree(masked).query(masked[unsafe], k=2)[0][:, 1] > near
+    share, alone = float(unsafe.mean()), float(apart.mean())
+    sums = share * float(distances[unsafe].sum()), alone * float(distances[apart].sum())
+    return RobustIntervals(share, float(inside.all(axis=1).mean()), alone, *sums)
+
+
+def _by_robust_distance(original: Floats, released: Floats) -> dict[str, float]:
+    """The figures of `robust_intervals` for a report; none where scikit-learn is not installed."""
+    try:
+        measured = robust_intervals(original, released)
+    except ImportError:
+        return {}
+    return {"robust": measured.share, "robust_apart": measured.apart}
+
+
 # --- an attacker ------------------------------------------------------------------------------------------------------
 
 TOGETHER = 1000
@@ -197,7 +300,9 @@ class DistanceLinkage:
     Figures: `columns`, how many numbers are known of a person; `standardized` and `ranks`, the rate of each way;
     `one_to_one`, where there are at most 1,000 rows, the rate of whoever knows everybody and gives each a row of his
     own; `intervals`, the share of rows all of whose true values are within 5 % of a standard deviation of the released
-    ones.
+    ones; `robust`, with scikit-learn (extra `ml`), the share of rows with a released value in an interval around the
+    true one that grows with the robust Mahalanobis distance of the row, and `robust_apart`, of those among them that
+    have no other released row near.
     Limits: columns that are numbers in both tables, of which at least one cell was changed; rows that lack a number are
     left out.
     Remedy: larger groups or more noise: a larger `k` or `scale` of the step in `treatments` that changes the columns.
@@ -224,6 +329,7 @@ class DistanceLinkage:
         if len(original) <= TOGETHER:
             rates["one_to_one"] = one_to_one(*comparable(original, released)).rate
         figures = {"columns": original.shape[1], **rates, "intervals": intervals(original, released)}
+        figures |= _by_robust_distance(original, released)
         complete = len(targets) == int(whole.sum())
         baseline = np.full(len(targets), 1 / max(len(released), 1))
         return [Success(best.chances, baseline, complete=complete, figures=figures)]
