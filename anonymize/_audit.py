@@ -32,7 +32,7 @@ from anonymize.publication import SAVE_RISK, named_by, private_files, reported
 from anonymize.spec import Spec, make, override, require
 from anonymize.table import OutputFile
 from anonymize.table.scan import check_bytes
-from anonymize.verify import THRESHOLD, Check, Verdict, check_of, checks_of, with_changed
+from anonymize.verify import THRESHOLD, Check, Verdict, check_of, checks_of, with_changed, with_differential
 
 OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight", "no_normalize": "no-normalize"}
 """What the command line calls an option, where it is not its name."""
@@ -210,6 +210,7 @@ def _measured(
         risk = deeper(table, request.further, request.threshold, records)
         methods = {name: each.method for name, each in manifest.changed.items()}
         verdict = with_changed(measured, table.spec.quasi_identifiers, methods)
+        verdict = with_differential(verdict, table.spec, None)
         verdict = replace(verdict, passing=table.passing(request.original, request.spec or spec))
         facts = AuditFacts(table, requirements, verdict, risk, remarks=manifest.remarks)
         if request.against.previous is not None:

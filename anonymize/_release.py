@@ -28,6 +28,7 @@ from anonymize.families.steps import (
     room_for,
     search,
     stage,
+    with_claim,
     with_derived,
     with_sample,
     write_manifest,
@@ -98,7 +99,7 @@ def release(request: Request) -> dict[str, Any]:
             write_manifest(files, manifest := treated.manifest(draft.manifest(files)))
             _write_private(request, series, files, table, draft)
         with timed("verify"), files.sealing():
-            measured = with_derived(request, files, draft.measure(files))
+            measured = with_claim(draft, with_derived(request, files, draft.measure(files)))
             steps = treated.measured(draft.table_text(files), draft.written.rows)
         check_satisfied(request, measured.verdict)
         trial = _tried(request, files, table, draft)

@@ -75,6 +75,8 @@ class Result:
     """Different values that look like another one or read as unknown, where fewer rows would fail were they counted."""
     before_treatment: bool = False
     """Whether it was measured on the values before a step of `treatments` changed them."""
+    why: str | None = None
+    """Why it is not met, where no row fails and no figure says it."""
 
     def unshown(self, why: str) -> Result:
         """The result of this requirement where it could not be shown whether it is met."""
@@ -85,17 +87,19 @@ class Result:
         return self.state.satisfied
 
     def as_dict(self) -> dict[str, Any]:
-        """As it stands in a report; without `unknown` where nothing is, `alike` where it is 0, and
+        """As it stands in a report; without `unknown` and `why` where nothing is, `alike` where it is 0, and
         `before_treatment` where it was not."""
         entry = {("satisfied" if name == "state" else name): value for name, value in asdict(self).items()}
         entry |= {"satisfied": self.satisfied, "basis": str(self.basis)}
-        left_out = {"unknown": None, "alike": 0, "before_treatment": False}
+        left_out = {"unknown": None, "alike": 0, "before_treatment": False, "why": None}
         return {name: value for name, value in entry.items() if value != left_out.get(name, ...)}
 
     def __str__(self) -> str:
         about = f" of {self.attribute}" if self.attribute else ""
         if self.unknown is not None:
             return f"{self.model} ({_listed(self.required)}){about} could not be shown: {self.unknown}"
+        if self.why is not None:
+            return f"{self.model} ({_listed(self.required)}){about} is not met: {self.why}"
         failing = _failing(self.failing_rows, self.failing_classes)
         said = f"{self.model} ({_listed(self.required)}){about} is not met: {_listed(self.achieved)}; {failing}"
         return f"{said}; {alike_counted(self.alike)}" if self.alike else said

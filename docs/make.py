@@ -671,6 +671,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
             "Sensitive",
             "Privacy",
             "Passing",
+            "EpsilonDelta",
             "Combination",
             "RiskTrials",
             "Workload",

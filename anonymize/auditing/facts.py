@@ -19,7 +19,7 @@ from anonymize.report.head import TableSource, head, table_block
 from anonymize.risk import merged
 from anonymize.spec import Place, Spec
 from anonymize.spec.patterns import withheld
-from anonymize.verify import BY_ORDER, Result, Verdict
+from anonymize.verify import BY_ORDER, DIFFERENTIAL, Result, Verdict
 from anonymize.verify.risk import GIVEN, WORSE
 from anonymize.verify.verdict import COMBINATION
 
@@ -274,6 +274,8 @@ class AuditFacts:
     def _place_of(self, result: Result) -> Place | None:
         """Where the spec asks for a level, a code or a combination."""
         spec = self.table.spec
+        if result.model == DIFFERENTIAL:
+            return spec.place("privacy", "differential")
         if result.model != COMBINATION:
             return spec.place("quasi_identifiers", result.attribute or "", self._key(result.model))
         required = (result.attribute, result.required["k"])

@@ -41,6 +41,7 @@ from anonymize.formats import Checked, Concluded, Finding, privacy_block, state_
 from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.publication import named_by, reported
 from anonymize.report.head import head, spec_path
+from anonymize.series.kept import refuse_differential
 from anonymize.series.record import DEFERRED
 from anonymize.spec import Spec, override, require
 from anonymize.table.files import sha256_of
@@ -176,6 +177,7 @@ def _audited(request: SeriesAudit, stack: ExitStack) -> SeriesResult:
     state = opened_state(request.state)
     key = key_of(request.key, request.state)
     spec = override(require(request.spec, request.require, PARAMETERS), **request.thresholds)
+    refuse_differential(spec)
     releases = SeriesFiles(spec, state, key.secrets, Path(request.state).parent).releases(stack)
     if request.thresholds.get("k") is None:
         releases = [_with_own_k(each, made.k) for each, made in zip(releases, state.releases, strict=True)]

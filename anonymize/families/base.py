@@ -56,6 +56,11 @@ class Draft(ABC):
         """What the columns of the release mean, with the files as they are before they are published."""
 
     @property
+    def drawn(self) -> verify.Spent | str:
+        """What the release has spent of differential privacy; or why it is not differentially private."""
+        return verify.UNDRAWN
+
+    @property
     def units(self) -> Codes | None:
         """Whom the written rows are about, where the table knows it; the release does not show it."""
         return None if self.table.units is None else self.table.units[self.written.rows]

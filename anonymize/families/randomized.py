@@ -76,6 +76,11 @@ class RandomizedDraft(Draft):
         path = files.texts[0].name if files.texts else None
         return Manifest(channels, self.table.rows, self.table.source.separator, path)
 
+    @property
+    def drawn(self) -> str:
+        """Each value of some columns by itself, and the others not."""
+        return verify.LOCAL
+
     def write(self, files: Files) -> None:
         """The table, and the parameters where there is a file for them."""
         files.table.write(_frames(self.request, self.table, self.distorted, files.table.format, self.written))

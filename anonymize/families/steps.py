@@ -324,6 +324,11 @@ def with_derived(request: Request, files: Files, measured: Measured) -> Measured
     return replace(measured, verdict=replace(measured.verdict, passing=replace(passing, derived=derivations)))
 
 
+def with_claim(draft: Draft, measured: Measured) -> Measured:
+    """The same with the differential privacy that the spec requires, if it does."""
+    return replace(measured, verdict=verify.with_differential(measured.verdict, draft.request.spec, draft.drawn))
+
+
 def published(request: Request, files: Files, manifest: Manifest) -> Published:
     """What is published of a request: no more than that goes into a public report. In a series nobody has two rows, so
     that its rows are individuals, whatever they are about is called."""

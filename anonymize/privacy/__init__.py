@@ -209,7 +209,8 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
             problems.append(Problem(f"{model}: {error}", file=_file(spec), line=line))
         else:
             collected.update(dict.fromkeys(Requirement(model, name, parameters, line) for name in attributes))
-    further = spec.privacy.combinations or (spec.privacy.passing and spec.privacy.passing.bounds)
+    privacy = spec.privacy
+    further = privacy.combinations or privacy.differential or (privacy.passing and privacy.passing.bounds)
     changes_alone = not spec.quasi_identifiers  # such a spec has treatments, and may require nothing
     if not (collected or problems or further or changes_alone):
         problems.append(_nothing_asked(spec))

@@ -154,6 +154,7 @@ def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
         ordering=_ordering(published),
     )
     verdict = verify.measure_codes(verdict, table.text, spec, declared(spec, published.columns_of, None))
+    verdict = verify.with_differential(verdict, spec, verify.UNDRAWN)
     return _text_of(published).with_combinations(verdict) if spec.unit is None else verdict
 
 
@@ -259,7 +260,7 @@ def _bucketized(published: Published) -> Blocks:
     verdict = measure_bucketized(
         texts[0], texts[1] if len(texts) > 1 else None, list(spec.quasi_identifiers), checks, reading
     )
-    verdict = _with_passing(published, verdict)
+    verdict = verify.with_differential(_with_passing(published, verdict), spec, verify.UNDRAWN)
     blocks = verdict_blocks(verdict)
     sizes = _group_sizes(published, detached.by)
     kind = {"kind": "buckets", "files": "one" if len(texts) == 1 else "two", "groups": len(sizes)}
@@ -300,11 +301,18 @@ def _untrue(published: Published) -> Blocks:
     rows = _rows(published)
     models = [_unknown(each, "it depends on the original, which is not in the release") for each in requirements]
     passing = _passing(published)
-    unread = [State.UNKNOWN] if models or published.manifest.unread else []
-    state = overall([*unread, *(each.state for each in passing.results)])
-    block = {**_stated(state), "verified": True, "missing": "own-category", "models": models}
-    if models:
-        block["unknown"] = [_sentence(each) for each in models]
+    bare = Verdict(rows, 0, (), {}, {}, passing=passing)
+    verdict = verify.with_differential(bare, spec, verify.LOCAL if channels else verify.UNDRAWN)
+    models += [result.as_dict() for result in verdict.codes]
+    unread = [State.UNKNOWN] if requirements or published.manifest.unread else []
+    block = {
+        **_stated(overall([*unread, verdict.state])),
+        "verified": True,
+        "missing": "own-category",
+        "models": models,
+    }
+    if requirements:
+        block["unknown"] = [_sentence(each) for each in models if each.get("unknown")]
     return Blocks(
         output={"rows": rows},
         measured={"privacy": block, "risk": {"passing": passing.block()}},

@@ -88,8 +88,17 @@ def _wrong(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[
             yield name, "not what it was at earlier releases of the series"
 
 
+def refuse_differential(spec: Spec) -> None:
+    """Raises UsageError for differential privacy, which releases that follow each other do not have."""
+    if spec.privacy.differential is not None:
+        message = "privacy.differential: releases of a series are made of what their people showed before"
+        hint = "leave it out; a ledger, with --budget, adds up what private releases of the same people spend"
+        raise UsageError(spec.problem(("privacy", "differential"), message, hint))
+
+
 def check_possible(spec: Spec) -> None:
     """Raises UsageError for a spec that a series can do nothing with."""
+    refuse_differential(spec)
     if spec.largest_k is None:
         raise UsageError(Problem("a series needs a k", hint="set privacy.k"))
     if names := spec.missing_as_value:

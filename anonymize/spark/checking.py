@@ -131,6 +131,7 @@ def beyond(spec: Spec) -> dict[str, object]:
         "unit": spec.unit is not None,
         "sampling_weight": spec.sampling_weight is not None,
         "privacy.missing: wildcard": spec.privacy.missing == "wildcard",
+        "privacy.differential": spec.privacy.differential is not None,
         "normalize: exact of a quasi-identifier": not spec.exact.isdisjoint(spec.quasi_identifiers),
         "sensitive: missing: value": spec.missing_as_value,
         "output.suppressed: null": spec.hides,

@@ -154,6 +154,16 @@ class Combination(Entry):
         return ", ".join(self.columns) if self.columns else f"any {self.size} of the quasi-identifiers"
 
 
+class EpsilonDelta(Entry):
+    """A bound of differential privacy: of what one release, or several together, tell about whether anybody is in the
+    table."""
+
+    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    """The most by which anybody's presence changes the logarithm of the probability of any output, but for `delta`."""
+    delta: Annotated[float, Field(gt=0, lt=1)]
+    """The probability that is left out of that: well below one in as many people as there are."""
+
+
 class Privacy(Entry):
     """What the release has to meet."""
 
@@ -166,6 +176,9 @@ class Privacy(Entry):
     combinations: tuple[Combination, ...] = ()
     """k-anonymity of combinations of quasi-identifiers, each by `columns` or `size`: in place of `k`, a weaker promise,
     or beside it with a larger one. [{columns: [age, zip], k: 20}, {size: 2, k: 5}]"""
+    differential: EpsilonDelta | None = None
+    """Differential privacy: {epsilon: 1, delta: 1e-9}. Met by what is drawn at random under it alone: classes,
+    treatments and randomized values do not meet it."""
     suppression: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The share of rows that may be suppressed, from 0 to 1."""
     missing: Literal["own-category", "wildcard"] = "own-category"
@@ -298,6 +311,9 @@ class Spec(Entry):
     [wage], scale: 0.1}]"""
     privacy: Privacy = Field(default_factory=Privacy)
     """What the release has to meet."""
+    budget: EpsilonDelta | None = None
+    """The most that all releases about the same people may spend together, by the ledger of --budget: {epsilon: 4,
+    delta: 1e-8}. Fixed when the ledger is made."""
     workload: Workload = Field(default_factory=Workload)
     """What the release is for."""
     risk: RiskTrials = Field(default_factory=RiskTrials)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from anonymize.claims import Result, alike_counted
 from anonymize.verify.cells import CellTemplates
 from anonymize.verify.codes import measure_codes
+from anonymize.verify.differential import DIFFERENTIAL, LOCAL, UNDRAWN, Spent, with_differential
 from anonymize.verify.measuring import measure
 from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, SharedNumbers, text_of
@@ -26,9 +27,12 @@ from anonymize.verify.verdict import BY_ORDER, THRESHOLD, Check, Verdict, Wildca
 __all__ = [
     "BY_ORDER",
     "CSV",
+    "DIFFERENTIAL",
+    "LOCAL",
     "THRESHOLD",
     "TREATMENT_TWINS",
     "TWINS",
+    "UNDRAWN",
     "CellTemplates",
     "Check",
     "Ordering",
@@ -37,6 +41,7 @@ __all__ = [
     "Result",
     "SharedNumbers",
     "Shown",
+    "Spent",
     "TwinBound",
     "Verdict",
     "Wildcard",
@@ -48,4 +53,5 @@ __all__ = [
     "measure_treatment",
     "text_of",
     "with_changed",
+    "with_differential",
 ]

@@ -75,6 +75,7 @@ def test_null_only_where_a_file_may_be_empty(models: Models) -> None:
         "undecided",
         "privacy",
         "risk",
+        "budget",
         "series",
         "treatments",
         "workload",
