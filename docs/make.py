@@ -465,7 +465,7 @@ def privacy_models() -> str:
         "the model does not bound. *Minimality* there means that an attacker who knows the method asks what it would "
         "have released otherwise: a value may be generalized only because people share a sensitive value (R. Wong, "
         'A. Fu, K. Wang, J. Pei, "Minimality attack in privacy preserving data publishing", VLDB 2007). See also the '
-        "[security model](security-model.md#what-the-method-tells).",
+        "[security model](security-model.md#minimality-attacks).",
         "",
         table(("model", "in a sentence"), rows),
     ]
