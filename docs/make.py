@@ -672,6 +672,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
             "Privacy",
             "Passing",
             "EpsilonDelta",
+            "ColumnDomain",
+            "Synthesis",
             "Combination",
             "RiskTrials",
             "Workload",

@@ -37,6 +37,7 @@ from anonymize.spec.columns import (
     WeightEntry,
     as_normalize,
 )
+from anonymize.spec.domains import ColumnDomain, DomainEntry, Synthesis
 from anonymize.spec.notation import POINT, Decimal, Missing, Notation, NumberFormat, Thousands, normalized
 from anonymize.spec.treatments import Treatment, TreatmentEntry
 
@@ -286,7 +287,7 @@ class Spec(Entry):
     """Direct identifiers: columns left out of the release."""
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(default_factory=dict)
     """Columns that others may know about an individual, by name; they are generalized. Only a spec with `treatments`
-    may have none."""
+    or `synthesize` may have none."""
     weights: Literal["given", "correlation"] = "given"
     """Attribute utility: given (each `weight`) or correlation: computed, the more the less an attribute correlates with
     the other quasi-identifiers."""
@@ -314,6 +315,11 @@ class Spec(Entry):
     budget: EpsilonDelta | None = None
     """The most that all releases about the same people may spend together, by the ledger of --budget: {epsilon: 4,
     delta: 1e-8}. Fixed when the ledger is made."""
+    synthesize: Synthesis | None = None
+    """How a synthetic table is made: {method: aim, marginals: 3, count: private, rows_per_unit: 1}"""
+    domains: dict[str, DomainEntry] = Field(default_factory=dict)
+    """What columns may hold, whatever the table holds: {ward: [A, B, C], age: {low: 0, high: 120}}. Leaves of a
+    hierarchy file, `bins` and the `domain` of a quasi-identifier say it as well."""
     workload: Workload = Field(default_factory=Workload)
     """What the release is for."""
     risk: RiskTrials = Field(default_factory=RiskTrials)
@@ -420,6 +426,8 @@ class Spec(Entry):
         quasi-identifiers of a release (`of_release`)."""
         definition = self.quasi_identifiers.get(column) or self.sensitive.get(column)
         kind = self.targets().get(column) if definition is None else definition.type
+        if definition is None and self.domain_of(column).low is not None:
+            kind = "numeric"
         if column in self._typed or (column in self.quasi_identifiers and self._released):
             return POINT
         step = self.treated.get(column)
@@ -430,6 +438,11 @@ class Spec(Entry):
             own = self.sampling_weight
         decimal, thousands = own.decimal or self.input.decimal, own.thousands or self.input.thousands
         return Notation(decimal, None if thousands == decimal else thousands, own.unit_text)
+
+    def domain_of(self, column: str) -> ColumnDomain:
+        """What `domains` says of a column; nothing of one that it does not name."""
+        entry = self.domains.get(column, ColumnDomain())
+        return entry if isinstance(entry, ColumnDomain) else ColumnDomain(values=entry)
 
     @property
     def treated(self) -> dict[str, Treatment]:

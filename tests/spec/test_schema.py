@@ -76,6 +76,8 @@ def test_null_only_where_a_file_may_be_empty(models: Models) -> None:
         "privacy",
         "risk",
         "budget",
+        "synthesize",
+        "domains",
         "series",
         "treatments",
         "workload",
