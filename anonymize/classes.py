@@ -240,7 +240,7 @@ DENSE = 1 << 16
 """A table of counts with at most this many cells is always worth it,"""
 DENSE_PER_ROW = 4
 """and so is one with at most this many cells per row."""
-MANY = 1 << 14
+ROWS_EACH = 1 << 14
 """Classes of so many rows, on average, are counted one by one,"""
 PIECE_COUNTED = 1 << 16
 """so many rows at once, as near the processor as their codes and their counts then are."""
@@ -278,7 +278,7 @@ class Runs:
     @classmethod
     def count_classes(cls, sizes: Ints, codes: Codes, size: int) -> Runs:
         """The runs of rows that come class after class: `sizes` (classes,) rows of each class, `codes` (rows,)."""
-        if 0 < len(sizes) * MANY <= len(codes) and _is_dense(len(sizes), size, len(codes)):
+        if 0 < len(sizes) * ROWS_EACH <= len(codes) and _is_dense(len(sizes), size, len(codes)):
             table = np.concatenate([_counted(codes[a:b], size) for a, b in pairwise(starts_of(sizes).tolist())])
             return cls._of_table(table, size)
         keys = np.repeat(np.arange(len(sizes)) * size, sizes)

@@ -62,6 +62,19 @@ def owned_twice(modules: Mapping[str, ast.Module]) -> dict[str, list[str]]:
     return {name: paths for name, paths in owners.items() if len(paths) > 1}
 
 
+def defined_twice(modules: Mapping[str, ast.Module]) -> list[str]:
+    """What a module defines twice: the second definition is the one that all of its functions see."""
+    twice = []
+    for path, tree in modules.items():
+        defined: set[str] = set()
+        for node in tree.body:
+            targets = node.targets if isinstance(node, ast.Assign) else [node]
+            for name in (name for target in targets for name in names_of(target)):
+                twice += [f"{path}:{node.lineno}: {name}"] if name in defined else []
+                defined.add(name)
+    return twice
+
+
 def length(function: Function) -> int:
     """Lines of the body, from the first statement behind the docstring to the last."""
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
@@ -84,6 +97,10 @@ def test_names_say_what_a_thing_is(sources: dict[str, ast.Module]) -> None:
 
 def test_a_class_has_one_owner(sources: dict[str, ast.Module]) -> None:
     assert owned_twice(sources) == {}
+
+
+def test_nothing_is_defined_twice(sources: dict[str, ast.Module]) -> None:
+    assert defined_twice(sources) == []
 
 
 def test_functions_are_short(sources: dict[str, ast.Module]) -> None:

@@ -25,7 +25,7 @@ from anonymize.unclassed import Unclassed
 
 
 @dataclass
-class Standing:
+class BestSoFar:
     """The best so far. `describe`: says it in a sentence, without any cell value; None while there is nothing."""
 
     describe: Callable[[], str | None] = lambda: None
@@ -97,7 +97,7 @@ class Context:
     save: bool = False
     suppressed: str = "*"
     published: bool = True
-    standing: Standing = field(default_factory=Standing)
+    best_so_far: BestSoFar = field(default_factory=BestSoFar)
     output: Output = field(default_factory=Output)
     by_parts: bool = False
 

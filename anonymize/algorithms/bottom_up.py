@@ -65,7 +65,7 @@ NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=
 
 AUTO = "auto"
 CHOICES = (AUTO, *STARTS)
-MOST = 3_000_000
+COMPARED_CELLS = 3_000_000
 """Cells of quasi-identifiers of a table whose rows are compared with all others."""
 
 
@@ -89,7 +89,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     return replace(made, merged_within=MONDRIAN if within else WHOLE)
 
 
-def is_within_parts(table: Table, start: str, most: int = MOST) -> bool:
+def is_within_parts(table: Table, start: str, most: int = COMPARED_CELLS) -> bool:
     """Whether rows are merged within Mondrian's parts: also where rows that have more than so many cells would be
     compared with each other, unless they are to be, which is refused with a UsageError.
 

@@ -59,22 +59,22 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     leaves = [attribute.generalization.leaf_of(attribute.codes) for attribute in table.attributes]
     sizes = [attribute.hierarchy.size for attribute in table.attributes]
     distinct = DistinctRows.of_table(table, requirements, leaves, sizes)
-    ladders = [
-        NodeLadder(attribute, LabelCounts.of(leaf, size, targets, distinct.rows, table.counts))
+    climbs = [
+        AttributeClimb(attribute, LabelCounts.of(leaf, size, targets, distinct.rows, table.counts))
         for attribute, leaf, size in zip(table.attributes, leaves, sizes, strict=True)
     ]
     limit = context.suppression_limit
-    climb = Climb(distinct, ladders, Suppression(requirements, limit, context.published))
+    climb = Climb(distinct, climbs, Suppression(requirements, limit, context.published))
     while not climb.safe():
         if not climb.step():
             raise no_generalization(table, requirements, limit)
     context.progress(table.rows)
     class_of, released = climb.classes()
     account = {"generalizations": climb.steps, "anonymity": int(climb.sizes[climb.sizes > 0][released].min())}
-    return distinct.recoding([ladder.cut for ladder in ladders], class_of, released, account)
+    return distinct.recoding([climb.cut for climb in climbs], class_of, released, account)
 
 
-class NodeLadder:
+class AttributeClimb:
     """The nodes of one hierarchy that have several children and are not above the highest level that is declared, and
     which of them have been generalized to.
 
@@ -145,8 +145,8 @@ class Climb:
     about one. `columns`: per attribute (m,) the first leaf of the node that each shows.
     """
 
-    def __init__(self, distinct: DistinctRows, ladders: list[NodeLadder], suppression: Suppression) -> None:
-        self.distinct, self.ladders, self.suppression = distinct, ladders, suppression
+    def __init__(self, distinct: DistinctRows, climbs: list[AttributeClimb], suppression: Suppression) -> None:
+        self.distinct, self.climbs, self.suppression = distinct, climbs, suppression
         self.counts = distinct.counts.copy()
         members = distinct.tally.members
         self._units = None if members is None else members.units
@@ -181,7 +181,7 @@ class Climb:
             return False
         _, index, _, node = generalization
         into = self._merged(index, node)
-        self.ladders[index].generalize(node)
+        self.climbs[index].generalize(node)
         rows = self._under(index, node)
         counts = self.counts[rows]
         self.counts[rows] = 0
@@ -192,14 +192,14 @@ class Climb:
             moved[rows] = into
             self._units = self._units.merge(moved)
             self.sizes = self._units.counts(len(self.counts))
-        self.columns[index][into] = self.ladders[index].edges[node][0]
+        self.columns[index][into] = self.climbs[index].edges[node][0]
         self.steps += 1
         return True
 
     def _any(self) -> Iterator[tuple[float, int, int, int]]:
         """The generalization of least loss, for each attribute."""
-        for index, ladder in enumerate(self.ladders):
-            if (candidate := ladder.cheapest()) is not None:
+        for index, climb in enumerate(self.climbs):
+            if (candidate := climb.cheapest()) is not None:
                 loss, start, node = candidate
                 yield loss, index, start, node
 
@@ -211,13 +211,13 @@ class Climb:
         alive = self.counts > 0
         anonymity = int(self.sizes[alive].min())
         smallest = np.flatnonzero(self.sizes == anonymity)
-        for index, ladder in enumerate(self.ladders):
-            above = ladder.above[self.columns[index][smallest]]
+        for index, climb in enumerate(self.climbs):
+            above = climb.above[self.columns[index][smallest]]
             node = int(above[0])
-            if ladder.ready(node) and (above == node).all():
+            if climb.ready(node) and (above == node).all():
                 raised = self._anonymity(index, node, alive)
                 if raised > anonymity:
-                    yield ladder.losses[node] / (raised - anonymity), index, int(ladder.edges[node][0]), node
+                    yield climb.losses[node] / (raised - anonymity), index, int(climb.edges[node][0]), node
 
     def _anonymity(self, index: int, node: int, alive: Bools) -> int:
         """The size of the smallest class after a generalization."""
@@ -237,7 +237,7 @@ class Climb:
 
     def _under(self, index: int, node: int) -> Ints:
         """Classes that show a child of a node."""
-        edges = self.ladders[index].edges[node]
+        edges = self.climbs[index].edges[node]
         column = self.columns[index]
         return np.flatnonzero((column >= edges[0]) & (column < edges[-1]) & (self.counts > 0))
 

@@ -228,7 +228,7 @@ def _explain(
     share = f"{np.ceil(given_up / table.rows * 1e6) / 1e6:.6f}".rstrip("0").rstrip(".")
     if failing:
         needed = f" with privacy.suppression of {share}" if given_up > limit else ""
-        return [_hopeless(table, staying, assessment, needed) for assessment in failing]
+        return [_ruled_out(table, staying, assessment, needed) for assessment in failing]
     return [
         Problem(
             f"{binding.requirement} is not met by the whole table as one class, which reaches {_reached(binding)}; "
@@ -239,7 +239,7 @@ def _explain(
     ]
 
 
-def _hopeless(table: Table, staying: Bools, assessment: Assessment, needed: str) -> Problem:
+def _ruled_out(table: Table, staying: Bools, assessment: Assessment, needed: str) -> Problem:
     rows = int(np.count_nonzero(staying))
     who = f"all {rows} rows"
     if rows < table.rows:

@@ -69,7 +69,15 @@ from anonymize.algorithms.lattice import AGGREGATES, Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.rounds import iterated, searches_of
 from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
-from anonymize.algorithms.lattice.search import MOST, BestNode, Walk, count_of, find, safe_nodes, time_limit_option
+from anonymize.algorithms.lattice.search import (
+    WALKED_NODES,
+    BestNode,
+    Walk,
+    count_of,
+    find,
+    safe_nodes,
+    time_limit_option,
+)
 from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.errors import Problem, UsageError
@@ -186,8 +194,8 @@ def _account(best: BestNode, options: Options) -> dict[str, Any]:
 def _check_options(options: Options, checker: Checker) -> None:
     """Raises UsageError for options that this lattice is too large for."""
     whole = {"subsets": options.subsets, "iterate": options.iterate, "output-lattice": options.output_lattice}
-    if checker.total > MOST:
-        text = f"the lattice has {count_of(checker.total)} nodes, and this is for {MOST} at most"
+    if checker.total > WALKED_NODES:
+        text = f"the lattice has {count_of(checker.total)} nodes, and this is for {WALKED_NODES} at most"
         problems = [Problem(f"--{name}: {text}") for name, chosen in whole.items() if chosen]
         if problems:
             raise UsageError(problems)

@@ -99,7 +99,7 @@ from anonymize.algorithms.optimize.cells import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
 from anonymize.algorithms.optimize.halves import SplitJudge
 from anonymize.algorithms.optimize.moves import SplitProblem
-from anonymize.algorithms.optimize.stages import LISTED, Outlook, Stage, begin, mondrian_splits, orders
+from anonymize.algorithms.optimize.stages import LISTED, LevelSplits, Stage, begin, mondrian_splits, orders
 from anonymize.algorithms.optimize.tree import Explored, SubtreeTask, explore
 from anonymize.algorithms.single import DistinctRows, class_labels
 from anonymize.classes import Ints
@@ -114,7 +114,7 @@ NEEDS = Needs(family="single-dimensional", uses=frozenset({"workload"}), populat
 
 NODES = 1000
 """Nodes of the tree that are looked at where no limit is given."""
-MOST = 1 << 28
+START_CELLS = 1 << 28
 """Splits times cells (distinct rows x attributes) at most: the starts read all cells about once for each split."""
 PROCESSES = 2000
 """Nodes after which a search is long enough for processes of its own to be worth their start."""
@@ -204,10 +204,10 @@ def _begun(
     splits = Splits.of_table(table, options.level)
     problem, distinct = _problem(table, requirements, options, context, splits)
     check_splits(splits.count, len(distinct.counts), len(table.attributes))
-    outlook = Outlook.of(table, splits, options.level)
-    search = StagedSearch(_stages(problem, outlook), budget, context)
+    level_splits = LevelSplits.of(table, splits, options.level)
+    search = StagedSearch(_stages(problem, level_splits), budget, context)
     ranks = {limit: mondrian_splits(table, requirements, splits, limit) for limit in {0, problem.limit}}
-    search.begin(lambda stage, timely: _begin(stage, outlook, ranks, timely))
+    search.begin(lambda stage, timely: _begin(stage, level_splits, ranks, timely))
     return OrderedSearch(order, search, problem, distinct)
 
 
@@ -220,7 +220,7 @@ def _check(options: Options, table: Table) -> None:
         raise UsageError(Problem(f"{ID} --cost classification needs a target, and the spec names none", hint=hint))
 
 
-def check_splits(splits: int, rows: int, attributes: int, most: int = MOST) -> None:
+def check_splits(splits: int, rows: int, attributes: int, most: int = START_CELLS) -> None:
     """Raises UsageError where so many splits of that many distinct rows are too many to begin with."""
     if splits * rows * attributes > most:
         message = (
@@ -253,12 +253,12 @@ def _problems(problem: SplitProblem) -> dict[int, SplitProblem]:
     return {problem.limit: problem, 0: replace(problem, limit=0)}
 
 
-def _stages(problem: SplitProblem, outlook: Outlook) -> list[Stage]:
+def _stages(problem: SplitProblem, level_splits: LevelSplits) -> list[Stage]:
     """Coarse values before fine ones, and for each no suppression first; the last is what was asked for."""
     problems = _problems(problem)
     stages: list[Stage] = []
     before: dict[int, Stage] = {}
-    for allset in outlook.stages:
+    for allset in level_splits.stages:
         for limit in sorted(problems):
             below = [before[limit]] if limit in before else []
             below += [before[0]] if limit else []
@@ -267,9 +267,9 @@ def _stages(problem: SplitProblem, outlook: Outlook) -> list[Stage]:
     return stages
 
 
-def _begin(stage: Stage, outlook: Outlook, ranks: dict[int, Ints], timely: Callable[[], bool]) -> None:
+def _begin(stage: Stage, level_splits: LevelSplits, ranks: dict[int, Ints], timely: Callable[[], bool]) -> None:
     ranked = ranks[stage.problem.limit]
-    begin(stage.problem, stage.allset, stage.best, ranked, outlook.within(stage.allset), timely)
+    begin(stage.problem, stage.allset, stage.best, ranked, level_splits.within(stage.allset), timely)
 
 
 class Budget:

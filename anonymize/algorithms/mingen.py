@@ -39,7 +39,7 @@ from anonymize.algorithms.deadline import Deadline, stopped
 from anonymize.algorithms.lattice import Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
-from anonymize.algorithms.lattice.search import MOST, count_of, descents, time_limit_option
+from anonymize.algorithms.lattice.search import WALKED_NODES, count_of, descents, time_limit_option
 from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.errors import Problem, UsageError
@@ -76,11 +76,11 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 def _exhausted(checker: Checker, deadline: Deadline, context: Context) -> Exhaustion:
     """The search, done. Raises UsageError for a lattice that is too large to go through, and InfeasibleError where no
     node is safe."""
-    if checker.total > MOST:
-        message = f"the lattice has {count_of(checker.total)} nodes, and mingen goes through {MOST} at most"
+    if checker.total > WALKED_NODES:
+        message = f"the lattice has {count_of(checker.total)} nodes, and mingen goes through {WALKED_NODES} at most"
         raise UsageError(Problem(message, hint="incognito --metric precision searches larger ones"))
     exhaustion = Exhaustion(checker, deadline)
-    context.standing.describe = exhaustion.described
+    context.best_so_far.describe = exhaustion.described
     exhaustion.run()
     if exhaustion.vector is None:
         raise checker.infeasible()

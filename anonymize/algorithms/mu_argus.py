@@ -102,12 +102,12 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     rows = remaining(table, requirements, replace(context, suppression_limit=min(allowed, context.suppression_limit)))
     identifying = [attribute.identifying or "yes" for attribute in table.attributes]
     distinct, row_of = FrequencySet.with_classes(table, requirements, rows.rows)
-    check_tests(identifying, sum(ladder.height for ladder in distinct.ladders), distinct.size)
+    check_tests(identifying, sum(hierarchy.height for hierarchy in distinct.hierarchies), distinct.size)
     subsets = tested(identifying)
     start, merged = distinct.rolled(_safe_alone(distinct))
     gone = len(rows.suppressed)
     climb = ArgusClimb(subsets, allowed - gone, context.suppression_limit - gone, Deadline(options.time_limit), context)
-    context.standing.describe = climb.described
+    context.best_so_far.describe = climb.described
     cells, into, counted = climb.run(ShownCells.of(start))
     climb.tell(table.rows)
     chosen = {"allowed_rows": allowed, "tested_subsets": len(subsets), **counted, **_left_unsafe(cells)}
@@ -164,7 +164,7 @@ class ShownCells:
         """The values shown in some attributes, each combination tested as one class of the rows that show it."""
         rows = np.flatnonzero(~self.suppressed[:, subset].any(axis=1))
         columns = [self.frequency_set.columns[index][rows] for index in subset]
-        sizes = [self.frequency_set.ladders[index].sizes[self.frequency_set.vector[index]] for index in subset]
+        sizes = [self.frequency_set.hierarchies[index].sizes[self.frequency_set.vector[index]] for index in subset]
         grouping = KeyGroups.of(*mixed_radix(columns, sizes))
         of_row = np.full(self.frequency_set.size, -1)
         of_row[rows] = grouping.group
@@ -173,26 +173,26 @@ class ShownCells:
 
     def unsafe(self, subsets: Iterable[Subset]) -> list[Combinations]:
         """The combinations of the subsets that have unsafe ones, and whose attributes are all below their roots."""
-        levels = list(zip(self.frequency_set.vector, self.frequency_set.ladders, strict=True))
-        below = {index for index, (level, ladder) in enumerate(levels) if level < ladder.height}
+        levels = list(zip(self.frequency_set.vector, self.frequency_set.hierarchies, strict=True))
+        below = {index for index, (level, hierarchy) in enumerate(levels) if level < hierarchy.height}
         by_subset = (self.combinations(subset) for subset in subsets if below.issuperset(subset))
         return [each for each in by_subset if not each.safe.all()]
 
     def as_read(self) -> tuple[Ints, int]:
         """(rows,) which class of the release each distinct row is in, and how many classes there are."""
         columns = [
-            np.where(hidden, ladder.sizes[level], column)
-            for column, hidden, ladder, level in zip(
+            np.where(hidden, hierarchy.sizes[level], column)
+            for column, hidden, hierarchy, level in zip(
                 self.frequency_set.columns,
                 self.suppressed.T,
-                self.frequency_set.ladders,
+                self.frequency_set.hierarchies,
                 self.frequency_set.vector,
                 strict=True,
             )
         ]
         sizes = [
-            ladder.sizes[level] + 1
-            for ladder, level in zip(self.frequency_set.ladders, self.frequency_set.vector, strict=True)
+            hierarchy.sizes[level] + 1
+            for hierarchy, level in zip(self.frequency_set.hierarchies, self.frequency_set.vector, strict=True)
         ]
         grouping = KeyGroups.of(*mixed_radix(columns, sizes))
         return grouping.group, len(grouping.starts)
@@ -205,8 +205,8 @@ class ShownCells:
     @property
     def _hiding(self) -> Bools:
         """(rows,) which show nothing: each cell is suppressed, or at its root."""
-        pairs = zip(self.frequency_set.vector, self.frequency_set.ladders, strict=True)
-        at_root = [level == ladder.height for level, ladder in pairs]
+        pairs = zip(self.frequency_set.vector, self.frequency_set.hierarchies, strict=True)
+        at_root = [level == hierarchy.height for level, hierarchy in pairs]
         return np.asarray((self.suppressed | np.array(at_root)).all(axis=1))
 
     @property
@@ -227,7 +227,7 @@ class ShownCells:
 def _safe_alone(distinct: FrequencySet) -> Vector:
     """Step 1: for each attribute the lowest level, of those that may be shown, at which each of its values is safe; the
     highest where none is."""
-    vector, lattice = [], Lattice.between([ladder.attribute for ladder in distinct.ladders])
+    vector, lattice = [], Lattice.between([hierarchy.attribute for hierarchy in distinct.hierarchies])
     for index, (low, high) in enumerate(zip(lattice.bottom, lattice.top, strict=True)):
         alone = distinct.restrict([index])
         rolled = (alone.roll_up((level,)) for level in range(low, high))
@@ -270,7 +270,7 @@ class ArgusClimb:
         """The unsafe combinations; tells the progress how far the attributes have come."""
         unsafe = cells.unsafe(self.subsets)
         self._cells, self._unsafe = cells, sum(len(each.unsafe) for each in unsafe)
-        heights = sum(ladder.height for ladder in cells.frequency_set.ladders)
+        heights = sum(hierarchy.height for hierarchy in cells.frequency_set.hierarchies)
         rows = int(cells.frequency_set.counts.sum())
         self.tell(rows * sum(cells.frequency_set.vector) // max(heights, 1))
         return unsafe
@@ -286,8 +286,8 @@ class ArgusClimb:
             return None
         frequency_set = self._cells.frequency_set
         named = {
-            ladder.attribute.name: level
-            for ladder, level in zip(frequency_set.ladders, frequency_set.vector, strict=True)
+            hierarchy.attribute.name: level
+            for hierarchy, level in zip(frequency_set.hierarchies, frequency_set.vector, strict=True)
         }
         return of_levels(named, f"{self._unsafe} tested combinations of values are still unsafe", None)
 
@@ -299,7 +299,7 @@ def _affected(cells: ShownCells, unsafe: list[Combinations]) -> int:
 
 def _to_climb(frequency_set: FrequencySet) -> list[int]:
     """How many levels each attribute can still go up."""
-    highest = Lattice.between([ladder.attribute for ladder in frequency_set.ladders]).top
+    highest = Lattice.between([hierarchy.attribute for hierarchy in frequency_set.hierarchies]).top
     return [top - level for top, level in zip(highest, frequency_set.vector, strict=True)]
 
 
@@ -402,7 +402,7 @@ def _recoding(table: Table, rows: Remaining, cells: ShownCells, row_of: Ints, ch
     of_row, _ = cells.as_read()
     partition = Partition.of_labels(of_row[row_of])
     first = row_of[partition.order[partition.starts[:-1]]]
-    top = [ladder.height for ladder in cells.frequency_set.ladders]
+    top = [hierarchy.height for hierarchy in cells.frequency_set.hierarchies]
     levels = np.where(cells.suppressed[first], top, cells.frequency_set.vector).astype(np.int16)
     names = [attribute.name for attribute in table.attributes]
     chosen = {"levels": dict(zip(names, cells.frequency_set.vector, strict=True)), **chosen}

@@ -84,7 +84,7 @@ NEEDS = Needs.of_full_domain("weights", "weights: correlation", "rules")
 LOCAL = 1 << 32
 """Cells (distinct rows x attributes) that the local search reads where nothing else is asked for: a look at a string
 reads all of them."""
-WORK = 5_000
+READ_CELLS = 5_000
 """Million cells that the distributed search reads where nothing else is asked for."""
 BELOW = 0.25
 """Where the hybrid search goes on among the strings that are left: they are all better than one that is known, and most
@@ -109,7 +109,7 @@ class Options:
     )
     work: int = option(
         0,
-        f"Stop the distributed search after so many million cells read; 0: {WORK}, no limit with --time-limit.",
+        f"Stop the distributed search after so many million cells read; 0: {READ_CELLS}, no limit with --time-limit.",
         minimum=0,
         only_with={"search": ("global", "hybrid", "distributed")},
     )
@@ -133,7 +133,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 def searched(checker: Checker, options: Options, context: Context) -> Search:
     """The search, done. Raises InfeasibleError where it met no safe string."""
     search = Search(checker, options, context)
-    context.standing.describe = search.described
+    context.best_so_far.describe = search.described
     search.run()
     if not search.strings.successes:
         raise _infeasible(search)
@@ -146,7 +146,7 @@ def pre_pruned(checker: Checker) -> Choices:
     choices = []
     for index, (low, high) in enumerate(zip(checker.lattice.bottom, checker.lattice.top, strict=True)):
         alone = _part(checker, [index])
-        unsafe = [level for level in range(low, high + 1) if alone.check((level,)).hopeless]
+        unsafe = [level for level in range(low, high + 1) if alone.check((level,)).ruled_out]
         choices.append(range(max(unsafe, default=low - 1) + 1, high + 1))
     return choices
 
@@ -199,7 +199,7 @@ class Search:
         return checked < (self.options.checks or min(CHECKS * max(levels, 1), max(LOCAL // cells, 1))) and not late
 
     def _distributed(self) -> None:
-        million = self.options.work or (0 if self.options.time_limit else WORK)
+        million = self.options.work or (0 if self.options.time_limit else READ_CELLS)
         work = math.ceil(million * 1e6 / self.checker.bottom.size) if million else 1 << 62
         limits = Limits(self.options.memory_limit, work, self.until, self.processes)
         self.distributed = Distributed(self.checker, self.strings, self.choices, limits)
@@ -260,7 +260,7 @@ def _chosen(search: Search) -> dict[str, Any]:
 def _infeasible(search: Search) -> InfeasibleError:
     """Where strings were left out, it cannot be said that none is safe."""
     checker, unfinished = search.checker, search.distributed is not None and not search.distributed.proved
-    if not unfinished or checker.check(checker.lattice.top).hopeless:
+    if not unfinished or checker.check(checker.lattice.top).ruled_out:
         return checker.infeasible()
     message = "the distributed search met no safe generalization string before its limit"
     return InfeasibleError(Problem(message, hint="raise --work, or --time-limit"))

@@ -85,7 +85,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     deadline = Deadline(options.time_limit)
     check_enumerable(checker, deadline, GOES_THROUGH)
     heights = Heights(checker, deadline)
-    context.standing.describe = heights.described
+    context.best_so_far.describe = heights.described
     heights.begin()
     minimal = heights.listed() if options.all_minimal else heights.lowest()
     best, listed = heights.chosen(minimal or heights.good), {}

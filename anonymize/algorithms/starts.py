@@ -48,10 +48,10 @@ HOPELESS = 1.3
 """A start that loses so many times as much as the least before its first pass is not refined: what clustering begins
 with falls faster than what cutting does, but not by that much."""
 
-RUNS = (2_000, 125, 3)
-"""A table of fewer rows than the first is gone through several times, with other random numbers, so that as many rows
-are gone through in all; but only once for each so many rows, as the smallest have little to find, and so many times at
-most. A row of many columns counts for several (see `refine.WIDE`)."""
+REPEATED_ROWS, ROWS_A_RUN, MOST_RUNS = 2_000, 125, 3
+"""A small table is refined in several runs, with other random numbers each, so that about `REPEATED_ROWS` rows are gone
+through in all; but in no more than one run for every `ROWS_A_RUN` rows, as the smallest tables have little to find, and
+in `MOST_RUNS` at most. A row of many columns counts for several (see `refine.WIDE`)."""
 ALONE_ROWS = 500
 """Up to so many rows, Mondrian's classes are refined to the end without a trial, too: that takes from half to as long
 again. A row of many columns counts for several."""
@@ -139,7 +139,7 @@ class Trial:
         first = self._best(starts, self.context.seed or 0)
         rows = len(first.regions.partition.order)
         counted = widened(max(rows, 1), len(self.table.attributes))
-        for run in range(1, min(int(RUNS[0] / counted), rows // RUNS[1], RUNS[2])):
+        for run in range(1, min(int(REPEATED_ROWS / counted), rows // ROWS_A_RUN, MOST_RUNS)):
             if third.passed:
                 break
             other = self._best(starts, (self.context.seed or 0) + run * ANOTHER)

@@ -21,7 +21,7 @@ TESTED = (
     ("most", "most", "most"),
 )
 """How identifying the attributes of the tested combinations are, each in alphabetical order."""
-MOST = 1 << 36
+TESTED_ROWS = 1 << 36
 """Rows that are grouped at most, in all tests of all steps; a test of few rows counts as one of `A_TEST`."""
 A_TEST = 1 << 14
 
@@ -46,7 +46,7 @@ def tested_count(identifying: Iterable[str]) -> int:
     return sum(math.prod(math.comb(classes[name], each.count(name)) for name in set(each)) for each in TESTED)
 
 
-def check_tests(identifying: Sequence[str], steps: int, rows: int, most: int = MOST) -> None:
+def check_tests(identifying: Sequence[str], steps: int, rows: int, most: int = TESTED_ROWS) -> None:
     """Raises UsageError where tests in each of so many steps, of that many distinct rows, would group more than `most`
     rows."""
     count = tested_count(identifying)

@@ -42,7 +42,7 @@ Metric: TypeAlias = Literal["euclidean", "manhattan", "gower"]
 
 ALIKE = 1 + 1e-9
 """Distances that differ by less than this factor are the same."""
-MOST = 10_000
+LINKED_ROWS = 10_000
 """The most rows that are linked one to one: the work grows with their cube, the memory with their square."""
 
 
@@ -142,7 +142,7 @@ def one_to_one(
 
     Rows that read the same are told apart by nothing: who gets one of them has the right one with a chance of one over
     their number. (Solvers give out equal rows in their order, which sdcMicro counts as correct matches.) `weights`: of
-    the columns, for gower. ValueError for tables of different sizes, or of more than `MOST` rows.
+    the columns, for gower. ValueError for tables of different sizes, or of more than `LINKED_ROWS` rows.
     """
     from scipy.optimize import linear_sum_assignment
     from scipy.spatial.distance import cdist
@@ -150,8 +150,8 @@ def one_to_one(
     known, masked = checked(original, "the original"), checked(released, "the release")
     if known.shape != masked.shape:
         raise ValueError("rows are linked one to one where both tables have the same rows and columns")
-    if len(known) > MOST:
-        raise ValueError(f"{len(known)} rows: at most {MOST} are linked one to one")
+    if len(known) > LINKED_ROWS:
+        raise ValueError(f"{len(known)} rows: at most {LINKED_ROWS} are linked one to one")
     if metric == "gower":
         span = np.ptp(np.vstack([known, masked]), axis=0)
         share = np.ones(len(span)) if weights is None else np.asarray(weights, np.float64)

@@ -137,8 +137,10 @@ class JournalistAttacker:
 
 # --- marketer ---------------------------------------------------------------------------------------------------------
 
-MOST = 50_000
+MATCHED_PEOPLE = 50_000
+"""People up to whom shares are made to add up over all of them at once."""
 ROUNDS = 20
+"""Times that the shares of people and of classes are scaled in turn."""
 
 
 def _of_release(people: TargetPeople) -> TargetPeople:
@@ -180,7 +182,7 @@ class Marketer:
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
         """How many of the people find their rows."""
-        whole = len(scene.everybody) <= MOST
+        whole = len(scene.everybody) <= MATCHED_PEOPLE
         people = _of_release(scene.everybody) if whole else scene.targets
         weights = weighed(scene.release.candidates(people.codes) if whole else scene.candidates, scene.release)
         shares = _balanced(weights, scene.release.sizes) if whole else shares_of(weights)

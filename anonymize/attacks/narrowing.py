@@ -17,7 +17,7 @@ from anonymize.domain import LeafSets
 
 # --- order ------------------------------------------------------------------------------------------------------------
 
-CELLS = 1 << 23
+CODE_PAIRS = 1 << 23
 """Pairs of a row and a code that are looked at together."""
 
 
@@ -46,7 +46,7 @@ def narrowed(first: Ints, last: Ints) -> tuple[Ints, Ints]:
 def _frequent(shares: Floats, first: Ints, last: Ints, cells: LeafSets) -> Ints:
     """(rows,) the most frequent code within each span that the cell stands for, the lowest of those alike; some rows at
     a time."""
-    codes, step = np.arange(len(shares)), max(CELLS // max(len(shares), 1), 1)
+    codes, step = np.arange(len(shares)), max(CODE_PAIRS // max(len(shares), 1), 1)
     parts = [
         np.where(
             (first[some, None] <= codes) & (codes <= last[some, None]) & cells.of_cells(some).holding(codes[None, :]),

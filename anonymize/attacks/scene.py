@@ -51,7 +51,7 @@ class Required:
     only_k: bool = False
 
 
-CELLS = 1 << 23
+ROW_PAIRS = 1 << 23
 """Pairs of a person and a distinct row that are looked at together."""
 
 
@@ -84,7 +84,7 @@ class ChannelRows:
         """(people, values) the rows of each person's quasi-identifiers that show each value, as they are in
         expectation; `codes` (people, attributes), -1 for what is not known of somebody, and counts for all alike."""
         combinations, _ = self.distinct
-        step = max(CELLS // max(len(combinations), 1), 1)
+        step = max(ROW_PAIRS // max(len(combinations), 1), 1)
         parts = [self._weights(codes[start : start + step]) @ counts for start in range(0, len(codes), step)]
         return np.concatenate([np.zeros((0, counts.shape[1])), *parts])
 
@@ -107,7 +107,7 @@ def undone(observed: Floats, column: Channel) -> Floats:
     return np.asarray(np.maximum(same * observed + other * observed.sum(axis=1, keepdims=True), 0.0))
 
 
-CELLS = 1 << 27
+CLASS_PAIRS = 1 << 27
 """Pairs of a person and a class that are looked at together: 16 MB of bits."""
 WORD = 64
 """Classes whose bits are in one word."""
@@ -192,7 +192,7 @@ class ShownRows:
         classes = len(self.first)
         compared = range(codes.shape[1]) if columns is None else columns
         strings = [_strings(codes[:, column], self.cells(column)) for column in compared]
-        step = max(CELLS // max(classes, 1), 1)
+        step = max(CLASS_PAIRS // max(classes, 1), 1)
         parts = [_together(strings, slice(start, start + step), classes) for start in range(0, len(codes), step)]
         people = np.concatenate([np.zeros(0, np.int64), *(step * part + who for part, (who, _) in enumerate(parts))])
         indices = np.concatenate([np.zeros(0, np.int64), *(which for _, which in parts)])
@@ -210,7 +210,7 @@ def _strings(codes: Ints, cells: LeafSets) -> tuple[NDArray[np.uint64], Ints]:
     distinct, some, which = np.unique(place, return_index=True, return_inverse=True)
     width = -(-len(first) // WORD)
     bits = np.zeros((len(distinct), width * 8), np.uint8)
-    step = max(CELLS // 8 // max(len(first), 1), 1)
+    step = max(CLASS_PAIRS // 8 // max(len(first), 1), 1)
     for start in range(0, len(distinct), step):
         code = codes[some[start : start + step], None]
         packed = np.packbits(cells.spanning(code) | (code < 0), axis=1)

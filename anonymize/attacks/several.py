@@ -9,7 +9,7 @@ import numpy as np
 
 from anonymize.attacks.inference import offered
 from anonymize.attacks.methods import Success, guessed, normalized, picked, prior, shares_of, weighed
-from anonymize.attacks.scene import CELLS, EarlierRows, Scene, ShownRows
+from anonymize.attacks.scene import CLASS_PAIRS, EarlierRows, Scene, ShownRows
 from anonymize.classes import Bools, Floats, Ints
 
 # --- composition ------------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class _Chains:
         """For one batch of targets after the other, (targets, histories) which ones could be theirs. `true_history`
         (targets,): theirs."""
         releases = [scene.release, *(each.release for each in linked)]
-        step = max(CELLS // 8 // max(len(self.classes), *(len(each.first) for each in releases)), 1)
+        step = max(CLASS_PAIRS // 8 // max(len(self.classes), *(len(each.first) for each in releases)), 1)
         for start in range(0, len(true_history), step):
             some = slice(start, start + step)
             fits = np.ones((len(true_history[some]), len(self.classes)), np.bool_)

@@ -184,7 +184,7 @@ LONGEST = 200
 LEAST_EXCESS = 1e-9
 TOUCHING = 1e-7
 """So close to 1 a parameter is 1."""
-LARGE = 1 << 18
+LARGE_JOINT = 1 << 18
 """Cells of the joint table from which on a search has fewer starts."""
 
 
@@ -224,7 +224,7 @@ def _starts(problem: ChannelProblem, least: Floats) -> Iterator[Floats]:
     count = len(problem.variables)
     bends = [np.ones(count)]
     reach = problem.highest() - least
-    if count > 1 and problem.pi.size <= LARGE:
+    if count > 1 and problem.pi.size <= LARGE_JOINT:
         bends += [np.where(np.arange(count) == axis, 4.0, 1.0) for axis in range(count)]
     elif count > 1:
         bends.append(np.arange(1.0, count + 1))

@@ -51,7 +51,7 @@ from anonymize.errors import Problem, SpecError
 from anonymize.files import content_of
 from anonymize.spec.notation import normalized, trimmed
 
-MOST = 20  # problems of a file that are listed; the others are counted
+LISTED_PROBLEMS = 20  # problems of a file that are listed; the others are counted
 DEPTH = 100
 """So deep may YAML be nested, and so many fields may a line of CSV have."""
 MOST_CSV, MOST_YAML = 1 << 28, 1 << 26
@@ -89,9 +89,9 @@ class Faults:
         if not self.problems:
             return
         ordered = sorted(self.problems, key=lambda problem: problem.line or 0)
-        listed = ordered[:MOST]
-        if len(ordered) > MOST:
-            listed.append(Problem(f"{len(ordered) - MOST} more problems in this file", file=str(self.path)))
+        listed = ordered[:LISTED_PROBLEMS]
+        if len(ordered) > LISTED_PROBLEMS:
+            listed.append(Problem(f"{len(ordered) - LISTED_PROBLEMS} more problems in this file", file=str(self.path)))
         raise SpecError(listed)
 
 

@@ -229,11 +229,11 @@ def _against_parent(
 # every line as many fields, none of them empty, no label that is not compared as it stands, and a hierarchy without a
 # fault. Whatever is not is left to the reader of lines, which knows how to say what is wrong.
 
-LARGE = 1 << 20
+POLARS_FROM = 1 << 20
 """Characters from which on a file is worth the import of polars."""
 
 
-def read_plain(text: str, separator: str, *, normalize: bool = True, large: int = LARGE) -> Tree | None:
+def read_plain(text: str, separator: str, *, normalize: bool = True, large: int = POLARS_FROM) -> Tree | None:
     """The tree of a hierarchy in CSV, the one that its lines make; None where the text has fewer than `large`
     characters, or is not plain."""
     if len(text) < large or any(part in text for part in ('"', "\r", "\n\n", "\0")) or text[:1] == "\n":

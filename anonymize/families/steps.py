@@ -102,7 +102,7 @@ def search(
     except InfeasibleError as error:
         raise InfeasibleError([*error.problems, *_looking_alike(table, requirements)]) from None
     except KeyboardInterrupt as interruption:
-        if (described := context.standing.describe()) is not None:
+        if (described := context.best_so_far.describe()) is not None:
             interruption.add_note(OwnNote(described))
         raise
 

@@ -27,20 +27,20 @@ from anonymize.table import Attribute
 # The bins over which a column is counted before and after.
 #
 # Numbers lie in about ten round intervals, the outer two of which are open, so that no extreme is named. Categories are
-# counted over the labels of one level of their hierarchy: the lowest with at most `MOST` of them. Only the leaves of a
+# counted over the labels of one level of their hierarchy: the lowest with at most `BINS` of them. Only the leaves of a
 # hierarchy *file* are labels that the published spec names; leaves of a builder are values of the input, and are named
 # only where values may be shown.
 #
 # What is named is a function of the spec, but for counts: a bin with fewer than k rows is merged with others, a
 # number's with its smaller neighbour, a category's with all others of the kind under `other`.
 
-MOST = 12
+BINS = 12
 """Bins of a column, at most, that of missing values aside."""
 
 MISSING, OTHER = "missing", "other"
 
 UNNAMED = "it has no labels but its values, which --show-values shows"
-UNLABELLED = f"no level of its hierarchy has 2 to {MOST} labels"
+UNLABELLED = f"no level of its hierarchy has 2 to {BINS} labels"
 
 
 @dataclass(frozen=True)
@@ -84,15 +84,15 @@ def named_bins(attribute: Attribute, leaves: Ints, smallest: int, *, from_file: 
 def unnamed_bins(codes_size: int, leaves: Ints, ordered: bool) -> Bins:
     """Bins that are counted and never named: of `ordered` values with about equally many rows each, of others the most
     frequent ones (of equally frequent ones the lower code), and one for the rest."""
-    if codes_size <= MOST:
+    if codes_size <= BINS:
         return Bins(np.arange(codes_size), None, codes_size)
     if ordered:
         middle = np.cumsum(leaves) - leaves / 2
-        of_leaf = np.minimum((middle * MOST / max(int(leaves.sum()), 1)).astype(np.int64), MOST - 1)
-        return Bins(of_leaf, None, MOST)
-    of_leaf = np.full(codes_size, MOST - 1, np.int64)
-    of_leaf[np.argsort(-leaves, kind="stable")[: MOST - 1]] = np.arange(MOST - 1)
-    return Bins(of_leaf, None, MOST)
+        of_leaf = np.minimum((middle * BINS / max(int(leaves.sum()), 1)).astype(np.int64), BINS - 1)
+        return Bins(of_leaf, None, BINS)
+    of_leaf = np.full(codes_size, BINS - 1, np.int64)
+    of_leaf[np.argsort(-leaves, kind="stable")[: BINS - 1]] = np.arange(BINS - 1)
+    return Bins(of_leaf, None, BINS)
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -148,9 +148,9 @@ def _interval_labels(edges: Floats) -> list[str]:
 
 
 def _level(taxonomy: Taxonomy, lowest: int) -> int | None:
-    """The lowest level with 2 to `MOST` nodes; None where there is none below the root."""
+    """The lowest level with 2 to `BINS` nodes; None where there is none below the root."""
     for level in range(lowest, taxonomy.height):
-        if 2 <= len(np.unique(taxonomy.levels[level])) <= MOST:
+        if 2 <= len(np.unique(taxonomy.levels[level])) <= BINS:
             return level
     return None
 

@@ -31,7 +31,7 @@ COLUMNS = 10
 """Columns between which associations are measured, at most: the quasi-identifiers, then the sensitive attributes."""
 TOGETHER = 1 << 16
 """Classes whose shares are in memory at once."""
-ROWS = 200_000
+SAMPLED_ROWS = 200_000
 """Associations are measured over about so many rows at most: every second, third ... row of a larger table."""
 
 
@@ -196,9 +196,9 @@ class _RowsLookedAt:
 
     @classmethod
     def of(cls, sides: BothSides) -> _RowsLookedAt:
-        """About `ROWS` of a table, and of its release, at equal distances."""
+        """About `SAMPLED_ROWS` of a table, and of its release, at equal distances."""
         before, after = (
-            slice(None, None, max(-(-rows // ROWS), 1)) for rows in (sides.table.rows, len(sides.class_of))
+            slice(None, None, max(-(-rows // SAMPLED_ROWS), 1)) for rows in (sides.table.rows, len(sides.class_of))
         )
         class_of = sides.class_of[after]
         occurs = np.zeros(sides.classes + 1, np.bool_)

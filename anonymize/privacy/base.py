@@ -36,7 +36,7 @@ TOLERANCE = 1e-9
 NEGLIGIBLE = 1e-12
 SMALLEST_FRACTION = 1e-10
 """The smallest share of a population: no table of one row is a smaller share of mankind."""
-MANY = 2**60
+UNREACHED_ROWS = 2**60
 """More rows than any table has."""
 
 Achieved = dict[str, float | int | str | list[str] | None]
@@ -63,12 +63,12 @@ def as_many(required: float) -> int:
 
 def one_in(required: float) -> int:
     """The fewest rows, where a figure is never below one over the number of rows."""
-    return math.ceil(min((1 - TOLERANCE) / required, MANY))
+    return math.ceil(min((1 - TOLERANCE) / required, UNREACHED_ROWS))
 
 
 def more_than(number: float) -> int:
     """The smallest whole number that is above another, and not equal to it within the tolerance."""
-    return math.floor(min(number / (1 - TOLERANCE), MANY)) + 1
+    return math.floor(min(number / (1 - TOLERANCE), UNREACHED_ROWS)) + 1
 
 
 def two_for_any(required: float) -> int:

@@ -32,7 +32,7 @@ from pydantic import Field
 
 from anonymize.privacy import base
 
-LARGE = 700.0
+LARGEST_EPSILON = 700.0
 """An epsilon whose factor is a number still."""
 
 
@@ -42,7 +42,7 @@ class Parameters(base.Parameters):
     @property
     def gamma(self) -> float:
         """What p / q is at most."""
-        return math.exp(min(self.epsilon, LARGE))
+        return math.exp(min(self.epsilon, LARGEST_EPSILON))
 
 
 MODEL = base.Model(

@@ -29,9 +29,9 @@ from anonymize.table.named import column
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
-MOST = 4
+COLUMNS_SHOWN = 4
 """So many columns are in the largest set that is shown."""
-WORK = 12_000_000
+ROWS_SORTED = 12_000_000
 """So many rows are sorted, of all sets together; but three columns are tried in any case."""
 
 
@@ -62,14 +62,14 @@ def growing(hashes: Mapping[str, Pieces], columns: Sequence[str]) -> list[Single
     """Sets of one column, two, and more, each the one before and the column with which most rows are alone;
     sets with which no more are than with the one before are left out.
 
-    Where there are many columns, the first are tried, as many as `WORK` allows.
+    Where there are many columns, the first are tried, as many as `ROWS_SORTED` allows.
     """
     sets: list[Singled] = []
     chosen: list[str] = []
     mixed: Pieces | None = None
     rows = max(sum(map(len, hashes[columns[0]])), 1) if columns else 1
-    left = list(columns[: min(max(WORK // rows // MOST, 3), 12)])
-    while left and len(chosen) < MOST and (not sets or sets[-1].share < 0.9):
+    left = list(columns[: min(max(ROWS_SORTED // rows // COLUMNS_SHOWN, 3), 12)])
+    while left and len(chosen) < COLUMNS_SHOWN and (not sets or sets[-1].share < 0.9):
         tried = {name: _mixed([hashes[name]], mixed) for name in left}
         shares = {name: _alone(each) for name, each in tried.items()}
         best = max(left, key=lambda name: shares[name])

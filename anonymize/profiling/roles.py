@@ -54,7 +54,7 @@ POSTAL = 5
 """Digits of a number that is taken for a postal code where its column says nothing else."""
 ALONE = 0.05
 """The share of the rows with a value that are alone with it, which makes a column of the others a quasi-identifier."""
-RUNS = 30
+PERSONS_FROM = 30
 """So many numbers from 1 on, each in rows that follow each other, are taken for those of persons."""
 MOST_OF_HOUSEHOLD = 50
 """Rows with the same number, on average, up to which it may be a household's, or a person's over time."""
@@ -187,7 +187,7 @@ def _household(candidate: Guess, made: Sequence[Guess], hashes: Mapping[str, Pie
     coded = facts.numbers.whole if facts.numbers is not None else all(map(_DIGIT.search, facts.texts))
     several = 1.1 <= facts.rows / max(facts.distinct, 1) <= MOST_OF_HOUSEHOLD
     dated = facts.typed or (candidate.shape is not None and candidate.shape.kind in ("date", "time"))
-    if named or dated or not coded or not several or facts.missing or facts.distinct < RUNS or not hashes:
+    if named or dated or not coded or not several or facts.missing or facts.distinct < PERSONS_FROM or not hashes:
         return None
     if secret_of(words) is not None or names_institution(facts.name) or candidate.role == "sampling-weight":
         return None
@@ -265,7 +265,7 @@ def _person(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) 
     coded = facts.numbers is not None or all(any(map(str.isdigit, text)) for text in facts.texts)
     if names_person(facts.name) or (coded and is_person(facts.name)):
         yield Ruling("identifier", "its name says that it names a person", shared)
-    runs = facts.distinct >= RUNS and facts.ascending and _counts_up(facts)
+    runs = facts.distinct >= PERSONS_FROM and facts.ascending and _counts_up(facts)
     if runs and not words & (AGES | PLACES | YEARS | TIMES) and not names_institution(facts.name):
         yield Ruling(
             "identifier", "numbers from 1 on, each in rows that follow each other, as those of persons do", shared
@@ -279,7 +279,7 @@ def unit_of(made: Sequence[Guess]) -> Guess | None:
     Every row needs a value in a unit, and so many persons that any k that is proposed can be had.
     """
     shared = [each for each in made if each.role == "identifier" and each.mark == "shared"]
-    candidates = [each for each in shared if not each.facts.missing and each.facts.distinct >= RUNS]
+    candidates = [each for each in shared if not each.facts.missing and each.facts.distinct >= PERSONS_FROM]
     return max(candidates, key=lambda each: each.facts.distinct, default=None)
 
 

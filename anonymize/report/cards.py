@@ -114,7 +114,7 @@ def rows(report: Report) -> Iterator[Section]:
 #
 # Its sentence is for a data protection officer, who has read no manual.
 
-MOST = 12
+LISTED = 12
 """Requirements that are listed on the page at most."""
 METHOD = (
     "Measured from the released file as it was written, read again by code that shares nothing with the code that "
@@ -150,7 +150,7 @@ def certificate(report: Report) -> Certificate | None:
         )
         for each in models
     ]
-    return Certificate(officer(report), METHOD, rows[:MOST], max(len(rows) - MOST, 0), _certificate_facts(report))
+    return Certificate(officer(report), METHOD, rows[:LISTED], max(len(rows) - LISTED, 0), _certificate_facts(report))
 
 
 def officer(report: Report) -> str:

@@ -184,7 +184,7 @@ def _meaning(cells: FileCells, name: str, column: str, *, labels: bool) -> str:
 # as it was, whatever passes through. Such a cell is null here unless values may be shown; nodes above the leaves of a
 # hierarchy, and suppressed cells, are none.
 
-ROWS = 10
+SAMPLE_ROWS = 10
 LABELS = 5
 LOOKED_AT = 100_000
 """Rows of a release that are looked at: its first ones."""
@@ -198,11 +198,11 @@ def sample(
     would be values. `leaves`: of categories, the texts of the leaves of their hierarchies.
     `values`: values may be shown."""
     looked = text.head(LOOKED_AT).with_columns(pl.all().cast(pl.String).fill_null("")).collect(engine="streaming")
-    step = max(looked.height // ROWS, 1)
+    step = max(looked.height // SAMPLE_ROWS, 1)
     open_cells = {name: _without_values(looked[name], name, spec, leaves.get(name)) | values for name in looked.columns}
     if not any(each.any() for each in open_cells.values()):
         return {}, []
-    places = list(range(0, looked.height, step))[:ROWS]
+    places = list(range(0, looked.height, step))[:SAMPLE_ROWS]
     cells = {name: [_cell(looked[name], open_cells[name], place) for place in places] for name in looked.columns}
     labels = {
         name: _frequent(looked[name].filter(pl.Series(open_cells[name])))

@@ -101,7 +101,7 @@ def _classes(text: Text) -> tuple[pl.DataFrame, pl.Series]:
 
 Terms: TypeAlias = Literal["main", "pairs"]
 TERMS: tuple[str, ...] = get_args(Terms)
-CELLS = 1 << 24
+FITTED_CELLS = 1 << 24
 """The most cells of a table that pairs are fitted to."""
 ROUNDS, CLOSE = 500, 1e-9
 """Rounds of fitting at most, and the largest relative change of a margin with which it ends."""
@@ -127,7 +127,7 @@ class GlobalRisk:
 def global_risk(frequency: TextFrequencySet, terms: Terms, fraction: float) -> GlobalRisk:
     """The estimate for a sample that is a share of its population, in (0, 1].
 
-    ValueError for any other fraction, and for pairs over more than `CELLS` cells.
+    ValueError for any other fraction, and for pairs over more than `FITTED_CELLS` cells.
     """
     if not 0 < fraction <= 1:
         raise ValueError("a sampling fraction is above 0 and at most 1")
@@ -161,9 +161,9 @@ def _independent(frequency: TextFrequencySet) -> tuple[Floats, float]:
 def _of_pairs(frequency: TextFrequencySet) -> tuple[Floats, float]:
     """A log-linear fit with all pairs: margins of two attributes as they are. Raises ValueError for too many cells."""
     codes, shape = _dense(frequency)
-    if math.prod(shape) > CELLS:
+    if math.prod(shape) > FITTED_CELLS:
         raise ValueError(
-            f"pairs are fitted to at most {CELLS} cells, and these quasi-identifiers have {math.prod(shape)}"
+            f"pairs are fitted to at most {FITTED_CELLS} cells, and these quasi-identifiers have {math.prod(shape)}"
         )
     table = np.full(shape, frequency.rows / max(math.prod(shape), 1))
     margins = list(_margins(frequency, codes, shape))

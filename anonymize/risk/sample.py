@@ -73,7 +73,7 @@ def population_uniques(counts: Ints, fraction: float) -> PopulationUniqueness:
 
 # --- individual risk --------------------------------------------------------------------------------------------------
 
-LARGE = 50
+SERIES_ROWS = 50
 """Rows from which the series is used whatever the share;"""
 HALF = 0.5
 """the q up to which it is used whatever the rows;"""
@@ -86,7 +86,7 @@ def individual_risk(counts: Ints, weights: Floats) -> Floats:
     size = counts.astype(np.float64)
     p = np.minimum(size / weights, 1.0)
     q = ((weights - size) / weights).clip(0.0)
-    quick = (q <= HALF) | (size >= LARGE)
+    quick = (q <= HALF) | (size >= SERIES_ROWS)
     risk = np.empty_like(p)
     risk[quick] = p[quick] / size[quick] * _series(size[quick], q[quick])
     risk[~quick] = p[~quick] * _recurrence(counts[~quick], p[~quick], q[~quick])
@@ -103,7 +103,7 @@ def _series(size: Floats, q: Floats) -> Floats:
 
 
 def _recurrence(size: Ints, p: Floats, q: Floats) -> Floats:
-    """I(f), f below `LARGE` and q above `HALF`."""
+    """I(f), f below `SERIES_ROWS` and q above `HALF`."""
     value = -np.log(p) / q
     for step in range(1, int(size.max(initial=1))):
         value = np.where(size > step, (1 / step - p * value) / q, value)

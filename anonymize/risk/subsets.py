@@ -39,7 +39,7 @@ ALL_UP_TO = 10
 """With at most this many attributes, every subset is walked by default;"""
 BEYOND = 3
 """with more, only the subsets of at most this many."""
-MOST = 1 << 17
+SUBSETS_WALKED = 1 << 17
 """The most subsets that one walk may have."""
 
 
@@ -47,7 +47,7 @@ def feasible_size(attributes: int) -> int:
     """The largest size of a subset that is walked by default."""
     if attributes <= ALL_UP_TO:
         return attributes
-    return next((size for size in range(BEYOND, 1, -1) if _subsets_of(attributes, size) <= MOST), 1)
+    return next((size for size in range(BEYOND, 1, -1) if _subsets_of(attributes, size) <= SUBSETS_WALKED), 1)
 
 
 def _subsets_of(attributes: int, size: int) -> int:
@@ -120,8 +120,8 @@ def analyse(
     size = min(feasible_size(count) if max_size is None else max_size, count)
     if size < 1:
         raise ValueError("a subset has at least one attribute")
-    if _subsets_of(count, size) > MOST:
-        raise ValueError(f"{count} attributes have more than {MOST} subsets of at most {size}")
+    if _subsets_of(count, size) > SUBSETS_WALKED:
+        raise ValueError(f"{count} attributes have more than {SUBSETS_WALKED} subsets of at most {size}")
     walk = _Walk(frequency, size, np.zeros(frequency.codes.shape, np.int64) if cells else None, thresholds)
     walk.start()
     masks = sorted(walk.figures, key=lambda mask: (mask.bit_count(), _members(mask)))

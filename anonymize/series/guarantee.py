@@ -50,7 +50,8 @@ LASTING = 12
 SHARE = 0.005
 FIRST = 2
 """Where nothing is known yet."""
-MOST = 50
+MOST_RESERVED = 50
+"""People of a reserve at most."""
 
 
 def reserve_of(given: int | None, state: SeriesState | None, k: int, *, deferred: bool = False) -> int:
@@ -64,7 +65,9 @@ def reserve_of(given: int | None, state: SeriesState | None, k: int, *, deferred
     left = sum(release.people["departed"] for release in state.releases) if state is not None else 0
     if not released:
         return FIRST
-    return next((r for r in range(MOST) if withheld(k, r, (left + 1) / (released + 1)) <= SHARE), MOST)
+    return next(
+        (r for r in range(MOST_RESERVED) if withheld(k, r, (left + 1) / (released + 1)) <= SHARE), MOST_RESERVED
+    )
 
 
 def withheld(k: int, reserve: int, turnover: float) -> float:
@@ -112,7 +115,7 @@ def check_kept(requirements: Iterable[Requirement]) -> None:
             raise UsageError(Problem(f"{each}: not in a series", hint=hint))
 
 
-ROWS = 1 << 20
+ROWS_AT_ONCE = 1 << 20
 """People of groups that are tried at once, about."""
 
 
@@ -196,10 +199,10 @@ class PublishedValues:
 
 
 def _batches(rows: Ints) -> Iterator[slice]:
-    """The items that are worked on together, given the rows (n,) of each: about `ROWS` rows, or one item."""
+    """The items that are worked on together, given the rows (n,) of each: about `ROWS_AT_ONCE` rows, or one item."""
     ends, begin = np.cumsum(rows), 0
     while begin < len(rows):
-        end = max(int(np.searchsorted(ends, ends[begin] - rows[begin] + ROWS, side="right")), begin + 1)
+        end = max(int(np.searchsorted(ends, ends[begin] - rows[begin] + ROWS_AT_ONCE, side="right")), begin + 1)
         yield slice(begin, end)
         begin = end
 

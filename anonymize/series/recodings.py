@@ -144,9 +144,9 @@ def without_rows(partition: Partition, dropped: NDArray[np.bool_]) -> Partition:
 # Each class is of one history. Its parts have to meet the guarantee, and to have the reserve beside k: a class that has
 # become small is left as it is.
 
-WORK = 125_000
+ROWS_REFINED = 125_000
 """Rows that are looked at when new classes are refined, over all passes."""
-MOST = 20
+PASSES = 20
 """Passes, where the request leaves them to the search."""
 
 
@@ -165,11 +165,11 @@ def further_cut(request: Request) -> Rule | None:
 
 def lasting(request: Request, people: int) -> Request:
     """The request as it is run on people who come. Their classes last for as long as the series, so that Mondrian's are
-    refined, in as many passes as `WORK` allows: classes of a series lie among each other in any case."""
+    refined, in as many passes as `ROWS_REFINED` allows: classes of a series lie among each other in any case."""
     options = request.options
     if request.algorithm != mondrian.ID or options.mask_minimality or options.refine:
         return request
-    passes = min(options.passes or MOST, WORK // people)
+    passes = min(options.passes or PASSES, ROWS_REFINED // people)
     return request if not passes else replace(request, options=replace(options, refine=True, passes=passes))
 
 

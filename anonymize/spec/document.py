@@ -23,7 +23,7 @@ from anonymize.files import content_of, split
 from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.messages import Shape, misspelt, of_spec, unknown_key
 
-MOST = 1 << 22
+SPEC_BYTES = 1 << 22
 """Bytes of a spec, or of a file of queries, at most."""
 _CORE = "tag:yaml.org,2002:"
 _NULL, _BOOL, _INT, _FLOAT, _STR = (_CORE + name for name in ("null", "bool", "int", "float", "str"))
@@ -128,7 +128,7 @@ def _has_fields(text: str) -> bool:
 def _content(path: Path) -> bytes:
     """What is in a file. Raises SpecError if it cannot be read or is too large for a spec."""
     try:
-        return content_of(path, MOST)
+        return content_of(path, SPEC_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a path"
         raise SpecError(Problem(f"cannot read the file: {reason}", str(path))) from None

@@ -19,7 +19,7 @@ from anonymize.files import content_of
 from anonymize.spec import checks, document, messages
 from anonymize.spec.base import KeyPath, ModelParameters, Place
 from anonymize.spec.blocks import Condition, Workload
-from anonymize.spec.document import MOST, Document
+from anonymize.spec.document import SPEC_BYTES, Document
 from anonymize.spec.messages import Fault, dotted, faults, misspelt, nearest, unknown_key
 from anonymize.spec.model import ModelEntry, NoParameters, Spec
 from anonymize.spec.patterns import entry_of
@@ -292,7 +292,7 @@ def load_queries(spec: Spec, path: str | Path) -> tuple[dict[str, Condition], ..
     """The queries of a file. Raises SpecError for what is not a list of conditions on quasi-identifiers."""
     file = Path(path)
     try:
-        values = yaml.load(content_of(file, MOST).decode(), Loader=_LOADER)
+        values = yaml.load(content_of(file, SPEC_BYTES).decode(), Loader=_LOADER)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         place = getattr(error, "problem_mark", None)
         reason = "is no YAML" if isinstance(error, yaml.YAMLError) else "cannot be read"

@@ -32,7 +32,7 @@ def summed(fractions: pl.Expr) -> pl.Expr:
 # takes several times the memory of the numbers themselves; so columns are put together a piece at a time, and rows are
 # counted by ranges of one column.
 
-MOST = 2**63
+NUMBERS_BELOW = 2**63
 """What the numbers of several columns side by side have to be below."""
 PIECE = 1 << 20
 """Rows that are looked at together."""
@@ -64,7 +64,7 @@ class Numbering:
         return pl.DataFrame({"value": pl.int_range(self.span, eager=True), "len": self.counts})
 
 
-def pair(first: Numbering, second: Numbering, most: int = MOST) -> tuple[Numbering, int]:
+def pair(first: Numbering, second: Numbering, most: int = NUMBERS_BELOW) -> tuple[Numbering, int]:
     """Numbers of both together, ordered by the first, then the second; and what parts them: first * span + second.
     Gaps are closed where the numbers would not be below `most`."""
     if first.span * second.span >= most:
@@ -75,7 +75,7 @@ def pair(first: Numbering, second: Numbering, most: int = MOST) -> tuple[Numberi
     return Numbering(joined, first.span * second.span), second.span
 
 
-def together(columns: Sequence[Numbering], piece: int = PIECE, most: int = MOST) -> Numbering:
+def together(columns: Sequence[Numbering], piece: int = PIECE, most: int = NUMBERS_BELOW) -> Numbering:
     """Dense numbers of all columns together, at least one, in the order in which `pair` would put them, with their
     counts. `piece` rows are looked at together; numbers side by side are below `most`."""
     columns = _packable(columns, piece, most)
@@ -87,7 +87,7 @@ def together(columns: Sequence[Numbering], piece: int = PIECE, most: int = MOST)
 
 
 def numbers_below(
-    columns: Sequence[Numbering], limits: Sequence[int], piece: int = PIECE, most: int = MOST
+    columns: Sequence[Numbering], limits: Sequence[int], piece: int = PIECE, most: int = NUMBERS_BELOW
 ) -> list[int]:
     """How many rows are in groups of fewer than each of `limits`: rows that agree in all columns, of which there is at
     least one.

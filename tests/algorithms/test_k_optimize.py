@@ -23,7 +23,7 @@ from anonymize.algorithms.optimize.cells import Splits
 from anonymize.algorithms.optimize.costs import BestSplits
 from anonymize.algorithms.optimize.moves import cells_of
 from anonymize.algorithms.optimize.sized_view import SizedView
-from anonymize.algorithms.optimize.stages import Outlook, begin, mondrian_splits
+from anonymize.algorithms.optimize.stages import LevelSplits, begin, mondrian_splits
 from anonymize.algorithms.optimize.tree import SplitTree, explore
 from anonymize.errors import InfeasibleError, UsageError
 from anonymize.parallel import workers
@@ -191,7 +191,7 @@ def test_figures_of_one_split_more_or_less(table: Table, wanted: Any, rng: np.ra
         after = problem.view(more, allset)
         assert after.cost - view.cost == added.cost[at]
         assert after.suppressed - view.suppressed == added.suppressed[at]
-        assert after.hopeless - view.hopeless == added.hopeless[at]
+        assert after.ruled_out - view.ruled_out == added.ruled_out[at]
         assert after.bound - view.bound == added.bound[at]
         apart = (view.classes.counts**2).sum() - (after.classes.counts**2).sum()
         assert apart == 2 * added.apart[at]
@@ -251,7 +251,7 @@ def test_values_are_summed_up_in_batches_alike(monkeypatch: pytest.MonkeyPatch) 
         for batch in (halves.BATCH, 7):
             monkeypatch.setattr(halves, "BATCH", batch)
             added = problem.view(mask, np.ones_like(mask)).additions()
-            found.append(np.stack([added.cost, added.suppressed, added.hopeless, added.bound, added.useful]))
+            found.append(np.stack([added.cost, added.suppressed, added.ruled_out, added.bound, added.useful]))
         assert (found[0] == found[1]).all() and found[0].any()
 
 
@@ -288,7 +288,7 @@ def test_never_worse_than_what_it_begins_with(table: Table, rng: Any, limit: int
     splits, every = Splits.of_table(table, 0), np.ones(problem.splits.count, np.bool_)
     known = BestSplits()
     ranks = mondrian_splits(table, (k_anonymity(2),), splits, limit)
-    levels = Outlook.of(table, splits, 0).within(every)
+    levels = LevelSplits.of(table, splits, 0).within(every)
     begin(problem, every, known, ranks, levels, lambda: True)
     assume(known.cost is not None)
     late = BestSplits()
@@ -309,14 +309,14 @@ def test_all_attributes_at_once_are_the_same_as_one_by_one(table: Table, rng: An
     above = problem.view(head, np.ones_like(head))
     quick, slow = problem.view(head, allset, cells_of(above)), problem.full(head, allset)
     assert [isinstance(each, SizedView) for each in (quick, slow)] == [True, False]
-    assert (quick.cost, quick.suppressed, quick.hopeless, quick.bound) == (
+    assert (quick.cost, quick.suppressed, quick.ruled_out, quick.bound) == (
         slow.cost,
         slow.suppressed,
-        slow.hopeless,
+        slow.ruled_out,
         slow.bound,
     )
     one, other, open_ = quick.additions(), slow.additions(), allset & ~head
-    for name in ("cost", "suppressed", "hopeless", "bound", "useful", "apart"):
+    for name in ("cost", "suppressed", "ruled_out", "bound", "useful", "apart"):
         assert (getattr(one, name) == getattr(other, name)).all()
     assert (one.within >= other.within)[open_].all() and quick.floor >= slow.floor
     assert (quick.exclusions() == slow.exclusions())[open_].all()

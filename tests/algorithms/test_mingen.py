@@ -107,7 +107,7 @@ def test_a_late_search_knows_how_far_off_it_is(table: Table, wanted: list[Requir
     told, least = found.chosen or {}, min(distortion(table, vector, wanted) for vector in safe)
     assert tuple(told["levels"].values()) in safe
     assert told["distortion"] - told["gap"] - 1e-9 <= least <= told["distortion"] + 1e-9
-    assert "gap" in (context.standing.describe() or "")
+    assert "gap" in (context.best_so_far.describe() or "")
     greedy = climbed(Checker(table, tuple(wanted), limit))
     assert greedy is None or told["distortion"] <= distortion(table, greedy, wanted) + 1e-9
     assert told.get("stopped", "time") == "time" and (told["gap"] == 0 or "stopped" in told)

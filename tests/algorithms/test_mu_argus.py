@@ -258,7 +258,7 @@ def test_late_attributes_go_to_their_roots_at_once() -> None:
     assert (whole["stopped_early"], late["stopped_early"]) == (False, True)
     assert late["generalizations"] <= whole["generalizations"]
     assert all(late["levels"][name] >= level for name, level in whole["levels"].items())
-    assert (context.standing.describe() or "").startswith("best so far: levels race ")
+    assert (context.best_so_far.describe() or "").startswith("best so far: levels race ")
     with interruptible() as tell:
         tell()
         interrupted = mu_argus.run(sweeney(), wanted, mu_argus.Options(), Context()).chosen or {}

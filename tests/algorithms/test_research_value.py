@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.lattice import distributed
-from anonymize.algorithms.lattice.branch_and_bound import Faces, frontier
+from anonymize.algorithms.lattice.branch_and_bound import StringClassifier, frontier
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
 from anonymize.algorithms.lattice.strings import Strings, StringSearch, every_string
 from anonymize.algorithms.research_value import Options, pre_pruned, roots, run
@@ -257,7 +257,7 @@ def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_frontier_has_every_minimal_string() -> None:
     table, wanted = letters(3, 3, 80), (k_anonymity(3),)
     checker = Checker(table, wanted, 0)
-    found = frontier(Faces.of(checker), (0, 2), [range(3)] * 3)
+    found = frontier(StringClassifier.of(checker), (0, 2), [range(3)] * 3)
     safe = {(a, c) for a, b, c in safe_nodes(table, wanted, 0) if b == 3}
     minimal = [each for each in safe if not {(each[0] - 1, each[1]), (each[0], each[1] - 1)} & safe]
     assert found.whole and found.minimal == len(minimal) > 1
@@ -282,11 +282,11 @@ def test_local_search_leaves_the_way_of_the_binary_one() -> None:
 
 def test_what_stands_when_a_search_is_interrupted() -> None:
     context = Context()
-    assert context.standing.describe() is None
+    assert context.best_so_far.describe() is None
     run(sweeney(), (k_anonymity(2),), Options(), context)
     assert re.fullmatch(
         r"best so far: levels race \d, birth \d, gender \d, zip \d; research value [\d.]+; gap 0",
-        context.standing.describe() or "",
+        context.best_so_far.describe() or "",
     )
 
 
@@ -295,8 +295,8 @@ def test_what_stands_when_a_search_is_interrupted() -> None:
 VALUES = [np.array([0.4, 0.2, 0.1]), np.array([0.6, 0.3])]
 
 
-def outcome(vector: Vector, safe: bool, hopeless: bool = False) -> NodeCheck:
-    return NodeCheck(vector, safe, 0, 0, 0, 0, 0, hopeless)
+def outcome(vector: Vector, safe: bool, ruled_out: bool = False) -> NodeCheck:
+    return NodeCheck(vector, safe, 0, 0, 0, 0, 0, ruled_out)
 
 
 def listed(strings: Strings) -> list[tuple[int, ...]]:
@@ -313,7 +313,7 @@ def test_strings_are_sorted_by_research_value() -> None:
 def test_what_a_check_leaves() -> None:
     strings = Strings.of(every_string([range(3), range(2)]), VALUES)
     assert listed(strings.after(outcome((2, 0), safe=True), 0.7)) == [(0, 1), (1, 0), (0, 0)]
-    assert listed(strings.after(outcome((1, 1), False, hopeless=True), 0.5)) == [(2, 1), (2, 0)]
+    assert listed(strings.after(outcome((1, 1), False, ruled_out=True), 0.5)) == [(2, 1), (2, 0)]
     assert listed(strings.after(outcome((1, 1), False), 0.5)) == [(2, 1), (0, 1), (2, 0), (1, 0), (0, 0)]
 
 

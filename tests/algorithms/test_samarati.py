@@ -150,7 +150,7 @@ def test_a_late_search_knows_how_far_off_it_is(table: Table, wanted: list[Requir
         vector = tuple(told["levels"].values())
         assert vector in safe_nodes(table, wanted, limit) and lowest is not None
         assert told["height"] - told["gap"] <= lowest <= told["height"] == sum(vector)
-        assert f"height {told['height']}; gap {told['gap']}" in (context.standing.describe() or "")
+        assert f"height {told['height']}; gap {told['gap']}" in (context.best_so_far.describe() or "")
         greedy = climbed(Checker(table, tuple(wanted), limit))
         assert greedy is None or told["height"] <= sum(greedy)
         assert told.get("stopped", "time") == "time" and (told["gap"] == 0 or "stopped" in told)

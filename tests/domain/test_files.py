@@ -123,7 +123,7 @@ def test_all_problems_are_found_at_once_in_the_order_of_lines(tmp_path: Path) ->
 
 def test_many_problems_are_counted(tmp_path: Path) -> None:
     found = problems(tmp_path, "a;*\n" + "a;*\n" * 50)
-    assert len(found) == files.MOST + 1
+    assert len(found) == files.LISTED_PROBLEMS + 1
     assert found[-1] == (None, "30 more problems in this file")
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Tree
-from anonymize.fidelity.bins import MOST, UNLABELLED, UNNAMED, Bins, named_bins, round_edges, unnamed_bins
+from anonymize.fidelity.bins import BINS, UNLABELLED, UNNAMED, Bins, named_bins, round_edges, unnamed_bins
 from anonymize.table import Attribute
 
 CODES = np.zeros(0, np.uint8)
@@ -85,5 +85,5 @@ def test_constant_and_huge_columns_have_no_bins() -> None:
 @given(st.lists(st.integers(0, 50), min_size=2, max_size=200), st.booleans())
 def test_unnamed_bins_cover_every_code(rows: list[int], ordered: bool) -> None:
     bins = unnamed_bins(len(rows), np.array(rows), ordered)
-    assert bins.labels is None and bins.count <= MOST
+    assert bins.labels is None and bins.count <= BINS
     assert len(bins.of_leaf) == len(rows) and bins.of_leaf.min() >= 0 and bins.of_leaf.max() < bins.count

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.risk import TextFrequencySet, estimate, individual_risk
-from anonymize.risk.sample import HALF, LARGE
+from anonymize.risk.sample import HALF, SERIES_ROWS
 
 
 def sample(counts: Any, weights: Any) -> TextFrequencySet:
@@ -79,11 +79,15 @@ def test_it_is_a_mean_of_one_over_the_size(count: int, per_row: float) -> None:
     assert 1 / (count * per_row) * (1 - 1e-9) <= found <= 1 / count * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, LARGE - 1, LARGE, 1000])
+@pytest.mark.parametrize("count", [1, 2, 7, SERIES_ROWS - 1, SERIES_ROWS, 1000])
 def test_nothing_jumps_between_the_series_and_the_recurrence(count: int) -> None:
     below, above = (risk(count, count / (1 - HALF) * (1 + tilt)) for tilt in (-1e-9, 1e-9))
     assert below == pytest.approx(above, rel=1e-8)
-    neighbours = [risk(LARGE - 1, 20.0 * LARGE), risk(LARGE, 20.0 * LARGE), risk(LARGE + 1, 20.0 * LARGE)]
+    neighbours = [
+        risk(SERIES_ROWS - 1, 20.0 * SERIES_ROWS),
+        risk(SERIES_ROWS, 20.0 * SERIES_ROWS),
+        risk(SERIES_ROWS + 1, 20.0 * SERIES_ROWS),
+    ]
     assert neighbours[1] == pytest.approx((neighbours[0] + neighbours[2]) / 2, rel=1e-3)
 
 

@@ -29,7 +29,7 @@ from anonymize.table import Table
 TRIED = (4, 16, 64)
 """How many of the neighbours that raise the NCP least are tried until one mends the group; if none does, the first is
 taken."""
-CELLS = 1 << 18
+GROUP_CELLS = 1 << 18
 """Cells of (breaking groups x groups) that are worked on at once."""
 
 Met = Callable[[Ints, Ints, int], Bools]
@@ -67,7 +67,7 @@ def _choices(penalty: Penalty, codes: Corners, partition: Partition, breaking: I
     """(breaking,) the group that each is to be merged with."""
     boxes = GroupBoxes.of(codes, partition)
     unions, ncp = UnionPenalties(penalty, boxes), boxes.ncp(penalty)
-    step = max(CELLS // boxes.count, 1)
+    step = max(GROUP_CELLS // boxes.count, 1)
     partners = [
         _tried(
             partition,
@@ -249,7 +249,7 @@ class _Windows:
     """Sums of squares around the mean of rows that follow each other, `most` at most, worked out for many ends at once.
     Each row is added to those behind it, which loses no digits however large the values are."""
 
-    CELLS: ClassVar[int] = 1 << 22
+    GROUP_CELLS: ClassVar[int] = 1 << 22
 
     def __init__(self, columns: Floats, most: int) -> None:
         self.columns, self.most = columns, most
@@ -266,7 +266,7 @@ class _Windows:
     def _work_out(self, first: int) -> None:
         """The table (ends, lengths) of ends from this one on; groups that would begin before the first row have no
         meaning."""
-        self.first, self.stop = first, min(first + max(self.CELLS // self.most, 1), self.columns.shape[1] + 1)
+        self.first, self.stop = first, min(first + max(self.GROUP_CELLS // self.most, 1), self.columns.shape[1] + 1)
         ends = np.arange(self.first, self.stop)
         self.table = np.zeros((len(ends), self.most))
         for column in self.columns:

@@ -112,7 +112,7 @@ Ordinals = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Ladder:
+class HierarchyLevels:
     """`ordinals` (height + 1, leaves): which node of each level each leaf lies under. `sizes`: nodes of each level."""
 
     attribute: Attribute
@@ -121,8 +121,8 @@ class Ladder:
     _steps: dict[tuple[int, int], Ordinals] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, attribute: Attribute) -> Ladder:
-        """The ladder of an attribute's hierarchy."""
+    def of(cls, attribute: Attribute) -> HierarchyLevels:
+        """The levels of an attribute's hierarchy."""
         levels = attribute.hierarchy.levels
         ordinals = np.zeros(levels.shape, np.int32)
         np.cumsum(levels[:, 1:] != levels[:, :-1], axis=1, out=ordinals[:, 1:])
@@ -236,14 +236,14 @@ class FrequencySet:
     """The distinct rows of a table at one node.
 
     `vector`: the node. `columns`: per attribute (m,) the ordinal number of the node that each distinct row shows, among
-    those of its level. `tally`: what each stands for. `ladders`: of the attributes. `populations`: those that
+    those of its level. `tally`: what each stands for. `hierarchies`: of the attributes. `populations`: those that
     requirements name.
     """
 
     vector: Vector
     columns: tuple[Ordinals, ...]
     tally: Tally
-    ladders: tuple[Ladder, ...]
+    hierarchies: tuple[HierarchyLevels, ...]
     populations: Mapping[str, Population] = field(default_factory=dict)
 
     @classmethod
@@ -258,14 +258,14 @@ class FrequencySet:
         cls, table: Table, requirements: tuple[Requirement, ...], rows: NDArray[np.uint32] | None = None
     ) -> tuple[FrequencySet, Ints]:
         """As `of_table`, and (rows,) which distinct row each row is."""
-        ladders = tuple(Ladder.of(attribute) for attribute in table.attributes)
+        hierarchies = tuple(HierarchyLevels.of(attribute) for attribute in table.attributes)
         picked: slice | NDArray[np.uint32] = slice(None) if rows is None else rows
         codes = [attribute.codes[picked] for attribute in table.attributes]
-        leaves = [ladder.leaf_of(code).astype(np.int32) for ladder, code in zip(ladders, codes, strict=True)]
-        grouping = KeyGroups.of(*mixed_radix(leaves, [ladder.sizes[0] for ladder in ladders]))
+        leaves = [hierarchy.leaf_of(code).astype(np.int32) for hierarchy, code in zip(hierarchies, codes, strict=True)]
+        grouping = KeyGroups.of(*mixed_radix(leaves, [hierarchy.sizes[0] for hierarchy in hierarchies]))
         tally = Judge(table, requirements, rows).tally(grouping.group, len(grouping.starts))
         columns = tuple(leaf[grouping.first] for leaf in leaves)
-        return cls((0,) * len(ladders), columns, tally, ladders, table.populations), grouping.group
+        return cls((0,) * len(hierarchies), columns, tally, hierarchies, table.populations), grouping.group
 
     @property
     def counts(self) -> Ints:
@@ -282,8 +282,8 @@ class FrequencySet:
         groups = self.tally.groups()
         if not self.populations:
             return groups
-        columns = zip(self.ladders, self.vector, self.columns, strict=True)
-        leaves = [ladder.first(level)[ordinals] for ladder, level, ordinals in columns]
+        columns = zip(self.hierarchies, self.vector, self.columns, strict=True)
+        leaves = [hierarchy.first(level)[ordinals] for hierarchy, level, ordinals in columns]
         crowds = {path: crowd_of_nodes(each, self.vector, leaves) for path, each in self.populations.items()}
         return replace(groups, crowds=crowds)
 
@@ -316,21 +316,21 @@ class FrequencySet:
     def restrict(self, attributes: Sequence[int]) -> FrequencySet:
         """The frequency set of some of the attributes alone, at their levels."""
         columns = [self.columns[index] for index in attributes]
-        ladders = tuple(self.ladders[index] for index in attributes)
+        hierarchies = tuple(self.hierarchies[index] for index in attributes)
         vector = tuple(self.vector[index] for index in attributes)
-        sizes = [ladder.sizes[level] for ladder, level in zip(ladders, vector, strict=True)]
+        sizes = [hierarchy.sizes[level] for hierarchy, level in zip(hierarchies, vector, strict=True)]
         grouping = KeyGroups.of(*mixed_radix(columns, sizes))
         populations = {path: each.restricted(attributes) for path, each in self.populations.items()}
-        return replace(self, ladders=ladders, populations=populations)._at_node(vector, grouping, columns)
+        return replace(self, hierarchies=hierarchies, populations=populations)._at_node(vector, grouping, columns)
 
     def grouping(self, vector: Vector) -> tuple[KeyGroups, list[Ordinals]]:
         """How the distinct rows come together at a node, and (m,) per attribute the ordinals there. Rows that show the
         same nodes have the same mixed-radix number, so grouping equal numbers is enough."""
         columns = [
-            column if low == high else ladder.step(low, high)[column]
-            for column, ladder, low, high in zip(self.columns, self.ladders, self.vector, vector, strict=True)
+            column if low == high else hierarchy.step(low, high)[column]
+            for column, hierarchy, low, high in zip(self.columns, self.hierarchies, self.vector, vector, strict=True)
         ]
-        sizes = [ladder.sizes[level] for ladder, level in zip(self.ladders, vector, strict=True)]
+        sizes = [hierarchy.sizes[level] for hierarchy, level in zip(self.hierarchies, vector, strict=True)]
         return KeyGroups.of(*mixed_radix(columns, sizes)), columns
 
     def _at_node(self, vector: Vector, grouping: KeyGroups, columns: Sequence[Ordinals]) -> FrequencySet:
@@ -341,14 +341,14 @@ class FrequencySet:
 
 # --- sets that have been made -----------------------------------------------------------------------------------------
 
-CELLS = 1 << 24
+KEPT_CELLS = 1 << 24
 """How many cells of frequency sets are kept besides those of the bottom."""
 
 
 class Store:
     """The bottom's frequency set, and those used last as far as they fit."""
 
-    def __init__(self, bottom: FrequencySet, cells: int = CELLS) -> None:
+    def __init__(self, bottom: FrequencySet, cells: int = KEPT_CELLS) -> None:
         self.bottom = bottom
         self._sets: OrderedDict[Vector, FrequencySet] = OrderedDict()
         self._room = cells

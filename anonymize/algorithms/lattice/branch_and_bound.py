@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.lattice import FrequencySet, Ladder, Vector
+from anonymize.algorithms.lattice import FrequencySet, HierarchyLevels, Vector
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.classes import Bools, Floats, Ints, KeyGroups, mixed_radix
 from anonymize.domain.generalization import Generalization
@@ -25,15 +25,15 @@ from anonymize.table import Attribute, Table
 # Strings of some attributes, the others at the top of the lattice, judged while they are built attribute by attribute.
 #
 # Such a string is a node of the lattice like any other, and every string that has its levels in those attributes is at
-# or below it: where it is hopeless, so are they. Adding an attribute parts the classes that there are; nothing is
+# or below it: where it is ruled out, so are they. Adding an attribute parts the classes that there are; nothing is
 # sorted. Rows of classes that are too small for every model are counted at once; only where they are no more than may
 # be suppressed is the judge of nodes asked, unless size is all that is required.
 #
-# A table of all strings of a few attributes says which of them are hopeless, and has the frontier of minimal ones that
+# A table of all strings of a few attributes says which of them are ruled out, and has the frontier of minimal ones that
 # are not: whole parts of the lattice are settled without a look at the rows.
 
 
-class Face(NamedTuple):
+class StringClasses(NamedTuple):
     """The distinct rows as a string shows them. `group` (m,): the class of each. `classes`: how many there are."""
 
     group: Ints
@@ -41,7 +41,7 @@ class Face(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Faces:
+class StringClassifier:
     """What judges strings. Can be sent to another process.
 
     `heights`: the highest level of each attribute. `columns`: per attribute and level (m,) the node that each distinct
@@ -62,15 +62,15 @@ class Faces:
     table: Table
 
     @classmethod
-    def of(cls, checker: Checker) -> Faces:
-        """The faces of a checker's table."""
+    def of(cls, checker: Checker) -> StringClassifier:
+        """The classifier of a checker's table."""
         bottom, requirements = checker.bottom, checker.requirements
         counts = bottom.counts.astype(np.float64)
         sized = checker.table.units is None and all(_is_size(each) for each in requirements)
         return cls(
             checker.lattice.top,
-            [_columns(ladder, column) for ladder, column in zip(bottom.ladders, bottom.columns, strict=True)],
-            [ladder.sizes for ladder in bottom.ladders],
+            [_columns(hierarchy, column) for hierarchy, column in zip(bottom.hierarchies, bottom.columns, strict=True)],
+            [hierarchy.sizes for hierarchy in bottom.hierarchies],
             None if (counts == 1).all() else counts,
             checker.rows,
             _fewest(requirements),
@@ -85,29 +85,29 @@ class Faces:
         """Distinct rows: what a refinement reads."""
         return len(self.columns[0][0])
 
-    def whole(self) -> Face:
+    def whole(self) -> StringClasses:
         """Every attribute at its highest level. That is seldom another one than the root, which parts nothing."""
         keys, span = mixed_radix(
             [columns[level] for columns, level in zip(self.columns, self.heights, strict=True)],
             [sizes[level] for sizes, level in zip(self.sizes, self.heights, strict=True)],
         )
         grouping = KeyGroups.of(keys, span)
-        return Face(grouping.group, len(grouping.starts))
+        return StringClasses(grouping.group, len(grouping.starts))
 
-    def refined(self, face: Face, index: int, level: int) -> Face | None:
+    def refined(self, classes: StringClasses, index: int, level: int) -> StringClasses | None:
         """The classes once an attribute has come down to a level; None where too many rows are in ones too small.
 
         A class is numbered by its old class and the new node, so that one `bincount` finds all sizes; the numbers in
         use are then made consecutive, which keeps them small.
         """
         size = self.sizes[index][level]
-        keys = face.group * size + self.columns[index][level]
-        rows = np.bincount(keys, self.counts, minlength=face.classes * size)
+        keys = classes.group * size + self.columns[index][level]
+        rows = np.bincount(keys, self.counts, minlength=classes.classes * size)
         lost = int(rows[rows < self.minimum].sum())
         if lost > self.limit or lost == self.rows:
             return None
         numbers = np.cumsum(rows > 0) - 1
-        return Face(numbers[keys], int(numbers[-1]) + 1)
+        return StringClasses(numbers[keys], int(numbers[-1]) + 1)
 
     def judge(self) -> Checker | None:
         """A judge of nodes, where size is not all."""
@@ -125,15 +125,18 @@ def _is_size(requirement: Requirement) -> bool:
     return requirement.model == "k-anonymity" and requirement.population is None
 
 
-def _columns(ladder: Ladder, column: NDArray[np.int32]) -> list[NDArray[np.int64]]:
-    return [ladder.step(0, level)[column].astype(np.int64) for level in range(ladder.height + 1)]
+def _columns(hierarchy: HierarchyLevels, column: NDArray[np.int32]) -> list[NDArray[np.int64]]:
+    return [hierarchy.step(0, level)[column].astype(np.int64) for level in range(hierarchy.height + 1)]
 
 
 def _bare(bottom: FrequencySet) -> FrequencySet:
     """A frequency set that can be sent to a process: without codes of rows, and with all that is made on demand
     made."""
     return replace(
-        bottom, ladders=tuple(replace(ladder, attribute=_materialized(ladder.attribute)) for ladder in bottom.ladders)
+        bottom,
+        hierarchies=tuple(
+            replace(hierarchy, attribute=_materialized(hierarchy.attribute)) for hierarchy in bottom.hierarchies
+        ),
     )
 
 
@@ -154,7 +157,7 @@ def _nothing() -> Any:
 
 # --- all strings of a few attributes ----------------------------------------------------------------------------------
 
-WORK = 100_000
+REFINEMENTS = 100_000
 """Refinements of a subset at the most; strings that are not looked at then count as possible."""
 
 
@@ -162,7 +165,7 @@ WORK = 100_000
 class Frontier:
     """The strings of some attributes by number: levels in mixed radix, the last attribute fastest.
 
-    `possible` (strings,): not hopeless. `minimal`: how many of these have only hopeless ones directly below them.
+    `possible` (strings,): not ruled out. `minimal`: how many of these have only ruled out ones directly below them.
     `whole`: whether all were looked at. `work`: refinements.
     """
 
@@ -186,18 +189,20 @@ class Frontier:
 
 
 class _Table:
-    """Fills the table, depth first: where a level is hopeless beside the levels so far, so are all below it."""
+    """Fills the table, depth first: where a level is ruled out beside the levels so far, so are all below it."""
 
-    def __init__(self, faces: Faces, attributes: Sequence[int], choices: Sequence[Sequence[int]]) -> None:
-        self.faces, self.attributes, self.choices = faces, list(attributes), choices
-        self.judge: Checker | None = faces.judge()
-        self.vector = list(faces.heights)
-        self.possible: Bools = np.zeros([faces.heights[index] + 1 for index in attributes], np.bool_)
+    def __init__(
+        self, classifier: StringClassifier, attributes: Sequence[int], choices: Sequence[Sequence[int]]
+    ) -> None:
+        self.classifier, self.attributes, self.choices = classifier, list(attributes), choices
+        self.judge: Checker | None = classifier.judge()
+        self.vector = list(classifier.heights)
+        self.possible: Bools = np.zeros([classifier.heights[index] + 1 for index in attributes], np.bool_)
         self.work = 0
 
-    def fill(self, place: int, face: Face) -> None:
+    def fill(self, place: int, classes: StringClasses) -> None:
         """All strings that go on from one that is possible, from an attribute on."""
-        if self.work >= WORK:
+        if self.work >= REFINEMENTS:
             self.possible[self._rest(place)] = True
             return
         self.possible[self._here] = True
@@ -205,12 +210,12 @@ class _Table:
             index = self.attributes[position]
             for level in reversed(self.choices[index]):
                 self.work += 1
-                finer = self.faces.refined(face, index, level)
+                finer = self.classifier.refined(classes, index, level)
                 self.vector[index] = level
-                if finer is None or self._hopeless():
+                if finer is None or self._ruled_out():
                     break
                 self.fill(position + 1, finer)
-            self.vector[index] = self.faces.heights[index]
+            self.vector[index] = self.classifier.heights[index]
 
     @property
     def _here(self) -> Vector:
@@ -220,21 +225,21 @@ class _Table:
         """This string and all below it in the attributes from a place on."""
         return tuple(level if position < place else slice(None) for position, level in enumerate(self._here))
 
-    def _hopeless(self) -> bool:
-        return self.judge is not None and self.judge.check(tuple(self.vector)).hopeless
+    def _ruled_out(self) -> bool:
+        return self.judge is not None and self.judge.check(tuple(self.vector)).ruled_out
 
 
-def frontier(faces: Faces, attributes: Sequence[int], choices: Sequence[Sequence[int]]) -> Frontier:
+def frontier(classifier: StringClassifier, attributes: Sequence[int], choices: Sequence[Sequence[int]]) -> Frontier:
     """The frontier of some attributes, the others at their roots. `choices`: per attribute of the table its levels
     below the root that may be safe, ascending."""
-    table = _Table(faces, attributes, choices)
-    table.fill(0, faces.whole())
+    table = _Table(classifier, attributes, choices)
+    table.fill(0, classifier.whole())
     return Frontier(
         tuple(attributes),
-        tuple(faces.heights[index] for index in attributes),
+        tuple(classifier.heights[index] for index in attributes),
         table.possible.tobytes(),
         int(np.count_nonzero(_minimal(table.possible))),
-        table.work < WORK,
+        table.work < REFINEMENTS,
         table.work,
     )
 
@@ -255,8 +260,8 @@ def _minimal(possible: Bools) -> Bools:
 # An attribute's gain at a level is what its research value is above that at the root. The best string of the last
 # attributes alone (the others at their roots) bounds what these can add to any string, so the problem is solved for the
 # last attribute, then for the last two, and so on: each solution is inside of the next, as Russian dolls are. A branch
-# ends where its string is hopeless, where the table of its subset says so without a look at the rows, or where its gain
-# and that bound together are not above the best.
+# ends where its string is ruled out, where the table of its subset says so without a look at the rows, or where its
+# gain and that bound together are not above the best.
 #
 # Source: Verfaillie, Lemaitre, Schiex, Russian doll search for solving constraint optimization problems, AAAI 1996.
 
@@ -289,7 +294,7 @@ class Gains:
 class DollBranch(NamedTuple):
     """A part of one doll's search. `partial`: where it begins. `place`: the next attribute of the order. `floor`: the
     gain that is to be exceeded. `bounds` (places + 1,): what the attributes from a place on can gain at the most.
-    `safe`: whether a string has to be safe to count; else one that is not hopeless will do. `work`: refinements after
+    `safe`: whether a string has to be safe to count; else one that is not ruled out will do. `work`: refinements after
     which it stops. `until`: the time at which it stops; 0 for none."""
 
     partial: Partial
@@ -312,12 +317,12 @@ class Outcome(NamedTuple):
 
 
 class Diver:
-    """Searches branches, depth first. `frontiers`: tables of subsets, which know some hopeless strings beforehand."""
+    """Searches branches, depth first. `frontiers`: tables of subsets, which know some ruled out strings beforehand."""
 
-    def __init__(self, faces: Faces, gains: Gains, frontiers: Sequence[Frontier] = ()) -> None:
-        self.faces, self.gains, self.frontiers = faces, gains, frontiers
+    def __init__(self, classifier: StringClassifier, gains: Gains, frontiers: Sequence[Frontier] = ()) -> None:
+        self.classifier, self.gains, self.frontiers = classifier, gains, frontiers
         self.refinements = 0
-        self._judge, self._top = faces.judge(), faces.heights
+        self._judge, self._top = classifier.judge(), classifier.heights
         self._moves = {
             (index, level): (number, each.offset(index, level))
             for number, each in enumerate(frontiers)
@@ -331,16 +336,16 @@ class Diver:
         gain = self.gains.total(branch.partial)
         if gain + branch.bounds[branch.place] <= branch.floor + EQUAL:
             return Outcome(None, branch.floor, 0, True)
-        face: Face | None = self.faces.whole()
+        classes: StringClasses | None = self.classifier.whole()
         places = [each.start for each in self.frontiers]
         for index, level in branch.partial:
-            face = None if face is None else self.step(face, index, level, places)
-        if face is not None and self.possible(branch.partial):
-            run.visit(branch.place, face, list(branch.partial), gain, places)
+            classes = None if classes is None else self.step(classes, index, level, places)
+        if classes is not None and self.possible(branch.partial):
+            run.visit(branch.place, classes, list(branch.partial), gain, places)
         return Outcome(run.best, run.floor, self.refinements - before, not run.stopped)
 
-    def step(self, face: Face, index: int, level: int, places: list[int]) -> Face | None:
-        """One attribute down to a level; None where a table or sizes alone say that this is hopeless. Moves `places`,
+    def step(self, classes: StringClasses, index: int, level: int, places: list[int]) -> StringClasses | None:
+        """One attribute down to a level; None where a table or sizes alone say that this is ruled out. Moves `places`,
         the string's number in each table."""
         if self.frontiers:
             number, offset = self._moves[index, level]
@@ -348,7 +353,7 @@ class Diver:
             if not self.frontiers[number].possible[places[number]]:
                 return None
         self.refinements += 1
-        return self.faces.refined(face, index, level)
+        return self.classifier.refined(classes, index, level)
 
     def back(self, index: int, level: int, places: list[int]) -> None:
         """Undoes the move of `step`."""
@@ -357,8 +362,8 @@ class Diver:
             places[number] -= offset
 
     def possible(self, partial: Partial) -> bool:
-        """Whether a string is not hopeless, given that its classes are not too small."""
-        return self._judge is None or not self._judge.check(self._vector(partial)).hopeless
+        """Whether a string is not ruled out, given that its classes are not too small."""
+        return self._judge is None or not self._judge.check(self._vector(partial)).ruled_out
 
     def accepts(self, partial: Partial, safe: bool) -> bool:
         """Whether a string that is possible counts."""
@@ -381,14 +386,16 @@ class _Dive:
         self._last = before + branch.work
         self._looks = 0
 
-    def visit(self, place: int, face: Face, partial: list[tuple[int, int]], gain: float, places: list[int]) -> None:
+    def visit(
+        self, place: int, classes: StringClasses, partial: list[tuple[int, int]], gain: float, places: list[int]
+    ) -> None:
         """All strings that go on from one that is possible, with attributes from a place of the order on."""
         if gain > self.floor + EQUAL and self.diver.accepts(tuple(partial), self.branch.safe):
             self.floor, self.best = gain, tuple(partial)
         for index, level, position in self._steps(place, gain):
             if self._out():
                 return
-            finer = self.diver.step(face, index, level, places)
+            finer = self.diver.step(classes, index, level, places)
             if finer is not None:
                 partial.append((index, level))
                 if self.diver.possible(tuple(partial)):

@@ -1,7 +1,7 @@
 """The distributed search: subsets of the attributes in processes of their own, and the best string of all of them.
 
 1. The attributes, those first that can gain most, are parted into consecutive subsets whose strings fit. Each subset by
-   itself, the other attributes at their roots, has its whole frontier of minimal strings that are not hopeless, and
+   itself, the other attributes at their roots, has its whole frontier of minimal strings that are not ruled out, and
    the best of its first attributes, of its first two, and so on.
 2. Joined, all attributes are searched by branch and bound (see `dolls`), the last ones first. What a table of a subset
    rules out is not looked at. A doll's search is parted into branches, which the processes take; branches of a round
@@ -24,11 +24,11 @@ from anonymize.algorithms.lattice.branch_and_bound import (
     EQUAL,
     Diver,
     DollBranch,
-    Faces,
     Frontier,
     Gains,
     Outcome,
     Partial,
+    StringClassifier,
     frontier,
 )
 from anonymize.algorithms.lattice.nodes import Checker
@@ -81,7 +81,7 @@ class StringJoin:
     whether a string is safe, to be asked of those that may become the best. `report`: is told the place that the dolls
     have come to, and what any string can gain at the most."""
 
-    faces: Faces
+    classifier: StringClassifier
     gains: Gains
     limits: Limits
     gain: float
@@ -96,10 +96,10 @@ class StringJoin:
     def run(self) -> None:
         """Searches until the best string is proved, or a limit is reached."""
         parts = list(parted(self.gains, self.limits.memory))
-        shared = (self.faces, self.gains)
+        shared = (self.classifier, self.gains)
         with workers(self.limits.processes, _subset_tools, *shared) as pool:
             strings = sum(_strings(self.gains, part) for part in parts)
-            worth = strings * self.faces.distinct > WORTH and len(parts) > 1
+            worth = strings * self.classifier.distinct > WORTH and len(parts) > 1
             self.subsets = pool.map(_solved, [(part, self.limits.until) for part in parts], worth=worth)
         with workers(self.limits.processes, _diver, *shared, [each.frontier for each in self.subsets]) as pool:
             self._dolls(pool)
@@ -113,7 +113,7 @@ class StringJoin:
             bounds[place] = self._most(place, bounds)
             floor = max(bounds[place + 1], self._inside(place))
             doll = _Doll(place, floor, tuple(bounds), safe=False)
-            outcome = self._solve(pool, doll, worth=last * self.faces.distinct > WORTH)
+            outcome = self._solve(pool, doll, worth=last * self.classifier.distinct > WORTH)
             if not outcome.complete:
                 return
             bounds[place], last = outcome.gain, outcome.work
@@ -122,7 +122,7 @@ class StringJoin:
         bounds[0] = self._most(0, bounds)
         for place in range(count):
             doll = _Doll(place, self.gain, tuple(bounds), safe=True)
-            outcome = self._solve(pool, doll, worth=last * self.faces.distinct > WORTH)
+            outcome = self._solve(pool, doll, worth=last * self.classifier.distinct > WORTH)
             self._take(outcome)
             if not outcome.complete:
                 return
@@ -162,7 +162,7 @@ class StringJoin:
 
     def _inside(self, place: int) -> float:
         """What the best known string gains by the attributes from a place on: with the others at their roots, it is
-        not hopeless."""
+        not ruled out."""
         inner = set(self.gains.order[place:])
         return self.gains.total(tuple((index, level) for index, level in self.best if index in inner))
 
@@ -208,16 +208,16 @@ def _strings(gains: Gains, part: Sequence[int]) -> int:
     return size
 
 
-def _subset_tools(faces: Faces, gains: Gains) -> tuple[Faces, Gains]:
-    return faces, gains
+def _subset_tools(classifier: StringClassifier, gains: Gains) -> tuple[StringClassifier, Gains]:
+    return classifier, gains
 
 
-def _solved(tools: tuple[Faces, Gains], part: tuple[Sequence[int], float]) -> StringSubset:
+def _solved(tools: tuple[StringClassifier, Gains], part: tuple[Sequence[int], float]) -> StringSubset:
     """The frontier of a subset, and the best of its first attributes: dolls in the opposite order."""
-    (faces, gains), (attributes, until) = tools, part
-    table = frontier(faces, attributes, gains.choices)
+    (classifier, gains), (attributes, until) = tools, part
+    table = frontier(classifier, attributes, gains.choices)
     backwards = Gains(tuple(reversed(attributes)), gains.choices, gains.of)
-    diver, count = Diver(faces, backwards, [table]), len(attributes)
+    diver, count = Diver(classifier, backwards, [table]), len(attributes)
     bounds = [0.0] * (count + 1)
     for place in reversed(range(count)):
         most = bounds[place + 1] + gains.most(backwards.order[place])
@@ -263,8 +263,8 @@ def rounds(branches: Iterator[tuple[Partial, int]]) -> Iterator[list[tuple[Parti
         yield group
 
 
-def _diver(faces: Faces, gains: Gains, frontiers: Sequence[Frontier]) -> Diver:
-    return Diver(faces, gains, frontiers)
+def _diver(classifier: StringClassifier, gains: Gains, frontiers: Sequence[Frontier]) -> Diver:
+    return Diver(classifier, gains, frontiers)
 
 
 def _dived(diver: Diver, branch: DollBranch) -> Outcome:
@@ -292,7 +292,12 @@ class Distributed:
         gains = Gains((), lower, of)
         order = sorted(range(len(values)), key=lambda index: (-gains.most(index), index))
         self.join = StringJoin(
-            Faces.of(checker), Gains(tuple(order), lower, of), limits, -math.inf, self._accepted, self._report_progress
+            StringClassifier.of(checker),
+            Gains(tuple(order), lower, of),
+            limits,
+            -math.inf,
+            self._accepted,
+            self._report_progress,
         )
 
     @property

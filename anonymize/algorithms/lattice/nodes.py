@@ -6,7 +6,7 @@ cases. No row may be suppressed, and every model is monotone: each class above i
 Or every model is such that a class which meets it does so with any further rows (`grows`): no row joins the failing
 ones on the way up. Entropy, frequency and recursive l-diversity are monotone and not growing: a class that fails can
 spoil the one that it is merged with, so with suppression nothing follows from a safe node. From an unsafe one something
-does follow: where more rows than the limit fail the growing requirements alone (`hopeless`), more do at every node
+does follow: where more rows than the limit fail the growing requirements alone (`ruled_out`), more do at every node
 below. Where something is asked of the table as a whole, safety is not monotone with suppression either: the class of
 all suppressed rows counts in the table's figures, and on the way up it may lose rows. What such a requirement takes at
 least (`rows_over`) does not become more on the way up.
@@ -37,7 +37,7 @@ from anonymize.table import Table
 @dataclass(frozen=True)
 class NodeCheck:
     """What a check found. `suppressed`: rows of classes that fail. `classes`, `squares`: how many classes are kept, and
-    their sizes squared, summed. `failing_classes`, `failing_squares`: the same of those that fail. `hopeless`: no node
+    their sizes squared, summed. `failing_classes`, `failing_squares`: the same of those that fail. `ruled_out`: no node
     below is safe either."""
 
     vector: Vector
@@ -47,7 +47,7 @@ class NodeCheck:
     squares: int
     failing_classes: int
     failing_squares: int
-    hopeless: bool
+    ruled_out: bool
 
     @property
     def all_classes(self) -> int:
@@ -100,7 +100,7 @@ class Checker:
         published: bool,
     ) -> None:
         self.requirements, self.suppression_limit = requirements, suppression_limit
-        self.lattice = Lattice.between([ladder.attribute for ladder in bottom.ladders])
+        self.lattice = Lattice.between([hierarchy.attribute for hierarchy in bottom.hierarchies])
         self.rows = int(bottom.counts.sum())
         self.store = Store(bottom)
         self.checks: dict[Vector, NodeCheck] = {}
@@ -194,7 +194,7 @@ class Checker:
 
     def infeasible(self) -> InfeasibleError:
         """Why no node is safe: which requirement binds, and what would be feasible."""
-        roots = tuple(ladder.height for ladder in self.bottom.ladders)
+        roots = tuple(hierarchy.height for hierarchy in self.bottom.hierarchies)
         if self.lattice.top != roots:
             message = (
                 f"no node within the spec's `levels` is safe with at most {self.suppression_limit} rows suppressed"
@@ -222,7 +222,7 @@ class Checker:
             squares=squares - failing_squares,
             failing_classes=len(lost),
             failing_squares=failing_squares,
-            hopeless=too_many and (self.monotone or self._growing_fail(frequency_set)),
+            ruled_out=too_many and (self.monotone or self._growing_fail(frequency_set)),
         )
 
     def _growing_fail(self, frequency_set: FrequencySet) -> bool:

@@ -42,7 +42,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from anonymize.algorithms.deadline import Deadline, stopped
-from anonymize.algorithms.lattice import FrequencySet, Ladder, Vector, below, least
+from anonymize.algorithms.lattice import FrequencySet, HierarchyLevels, Vector, below, least
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.algorithms.lattice.search import NodeGrid, bisect
@@ -292,7 +292,7 @@ def iterated(
         late |= rounds.late
         checks, most = checks + rounds.checks, max(LEAST, TIMES * rounds.checks)
         if released is not None:
-            lost = loss(scorer.checker.table, scorer.checker.bottom.ladders, released)
+            lost = loss(scorer.checker.table, scorer.checker.bottom.hierarchies, released)
             if lost < least:
                 best, least = released, lost
     return (
@@ -302,7 +302,7 @@ def iterated(
     )
 
 
-def loss(table: Table, ladders: tuple[Ladder, ...] | list[Ladder], released: Levels) -> float:
+def loss(table: Table, hierarchies: tuple[HierarchyLevels, ...] | list[HierarchyLevels], released: Levels) -> float:
     """Weighted NCP, summed over the rows; a suppressed row loses all."""
     first = released.partition.order[released.partition.starts[:-1]]
     sizes, suppressed = released.partition.sizes, len(released.suppressed)
@@ -310,8 +310,8 @@ def loss(table: Table, ladders: tuple[Ladder, ...] | list[Ladder], released: Lev
         sizes = np.add.reduceat(table.counts[released.partition.order], released.partition.starts[:-1])
         suppressed = int(table.counts[released.suppressed].sum())
     total = suppressed * sum(attribute.weight for attribute in table.attributes)
-    for ladder, level in zip(ladders, released.levels.T, strict=True):
-        attribute = ladder.attribute
-        node = attribute.hierarchy.levels[level, ladder.leaf_of(attribute.codes[first])]
+    for hierarchy, level in zip(hierarchies, released.levels.T, strict=True):
+        attribute = hierarchy.attribute
+        node = attribute.hierarchy.levels[level, hierarchy.leaf_of(attribute.codes[first])]
         total += attribute.weight * float(attribute.generalization.ncp[node] @ sizes)
     return float(total)

@@ -54,7 +54,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.lattice import Ladder, Ordinals, Vector, aggregate
+from anonymize.algorithms.lattice import HierarchyLevels, Ordinals, Vector, aggregate
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.metrics.research_value import research_values
@@ -209,14 +209,14 @@ class Scorer:
             return np.asarray(np.floor(x / (most or 1.0) * DECIMALS) / DECIMALS)
         if self.metric in ("ncp", "entropy-loss"):
             return x / self._rows
-        least = self._generalization * self._rows / self._ladders[index].sizes[0]
+        least = self._generalization * self._rows / self._hierarchies[index].sizes[0]
         scaled = np.maximum(0.0, x - least) / ((self._rows - least) or 1.0)
         return np.asarray(np.floor(scaled * DECIMALS) / DECIMALS)
 
     def _precision(self, vectors: Vectors, suppressed: int | None) -> list[Floats]:
         losses = []
-        for ladder, levels in zip(self._ladders, vectors.T, strict=True):
-            share = self._generalization * levels / ladder.height
+        for hierarchy, levels in zip(self._hierarchies, vectors.T, strict=True):
+            share = self._generalization * levels / hierarchy.height
             most = self.checker.suppression_limit if suppressed is None else suppressed
             with_most = (share * (self._rows - most) + self._suppression * most) / self._rows
             losses.append(np.minimum(share, with_most) if suppressed is None else with_most)
@@ -227,8 +227,8 @@ class Scorer:
         failing = self.checker.failing(vector)
         frequency_set = self.checker.frequency_set(vector)
         counts, extra = frequency_set.counts[failing], []
-        for index, (ladder, level) in enumerate(zip(self._ladders, vector, strict=True)):
-            rows = _counted(frequency_set.columns[index][failing], counts, ladder.sizes[level])
+        for index, (hierarchy, level) in enumerate(zip(self._hierarchies, vector, strict=True)):
+            rows = _counted(frequency_set.columns[index][failing], counts, hierarchy.sizes[level])
             extra.append(self._suppression * self._suppressed(index, level, rows))
         return np.array(extra)
 
@@ -237,20 +237,22 @@ class Scorer:
         if self.metric in ENTROPIES:
             some = rows[rows > 0]
             return float((some * np.log2(some.sum() / some)).sum())
-        ladder = self._ladders[index]
-        cost = self._cost(ladder)
-        return float(rows @ (cost[ladder.attribute.hierarchy.root] - self._generalization * cost[ladder.nodes(level)]))
+        hierarchy = self._hierarchies[index]
+        cost = self._cost(hierarchy)
+        return float(
+            rows @ (cost[hierarchy.attribute.hierarchy.root] - self._generalization * cost[hierarchy.nodes(level)])
+        )
 
-    def _cost(self, ladder: Ladder) -> Floats:
+    def _cost(self, hierarchy: HierarchyLevels) -> Floats:
         """(nodes of the taxonomy,) what a cell costs."""
-        over = ladder.attribute.generalization
+        over = hierarchy.attribute.generalization
         if self.metric == "entropy-loss":
-            return np.asarray(_leaves(ladder) / (self._combinations or 1.0))
+            return np.asarray(_leaves(hierarchy) / (self._combinations or 1.0))
         return over.share if self.metric == "loss" else over.ncp
 
     @property
-    def _ladders(self) -> Sequence[Ladder]:
-        return self.checker.bottom.ladders
+    def _hierarchies(self) -> Sequence[HierarchyLevels]:
+        return self.checker.bottom.hierarchies
 
     def _table(self, name: str) -> list[Floats]:
         """Per attribute (levels,) figures that follow from the level alone: `x` of all rows, research `values`."""
@@ -266,22 +268,25 @@ class Scorer:
     def _plain_sums(self) -> list[list[float]]:
         """Per attribute and level the sum over all rows, whatever the factor is."""
         bottom = self.checker.bottom
-        columns = zip(self._ladders, bottom.columns, strict=True)
-        return [self._of_levels(ladder, _counted(column, bottom.counts, ladder.sizes[0])) for ladder, column in columns]
+        columns = zip(self._hierarchies, bottom.columns, strict=True)
+        return [
+            self._of_levels(hierarchy, _counted(column, bottom.counts, hierarchy.sizes[0]))
+            for hierarchy, column in columns
+        ]
 
     @property
     def _most(self) -> list[float]:
         """Per attribute the sum over all rows where each shows the root."""
         return [of_level[-1] for of_level in self._plain_sums]
 
-    def _of_levels(self, ladder: Ladder, rows: Floats) -> list[float]:
+    def _of_levels(self, hierarchy: HierarchyLevels, rows: Floats) -> list[float]:
         """The sum over all rows at each level; `rows` (leaves,)."""
         if self.metric not in ENTROPIES:
-            cost = self._cost(ladder)
-            return [float(rows @ ladder.of_leaves(level, cost)) for level in range(ladder.height + 1)]
+            cost = self._cost(hierarchy)
+            return [float(rows @ hierarchy.of_leaves(level, cost)) for level in range(hierarchy.height + 1)]
         some = rows > 0
         sums = []
-        for ordinals in ladder.ordinals:
+        for ordinals in hierarchy.ordinals:
             together = np.bincount(ordinals, rows)[ordinals]
             sums.append(float((rows[some] * np.log2(together[some] / rows[some])).sum()))
         return sums
@@ -289,14 +294,14 @@ class Scorer:
     @cached_property
     def _combinations(self) -> float:
         """The base-2 logarithm of how many combinations of leaves there are."""
-        return float(sum(np.log2(ladder.sizes[0]) for ladder in self._ladders))
+        return float(sum(np.log2(hierarchy.sizes[0]) for hierarchy in self._hierarchies))
 
     def _spread(self, vector: Vector, failing: Bools) -> float:
         """A metric of what classes may stand for; `failing` (m,): those that are suppressed."""
         frequency_set = self.checker.frequency_set(vector)
         area = np.zeros(frequency_set.size)  # base-2 logarithms
-        for ladder, level, column in zip(self._ladders, vector, frequency_set.columns, strict=True):
-            area += _leaves(ladder)[ladder.nodes(level)][column]
+        for hierarchy, level, column in zip(self._hierarchies, vector, frequency_set.columns, strict=True):
+            area += _leaves(hierarchy)[hierarchy.nodes(level)][column]
         counts = frequency_set.counts[~failing].astype(np.float64)
         suppressed = float(frequency_set.counts[failing].sum())
         if self.metric == "ambiguity":
@@ -322,10 +327,10 @@ class Scorer:
         return tuple(self._aggregated(figures)[0].tolist())
 
 
-def _leaves(ladder: Ladder) -> Floats:
+def _leaves(levels: HierarchyLevels) -> Floats:
     """(nodes of the taxonomy,) the base-2 logarithm of the leaves under each."""
-    hierarchy = ladder.attribute.hierarchy
-    return np.asarray(np.log2(hierarchy.stop - hierarchy.start))
+    taxonomy = levels.attribute.hierarchy
+    return np.asarray(np.log2(taxonomy.stop - taxonomy.start))
 
 
 def _counted(column: Ordinals, counts: Ints, size: int) -> Floats:

@@ -1,7 +1,7 @@
 """The best safe node of a lattice, with as few checks as its models and its metric allow.
 
 `walk` holds a lower bound for every node. It takes the open node of the least bound, climbs from there along the least
-bounds, and looks on this path for the lowest safe node by bisection; every check closes nodes (those below a hopeless
+bounds, and looks on this path for the lowest safe node by bisection; every check closes nodes (those below a ruled out
 one) or raises bounds. It ends when no open node can be better than the best. Where a safe node says nothing about those
 above it there is no path, and the node itself is checked.
 
@@ -18,7 +18,7 @@ Incognito's own way through the lattice is by subsets of the attributes, one att
 subset's lattice is the node of the whole lattice at which the other attributes are at their roots: it has
 the same classes. Subset property: a node can be safe only if it is with any one of its attributes taken out, so its
 lattice is made of the nodes that survived in the smaller ones. Generalization property: above a safe node all are safe,
-and are not checked. Both hold where safety is monotone; where it is not, only what is hopeless is ruled out.
+and are not checked. Both hold where safety is monotone; where it is not, only what is ruled out is ruled out.
 
 Source: LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonymity, SIGMOD 2005, figure 8.
 """
@@ -40,9 +40,9 @@ from anonymize.algorithms.lattice.scores import Score, Scorer
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.errors import InfeasibleError, Problem, UsageError
 
-MOST = 1 << 21
+WALKED_NODES = 1 << 21
 """The largest number of nodes of a lattice for which `walk` is used."""
-WORK = 1 << 33
+SEARCHED_CELLS = 1 << 33
 """Cells (distinct rows x attributes) of the nodes that `best_first` comes to at most without a deadline."""
 A_NODE = 1 << 14
 """A node counts for so many cells at least: it takes as long in a table that has fewer."""
@@ -67,7 +67,7 @@ def time_limit_option(**facts: Any) -> Any:
 def find(scorer: Scorer, deadline: Deadline | None = None) -> BestNode | None:
     """The best safe node; None where there is none, or none was found in time."""
     deadline = deadline or Deadline()
-    if scorer.checker.total <= MOST:
+    if scorer.checker.total <= WALKED_NODES:
         return Walk(scorer, deadline).run()
     return BestFirst(scorer, deadline).run()
 
@@ -81,11 +81,11 @@ def _unmet(checker: Checker) -> InfeasibleError:
 def check_enumerable(checker: Checker, deadline: Deadline, does: str) -> None:
     """Raises UsageError where a search that `does` something with the nodes one by one, and has no deadline, would not
     come to an end. Known before it begins: the number of nodes is the product of the levels."""
-    if checker.total > MOST and not deadline.given:
+    if checker.total > WALKED_NODES and not deadline.given:
         message = f"the lattice of {len(checker.lattice.heights)} quasi-identifiers has {count_of(checker.total)} nodes"
         hint = "name fewer quasi-identifiers, or fewer of their levels (levels: {min, max}); --time-limit SECONDS takes"
         hint += " the best node by then; mondrian and release do not search a lattice"
-        raise UsageError(Problem(f"{message}, and {does} {MOST} at most", hint=hint))
+        raise UsageError(Problem(f"{message}, and {does} {WALKED_NODES} at most", hint=hint))
 
 
 def count_of(number: int) -> str:
@@ -220,7 +220,7 @@ class Walk:
             score = self.scorer.score(vector)
             if self.best is None or score < self.best.score:
                 self.best = BestNode(vector, score)
-        if checked.hopeless:
+        if checked.ruled_out:
             self.open[self.grid.below(vector)] = False
         else:
             self._raise_below(checked)
@@ -248,7 +248,7 @@ class BestFirst:
         self.best: BestNode | None = None
         if nodes is None and not deadline.given:
             bottom = self.checker.bottom
-            nodes = WORK // max(bottom.size * len(bottom.ladders), A_NODE)
+            nodes = SEARCHED_CELLS // max(bottom.size * len(bottom.hierarchies), A_NODE)
         self._left: float = np.inf if nodes is None else nodes
 
     def run(self) -> BestNode | None:
@@ -321,7 +321,7 @@ def safe_nodes(checker: Checker) -> Bools:
         if is_safe[number] or not all(alive[part] for part in _parts(grid, number)):
             continue
         checked = checker.check(grid.vector(number))
-        alive[number] = checked.safe if checker.monotone else not checked.hopeless
+        alive[number] = checked.safe if checker.monotone else not checked.ruled_out
         if checker.monotone and checked.safe:
             above = grid.above(checked.vector)
             alive[above] = is_safe[above] = True

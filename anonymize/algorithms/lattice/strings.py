@@ -68,7 +68,7 @@ class Strings:
         last = int(np.searchsorted(self.totals, total, side="right"))
         if outcome.safe:
             return self._without(first, first, last, outcome.vector, np.greater_equal)
-        if outcome.hopeless:
+        if outcome.ruled_out:
             return self._without(0, first, len(self), outcome.vector, np.less_equal)
         return self._without(0, first, last, outcome.vector, np.equal)
 

@@ -1,5 +1,5 @@
 """Every way to part classes between the intervals of an attribute: which halves fail the requirements, and which are
-hopeless, as any of their rows alone would fail as well.
+ruled out, as any of their rows alone would fail as well.
 
 A group is judged by itself, which is all there is to know where nothing is asked of the table as a whole and no group
 is compared with the rest of a release in which some rows are suppressed. Otherwise groups that fail here are suppressed
@@ -37,7 +37,7 @@ class SplitJudge:
 
     @property
     def all_growing(self) -> bool:
-        """Whether every requirement is such: then a group fails if and only if it is hopeless."""
+        """Whether every requirement is such: then a group fails if and only if it is ruled out."""
         return len(self.growing) == len(self.requirements)
 
     @cached_property
@@ -51,7 +51,7 @@ class SplitJudge:
         return all(MODELS[requirement.model].by_size for requirement in self.requirements)
 
     def verdict(self, groups: Groups) -> tuple[Bools, Bools]:
-        """(n,) which groups fail, and (n,) which are hopeless: they fail, and so does any part of them."""
+        """(n,) which groups fail, and (n,) which are ruled out: they fail, and so does any part of them."""
         if self.by_size:
             small = np.asarray(groups.sizes < self.minimum)
             return small, small
@@ -67,7 +67,7 @@ BATCH = 1 << 22
 HeadRuns: TypeAlias = tuple[Ints, Ints, Ints]
 """The first and the last run of some heads, and (runs,) the head of each run, all counted from the first."""
 Side: TypeAlias = tuple[Ints, Bools, Bools]
-"""For the halves on one side, (runs,) each: their rows, which fail, and which are hopeless."""
+"""For the halves on one side, (runs,) each: their rows, which fail, and which are ruled out."""
 Halves: TypeAlias = tuple[slice, HeadRuns, tuple[Side, Side]]
 """Which runs, of whole heads; what `sides` needs; the halves before and after each run."""
 
@@ -114,7 +114,7 @@ def halves_of(
     """Every way to part a head between its runs: the runs up to each, and those after it.
 
     `sizes`, `head` (r,): rows and head of each run, all heads, ascending. `run_of` (cells,): the run of each cell.
-    `lost` (r,): runs of hopeless heads. In batches; halves at the last run of a head mean nothing.
+    `lost` (r,): runs of ruled out heads. In batches; halves at the last run of a head mean nothing.
     """
     counts = [np.diff(each.of_head) for each in values.values()]
     widest = np.maximum(np.max(counts, axis=0), 1) if counts else 1
@@ -150,7 +150,7 @@ def sides(figures: Ints, head_runs: HeadRuns) -> tuple[Ints, Ints]:
 def _judged(
     judge: SplitJudge, sizes: Ints, tables: Mapping[str, Sums], head_runs: HeadRuns, lost: Bools
 ) -> tuple[Side, Side]:
-    """The halves at each run. Those that are too small, or of hopeless heads, fail without a look at their values."""
+    """The halves at each run. Those that are too small, or of ruled out heads, fail without a look at their values."""
     before, after = sides(sizes, head_runs)
     return _side(judge, before, tables, head_runs, lost, after=False), _side(
         judge, after, tables, head_runs, lost, after=True
@@ -172,16 +172,16 @@ def _side(
 
 
 Verdict: TypeAlias = Callable[[Ints], tuple[Bools, Bools]]
-"""Which of the halves at some runs fail, and which are hopeless."""
+"""Which of the halves at some runs fail, and which are ruled out."""
 
 
 def _each(verdict: Verdict, looked: Bools) -> tuple[Bools, Bools]:
-    """(runs,) which halves fail, and which are hopeless: all those that are not looked at, and of the others those for
+    """(runs,) which halves fail, and which are ruled out: all those that are not looked at, and of the others those for
     which the verdict says so."""
-    failing, hopeless = ~looked, ~looked
+    failing, ruled_out = ~looked, ~looked
     runs = np.flatnonzero(looked)
-    failing[runs], hopeless[runs] = verdict(runs)
-    return failing, hopeless
+    failing[runs], ruled_out[runs] = verdict(runs)
+    return failing, ruled_out
 
 
 def _grown(verdict: Verdict, looked: Bools, head_runs: HeadRuns, after: bool) -> tuple[Bools, Bools]:

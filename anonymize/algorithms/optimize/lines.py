@@ -27,7 +27,7 @@ from anonymize.classes import Bools, Ints
 
 BIG = 1 << 54
 """The length of an arc that must not be taken."""
-MOST = 1 << 21
+ARC_NUMBERS = 1 << 21
 """Numbers that a table of arcs may hold."""
 
 
@@ -77,7 +77,7 @@ class Line(Arcs):
         others, cell_of = cells.joined(free)
         classes, class_of = others.joined(head & free)
         uneven = np.flatnonzero(~rules.cost.linear(others.counts, others.labels))
-        if (len(uneven) + len(classes.counts)) * span * (span + 1) // 2 * (cells.labels.shape[1] + 1) > MOST:
+        if (len(uneven) + len(classes.counts)) * span * (span + 1) // 2 * (cells.labels.shape[1] + 1) > ARC_NUMBERS:
             return None
         placed = Placed(cells, cells.places[attribute] - cells.first[attribute], span)
         rows, labels = placed.sums(class_of[cell_of], len(classes.counts))
@@ -184,7 +184,9 @@ class SetAside:
         """With each attribute set aside that has half as many splits as any, or more, the one of most splits first; an
         attribute of so many that no arcs of it fit is none of them."""
         every = [cls(rules, cells, number) for number in range(len(cells.places))]
-        fitting = [each for each in every if each.span > 1 and each.span * (each.span + 1) // 2 * CLASSES <= MOST]
+        fitting = [
+            each for each in every if each.span > 1 and each.span * (each.span + 1) // 2 * CLASSES <= ARC_NUMBERS
+        ]
         most = max((each.span for each in fitting), default=0)
         return sorted((each for each in fitting if 2 * each.span >= most), key=lambda each: -each.span)
 
@@ -218,7 +220,7 @@ class SetAside:
         tables = [np.bincount(key, each, size).astype(np.int64).reshape(-1, self.span) for each in weights]
         some = tables[0].any(axis=1)
         arcs = self.span * (self.span + 1) // 2
-        if np.count_nonzero(some) * arcs * len(tables) > MOST:
+        if np.count_nonzero(some) * arcs * len(tables) > ARC_NUMBERS:
             return None
         rows, *labels = (sums(table[some]) for table in tables)
         stacked = np.stack(labels, axis=-1) if labels else np.zeros((*rows.shape, 0), np.int64)

@@ -115,11 +115,11 @@ class SplitProblem:
 
 @dataclass(frozen=True)
 class Half:
-    """Halves of classes, (n,) each. `newly`: rows that are hopeless in them and were not; `bound`: what that adds to
+    """Halves of classes, (n,) each. `newly`: rows that are ruled out in them and were not; `bound`: what that adds to
     the bound."""
 
     rows: Ints
-    hopeless: Bools
+    ruled_out: Bools
     cost: Ints
     suppressed: Ints
     newly: Ints
@@ -139,13 +139,13 @@ class SplitView:
 
     @cached_property
     def verdict(self) -> tuple[Bools, Bools]:
-        """(classes,) which classes fail, and which are hopeless; so are those of too few rows, where rows count."""
+        """(classes,) which classes fail, and which are ruled out; so are those of too few rows, where rows count."""
         judge = self.problem.judge
-        failing, hopeless = judge.verdict(self.classes.groups)
+        failing, ruled_out = judge.verdict(self.classes.groups)
         if self.cells.tally.members is not None:
-            return failing, hopeless
+            return failing, ruled_out
         small = self.classes.counts < judge.minimum
-        return failing | small, hopeless | small
+        return failing | small, ruled_out | small
 
     @cached_property
     def cost_of(self) -> Ints:
@@ -172,13 +172,13 @@ class SplitView:
         return int(self.classes.counts[self.verdict[0]].sum())
 
     @property
-    def hopeless(self) -> int:
+    def ruled_out(self) -> int:
         """Rows that every set below suppresses."""
         return int(self.classes.counts[self.verdict[1]].sum())
 
     @cached_property
     def least(self) -> Ints:
-        """(cells,) what the rows of each cell cost at least in any set below; without those that are hopeless."""
+        """(cells,) what the rows of each cell cost at least in any set below; without those that are ruled out."""
         least = self.problem.cost.least(self.cells.counts, self.cells.labels)
         return np.where(self.verdict[1][self.class_of], 0, least)
 
@@ -191,7 +191,7 @@ class SplitView:
     @property
     def bound(self) -> int:
         """No set below costs less."""
-        return int(self.least.sum()) + self.hopeless * self.problem.cost.suppressed
+        return int(self.least.sum()) + self.ruled_out * self.problem.cost.suppressed
 
     floor = bound
 
@@ -211,8 +211,8 @@ class SplitView:
         for attribute, span in enumerate(self.cells.spans):
             if span > 1:
                 figures[:, self._splits_of(attribute, self.allset)] = self._halved(attribute, span)
-        cost, suppressed, hopeless, bound, useful, apart = figures
-        return Additions(cost, suppressed, hopeless, bound, useful, apart, self.bound + bound)
+        cost, suppressed, ruled_out, bound, useful, apart = figures
+        return Additions(cost, suppressed, ruled_out, bound, useful, apart, self.bound + bound)
 
     def changes(self) -> tuple[Ints, Ints]:
         """(splits,) how much cost and suppressed rows grow with each further split of the allset."""
@@ -290,11 +290,11 @@ class SplitView:
 
     def _half(self, head: Ints, judged: Side, labels: Ints, least: Ints) -> Half:
         """Parts of classes as classes of their own."""
-        sizes, failing, hopeless = judged
-        newly = hopeless & ~self.verdict[1][head]
+        sizes, failing, ruled_out = judged
+        newly = ruled_out & ~self.verdict[1][head]
         return Half(
             rows=sizes,
-            hopeless=hopeless,
+            ruled_out=ruled_out,
             cost=self._costs(sizes, labels, failing),
             suppressed=np.where(failing, sizes, 0),
             newly=np.where(newly, sizes, 0),
@@ -304,15 +304,14 @@ class SplitView:
     def _parted(self, head: Ints, halves: Sequence[Half]) -> Ints:
         """(figures, parts) what parting classes adds to those of `Additions`.
 
-        Where both halves are hopeless, so is each part of them in any set below: parting them never pays. Where one is,
-        it does not if suppressing it costs no less than leaving it with the other, however small both become.
-        """
+        Where both halves are ruled out, so is each part of them in any set below: parting them never pays. Where one
+        is, it does not if suppressing it costs no less than leaving it with the other, however small both become."""
         one, other = halves
-        useful = ~(self.verdict[1][head] | (one.hopeless & other.hopeless))
+        useful = ~(self.verdict[1][head] | (one.ruled_out & other.ruled_out))
         if self.problem.judge.all_growing:
             no_gain = self.problem.cost.no_gain
-            useful &= ~(one.hopeless & no_gain(other.rows, one.rows))
-            useful &= ~(other.hopeless & no_gain(one.rows, other.rows))
+            useful &= ~(one.ruled_out & no_gain(other.rows, one.rows))
+            useful &= ~(other.ruled_out & no_gain(one.rows, other.rows))
         lost = np.where(self.verdict[0], self.classes.counts, 0)
         return np.array(
             [

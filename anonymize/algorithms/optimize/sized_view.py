@@ -21,7 +21,7 @@ from anonymize.classes import Bools, Ints
 
 OVERHEAD = 5_000
 """The least work of a look at the cells in one attribute, in numbers read."""
-MOST = 1 << 62
+ABOVE_ALL_COSTS = 1 << 62
 """More than anything costs."""
 
 
@@ -73,7 +73,7 @@ class SizedView:
         """Rows that the head suppresses, and every set below."""
         return int(self.sizes[self.failing].sum())
 
-    hopeless = suppressed
+    ruled_out = suppressed
 
     @property
     def work(self) -> int:
@@ -101,7 +101,7 @@ class SizedView:
         """(classes,) what each class costs at least, however it is parted. See the module."""
         whole = self.rules.cost.whole
         pieces = self.sizes // self.rules.minimum
-        split = np.min(self.parted, axis=1, where=self._both, initial=MOST)
+        split = np.min(self.parted, axis=1, where=self._both, initial=ABOVE_ALL_COSTS)
         best = np.minimum(whole(self.sizes, self.classes.labels, 1), split)
         best = np.maximum(best, whole(self.sizes, self.classes.labels, pieces))
         return np.where(self.failing, self.bound_of, np.maximum(best, self.bound_of))
@@ -109,9 +109,9 @@ class SizedView:
     @cached_property
     def floor(self) -> int:
         """No set below costs less."""
-        cost = self.cost if self.suppressed <= self.rules.allowed else MOST
+        cost = self.cost if self.suppressed <= self.rules.allowed else ABOVE_ALL_COSTS
         tail = self._in_allset(self.allset & ~self.head)
-        further = np.min(self.within[tail], initial=MOST)
+        further = np.min(self.within[tail], initial=ABOVE_ALL_COSTS)
         return max(int(self.floor_of.sum()), min(cost, int(further)))
 
     @cached_property
@@ -147,7 +147,7 @@ class SizedView:
         figures = np.zeros((6, len(self.allset)), np.int64)
         figures[:, self._splits] = [cost, suppressed, self._raised(), self._useful(), apart, self.within]
         grown, lost, bound, useful, apart, within = figures
-        return Additions(grown, lost, hopeless=lost, bound=bound, useful=useful, apart=apart, within=within)
+        return Additions(grown, lost, ruled_out=lost, bound=bound, useful=useful, apart=apart, within=within)
 
     def changes(self) -> tuple[Ints, Ints]:
         """(splits,) how much cost and suppressed rows grow with each further split of the allset."""

@@ -38,7 +38,7 @@ from anonymize.table import Attribute, Table
 
 
 @dataclass(frozen=True)
-class Outlook:
+class LevelSplits:
     """`levels`: per attribute, from its top level down to that which is searched, the splits of the level, among all
     splits. `stages`: the same for all attributes at once."""
 
@@ -46,8 +46,8 @@ class Outlook:
     stages: Sequence[Bools]
 
     @classmethod
-    def of(cls, table: Table, splits: Splits, level: int) -> Outlook:
-        """The outlook of a table whose splits are those of a level."""
+    def of(cls, table: Table, splits: Splits, level: int) -> LevelSplits:
+        """The splits by level, of a table whose splits are those of a level."""
         highest = max([level, *(attribute.hierarchy.height for attribute in table.attributes)])
         per_level = [
             [

@@ -121,7 +121,7 @@ class Subtree:
             cells = cells_of(view)
             self.best.work += view.work
             bound = max(bound, view.floor)
-            if self.best.reached(bound) or view.hopeless > self.problem.allowed:
+            if self.best.reached(bound) or view.ruled_out > self.problem.allowed:
                 return
             added = view.additions()
             self._offer(view, added, tail)
@@ -183,7 +183,7 @@ class Subtree:
     def _promising(self, view: View, added: Additions) -> Bools:
         """(splits,) whether a better set may have each split."""
         useful = (added.useful > 0) | (self.best.judge is not None)  # what is suppressed can make the rest safe
-        promising = useful & (view.hopeless + added.hopeless <= self.problem.allowed)
+        promising = useful & (view.ruled_out + added.ruled_out <= self.problem.allowed)
         if self.best.cost is not None:
             promising &= added.within < self.best.cost
         return promising

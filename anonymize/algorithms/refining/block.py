@@ -93,9 +93,9 @@ class Block:
         return broken
 
 
-ROWS = 1 << 16
+BLOCK_ROWS = 1 << 16
 """The approximate maximum number of rows in a block."""
-CELLS = 1 << 27
+PASS_PAIRS = 1 << 27
 """The approximate number of (row, class) pairs looked at in one pass over a table."""
 LEAST = 1 << 9
 """The approximate minimum number of classes in a section, however large the table."""
@@ -104,7 +104,7 @@ LEAST = 1 << 9
 def blocks(codes: NDArray[Any], partition: Partition, rng: np.random.Generator) -> list[Ints]:
     """The numbers of the classes of each block, ascending; `codes`: (attributes, rows)."""
     drawn = _drawn(partition.order, partition.starts, partition.sizes, rng)
-    return _halved(codes[:, drawn], -(-len(partition.order) // ROWS), rng)
+    return _halved(codes[:, drawn], -(-len(partition.order) // BLOCK_ROWS), rng)
 
 
 def sections(block: Block, classes: BlockClasses, rows: int, rng: np.random.Generator) -> list[Ints]:
@@ -113,7 +113,7 @@ def sections(block: Block, classes: BlockClasses, rows: int, rng: np.random.Gene
     `rows`: of the whole table. A section is the whole block where the table is small.
     """
     drawn = _drawn(classes.order, classes.starts, classes.sizes, rng)
-    largest = max(CELLS // rows, LEAST)
+    largest = max(PASS_PAIRS // rows, LEAST)
     return _halved(block.measure.places_of(drawn), -(-classes.count // largest), rng)
 
 
@@ -251,18 +251,19 @@ AXES = 3
 """Along so many attributes a part is cut: those of highest cost."""
 ROWS_AT_ONCE = 1 << 13
 """Rows of parts that are worked on together, about."""
-MOST = 7
+PART_CLASSES = 7
 """Classes that a part is cut into at most: sequences are many times as many with each more."""
 
 
 def cut_best(measure: BoxMeasure, parts: Partition, k: int, threads: int) -> Partition:
     """The classes of at least k rows that the parts of the measure's rows, 0 ... n - 1, are cut into: k in each, but
-    for one of each part. Parts of equal size are worked on together; those of more than `MOST` classes stay whole."""
+    for one of each part. Parts of equal size are worked on together; those of more than `PART_CLASSES` classes stay
+    whole."""
 
     def work(some: Ints) -> tuple[Ints, Ints]:
         size = int(parts.sizes[some[0]])
         rows = parts.order[concatenated_ranges(parts.starts[some], parts.sizes[some])].astype(np.int64)
-        if size // k > MOST:
+        if size // k > PART_CLASSES:
             return rows.reshape(len(some), size), np.zeros(size, np.int64)
         numbers = np.ascontiguousarray(np.arange(len(rows)).reshape(len(some), size).T)
         arranged = _Places(measure, rows, k).best(numbers)[1]

@@ -39,7 +39,7 @@ SHARES = np.linspace(0.15, 1, 8)
 few types there are fewer."""
 FAILS = 3
 """A class in which so many draws found nothing is carved no further."""
-CELLS = 1 << 21
+BOX_CELLS = 1 << 21
 """Cells of (boxes x rows) that are worked on at once."""
 NEAR_CELLS = 1 << 18
 """Of these, cells that are compared at once."""
@@ -94,7 +94,7 @@ def _taken(block: Block, types: RowTypes, rows: Ints, sizes: Ints, rng: np.rando
     begin = 0
     while begin < len(by_size):
         end = begin + 1
-        while end < len(by_size) and (end + 1 - begin) * sizes[by_size[end]] * BOXES <= CELLS:
+        while end < len(by_size) and (end + 1 - begin) * sizes[by_size[end]] * BOXES <= BOX_CELLS:
             end += 1
         some = by_size[begin:end]
         width = np.arange(int(sizes[some[-1]]))
@@ -222,13 +222,14 @@ def _narrow(*places: Places) -> list[Places]:
     return [each.astype(kind) for each in places]
 
 
-ROWS = 1 << 14
+POOL_ROWS = 1 << 14
 """Rows of pools that are worked on together, about."""
 POOLED = (3, 2, 4, 3)
 """Classes in a pool, for each of the times that pools are made in a pass."""
 LARGER = (5, 3, 6)
-"""Classes in a pool of the further rounds, where k alone is required and is at least `LARGE`; fewer take less time."""
-LARGE = 20
+"""Classes in a pool of the further rounds, where k alone is required and is at least `LARGE_K`; fewer take less
+time."""
+LARGE_K = 20
 NEAR = 12
 """How many of the classes near a class are asked."""
 SPREAD = 0.05
@@ -247,7 +248,7 @@ def recarved(block: Block, types: RowTypes, labels: Ints, first: bool, resources
     if first and not resources.deadline.passed:
         every = np.arange(len(labels))
         labels = carve(block, types, every, np.unique(labels, return_inverse=True)[1], resources.rng)
-    for size in POOLED + (LARGER if types.alike and types.k >= LARGE else ()):
+    for size in POOLED + (LARGER if types.alike and types.k >= LARGE_K else ()):
         if not resources.deadline.passed:
             around = partners(block, block.classes(labels), size, resources.rng)
             labels = recarve(block, types, labels, around, size, resources)
@@ -307,7 +308,7 @@ def recarve(
     pool = pools(classes, number, around, size)[number]
     names, of, held = np.unique(pool, return_inverse=True, return_counts=True)
     held[names < 0] = 0
-    batch = np.cumsum(held) // ROWS
+    batch = np.cumsum(held) // POOL_ROWS
     batch[names < 0] = -1
     chosen = [np.flatnonzero(batch[of] == each) for each in range(int(batch.max(initial=-1)) + 1)]
     chosen = [rows for rows in chosen if len(rows)]

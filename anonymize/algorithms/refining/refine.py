@@ -46,7 +46,7 @@ from anonymize.table import Attribute, Table
 
 PASSES = (1, 30)
 """Passes by default, of large tables and of small ones."""
-ROWS = 1 << 20
+PASS_ROWS = 1 << 20
 """Between these two, passes are chosen so that they process about this many rows in total."""
 WIDE = 16
 """A row of more columns counts for as many rows as they are times so many."""
@@ -55,7 +55,7 @@ SWEEPS = (8, 4)
 of them would."""
 POOLED = 3
 """Classes in a pool."""
-CARVED = blocks_of.ROWS
+CARVED = blocks_of.BLOCK_ROWS
 """With k alone required, tables of more rows are not carved: the few passes that they have lose no less by it, and take
 twice the time (a million rows, most columns numbers)."""
 ANNEALING = 1 << 16
@@ -106,7 +106,7 @@ def widened(rows: int, columns: int) -> float:
 
 def passes_of(rows: int, columns: int) -> int:
     """Passes by default: as many as go over the rows that are due, between two limits."""
-    return min(max(int(ROWS / widened(max(rows, 1), columns)), PASSES[0]), PASSES[1])
+    return min(max(int(PASS_ROWS / widened(max(rows, 1), columns)), PASSES[0]), PASSES[1])
 
 
 def sweeps_of(rows: int, columns: int) -> int:
@@ -233,7 +233,7 @@ class Refinement:
 
         `turn`: the passes that were made before, and the number of the cycle; chance follows from it.
         """
-        rounds = 1 if len(partition.order) <= blocks_of.ROWS else ROUNDS
+        rounds = 1 if len(partition.order) <= blocks_of.BLOCK_ROWS else ROUNDS
         heats = [HEAT[0] * (HEAT[1] / HEAT[0]) ** (number / rounds) for number in range(rounds + 1)]
         first = ANNEALING + (turn[0] * CYCLES + turn[1]) * ROUNDS
         for number in range(rounds):
@@ -288,7 +288,7 @@ class Refinement:
 
     def _swept(self, sweeps: int, heat: tuple[float, float]) -> Step:
         """What sweeps of exchanges do with a block."""
-        effort = CARE if self.codes.shape[1] <= blocks_of.ROWS else HASTE
+        effort = CARE if self.codes.shape[1] <= blocks_of.BLOCK_ROWS else HASTE
 
         def step(rows: Ints, labels: Ints, resources: Resources) -> Ints:
             return exchange(self._block(rows), labels, sweeps, heat, resources, effort)

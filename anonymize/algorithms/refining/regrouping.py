@@ -27,7 +27,7 @@ from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, starts_o
 
 ORDERS = 4
 """Orders that are drawn of a class at a time."""
-CELLS = 1 << 16
+ORDER_CELLS = 1 << 16
 """Cells of (rows x orders) that are worked on at once."""
 
 
@@ -50,7 +50,7 @@ def _batches(sizes: Ints) -> Iterator[Ints]:
     begin = 0
     while begin < len(by_size):
         arranged = sizes[by_size[begin:]] * np.arange(1, len(by_size) - begin + 1)
-        end = begin + max(int(np.searchsorted(arranged, CELLS // ORDERS, side="right")), 1)
+        end = begin + max(int(np.searchsorted(arranged, ORDER_CELLS // ORDERS, side="right")), 1)
         yield by_size[begin:end]
         begin = end
 

@@ -218,7 +218,7 @@ def _summed(counts: Ints, value_of: Ints, size: int) -> Ints:
     return np.bincount(value_of, counts, minlength=size).astype(np.int64)
 
 
-MOST = 64
+EXACT_TYPES = 64
 """Types at most that are told apart by all their values."""
 
 
@@ -241,7 +241,7 @@ class RowTypes:
     def made(cls, table: Table, requirements: Sequence[Requirement], rows: Integers) -> RowTypes | None:
         """The types of some rows of the table, which are released together; None where counts of types are not all that
         requirements look at, where sensitive values that they look at are all alike, and where there are more types
-        than `MOST` and coarser ones would not do."""
+        than `EXACT_TYPES` and coarser ones would not do."""
         wanted = beyond_size(table, requirements)
         judge = Judge(table, wanted, rows.astype(np.uint32))
         if not wanted:
@@ -252,7 +252,7 @@ class RowTypes:
         if not counted or not judge.columns:
             return None
         different, of = _told_apart(judge, rows)
-        exact, k, least = len(different) <= MOST, minimum_size(requirements), minimum_size(requirements)
+        exact, k, least = len(different) <= EXACT_TYPES, minimum_size(requirements), minimum_size(requirements)
         if not exact:
             coarse = coarse_table(table, wanted, rows)
             if coarse is None:

@@ -21,7 +21,7 @@ ROUNDS = 12
 RINGS = 24
 """Axes along which several rows of a class are weighed together in a pass, drawn at random where there are more: each
 is a look at all rows on all axes."""
-CELLS = 1 << 18
+TRANSFER_CELLS = 1 << 18
 """Cells of (rows x classes) that are worked on at once."""
 HOPE = 0.5
 """A transfer that at first raises the NCP by no more than this is measured again, since other transfers may have made
@@ -69,7 +69,7 @@ def targets(block: Block, classes: BlockClasses, sections: Sequence[Ints]) -> Ta
         low, high = [end[section] for end in classes.low], [end[section] for end in classes.high]
         scale, before = (sizes + 1).astype(np.float32), classes.ncp[section].astype(np.float32)
         rise_of = block.measure.crossing(low, high, scale, before)
-        step = max(CELLS // len(section), 1)
+        step = max(TRANSFER_CELLS // len(section), 1)
         for begin in range(0, len(rows), step):
             some, each = rows[begin : begin + step], np.arange(min(step, len(rows) - begin))
             cells = rise_of(some)

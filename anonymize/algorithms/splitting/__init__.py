@@ -22,7 +22,7 @@ Statistic = tuple[Ints, Ints, Ints]
 """(m,) each: the code at a rank of each class, how many rows have lower codes, how many have codes up to it."""
 
 
-LARGE = 1 << 10
+ONE_BY_ONE_ROWS = 1 << 10
 """Classes of so many rows, on average, are looked at one by one."""
 
 
@@ -34,7 +34,7 @@ def order_statistic(codes: Codes, sizes: Ints, size: int, rank: Ints) -> Statist
     at the class's start + r, in the counts and in the sorted keys alike."""
     if len(sizes) * size <= len(codes):
         return counted_statistic(Runs.count_classes(sizes, codes, size), sizes, rank)
-    if len(sizes) * LARGE <= len(codes):
+    if len(sizes) * ONE_BY_ONE_ROWS <= len(codes):
         return _one_by_one(codes, sizes, rank)
     starts = starts_of(sizes)[:-1]
     origin = np.arange(len(sizes)) * size

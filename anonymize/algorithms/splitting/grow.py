@@ -128,7 +128,7 @@ def _by_level(cuts: CutStep, first: Ints, second: Ints) -> Ints:
 # A batch larger than the cache is cut into batches of neighbouring classes. What becomes of a class depends on its own
 # rows alone, so neither the size of a batch nor the number of threads shows in the result.
 
-LARGE = 1 << 18
+PIECEWISE_ROWS = 1 << 18
 """Batches of more rows are laid piece by piece,"""
 PIECE = 1 << 16
 """each of so many rows."""
@@ -163,7 +163,7 @@ class CutSides:
         if kept is not None:
             rows = self.order[kept]
             return [codes.take(rows) for codes in columns]
-        if len(self.first) > LARGE:
+        if len(self.first) > PIECEWISE_ROWS:
             return self._by_pieces(columns)
         return [codes.take(self.order) for codes in columns]
 
@@ -191,7 +191,7 @@ def _put(columns: Sequence[Codes], laid: Sequence[Codes], piece: slice, places: 
 
 # --- cut until none can be cut ----------------------------------------------------------------------------------------
 
-BATCH_ROWS = LARGE
+BATCH_ROWS = PIECEWISE_ROWS
 
 
 class SplitRule(Protocol):

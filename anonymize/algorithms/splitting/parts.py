@@ -217,7 +217,7 @@ def _first_sizes(histograms: Histograms, cuts: Cuts) -> Ints:
 PART_ROWS = 1 << 20
 """Rows of a part at most, unless they are one class. Fixed: parts do not depend on memory."""
 CHUNK = 1 << 20
-CELLS = 1 << 24
+COUNTS_AT_ONCE = 1 << 24
 """Counts of four bytes that are held at once."""
 
 
@@ -230,7 +230,7 @@ class CodedRows:
     columns: tuple[Codes, ...]
     sizes: Sequence[int]
     chunk: int = CHUNK
-    cells: int = CELLS
+    cells: int = COUNTS_AT_ONCE
     labels: NDArray[np.uint32] = field(init=False)
 
     def __post_init__(self) -> None:

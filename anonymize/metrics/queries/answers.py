@@ -216,7 +216,7 @@ def summed(table: Floats, queries: Queries) -> Floats:
 # sorted by the attribute with the most ranges: the rows in one of its ranges then follow each other, and only their
 # bits are looked at, of the other attributes that a box restricts.
 
-CELLS = 1 << 20
+JOINT_CELLS = 1 << 20
 """Cells of a joint table at the most."""
 
 _InOrder = tuple[int, list[int], int, int]
@@ -224,7 +224,7 @@ _InOrder = tuple[int, list[int], int, int]
 the first, and the one behind the last."""
 
 
-def counted(columns: Sequence[Integers], queries: Queries, block: int = BLOCK, cells: int = CELLS) -> Ints:
+def counted(columns: Sequence[Integers], queries: Queries, block: int = BLOCK, cells: int = JOINT_CELLS) -> Ints:
     """(queries,) rows of each. `columns`: (rows,) the leaves of the rows in each quasi-identifier. `block`: rows whose
     bits are held at a time. `cells`: of a joint table, at the most."""
     of_boxes = np.zeros(len(queries.restricted), np.int64)

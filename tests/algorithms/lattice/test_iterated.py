@@ -30,7 +30,7 @@ def best(case: Case, limit: int, metric: str) -> Levels | None:
 
 
 def lost(case: Case, released: Levels | None) -> float:
-    return np.inf if released is None else loss(case.table, case.checker().bottom.ladders, released)
+    return np.inf if released is None else loss(case.table, case.checker().bottom.hierarchies, released)
 
 
 def slow_loss(case: Case, released: Levels) -> float:

@@ -48,8 +48,8 @@ def test_neighbours_differ_by_one_level(lattice: Lattice) -> None:
 def rows_of(found: FrequencySet) -> Counter[tuple[int, ...]]:
     """Rows by what they show, as numbers of the taxonomies' nodes."""
     nodes = [
-        ladder.nodes(level)[column]
-        for ladder, level, column in zip(found.ladders, found.vector, found.columns, strict=True)
+        hierarchy.nodes(level)[column]
+        for hierarchy, level, column in zip(found.hierarchies, found.vector, found.columns, strict=True)
     ]
     keys = list(zip(*(column.tolist() for column in nodes), strict=True))
     assert len(set(keys)) == len(keys)

@@ -40,7 +40,7 @@ def test_tags_are_true(case: Case) -> None:
     for vector in case.nodes:
         if checker.monotone and vector in safe:
             assert all(other in safe for other in case.nodes if below(vector, other))
-        if checker.check(vector).hopeless:
+        if checker.check(vector).ruled_out:
             assert not any(other in safe for other in case.nodes if below(other, vector))
 
 
@@ -70,7 +70,7 @@ def test_entropy_says_nothing_about_nodes_above_where_rows_may_be_suppressed() -
     checker = Case(table, wanted, 6).checker()
     assert not checker.monotone
     assert checker.check((0,)).safe
-    assert not checker.check((1,)).safe and not checker.check((1,)).hopeless
+    assert not checker.check((1,)).safe and not checker.check((1,)).ruled_out
 
 
 def test_frequency_says_nothing_about_nodes_above_where_a_unit_may_be_in_several_classes() -> None:
@@ -81,7 +81,7 @@ def test_frequency_says_nothing_about_nodes_above_where_a_unit_may_be_in_several
     checker = Case(replace(table, units=np.array([1, 2, 3, 2], np.uint8)), wanted, 0).checker()
     assert not checker.monotone
     assert checker.check((0,)).safe
-    assert not checker.check((1,)).safe and not checker.check((1,)).hopeless
+    assert not checker.check((1,)).safe and not checker.check((1,)).ruled_out
 
 
 def test_what_binds_is_named_where_only_whole_classes_can_go() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.refining import block as module
-from anonymize.algorithms.refining.block import CARE, HASTE, MOST, Block, Effort, cut_best, partners
+from anonymize.algorithms.refining.block import CARE, HASTE, PART_CLASSES, Block, Effort, cut_best, partners
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.classes import Partition
 from anonymize.table import Table
@@ -97,7 +97,7 @@ def test_classes_lie_within_their_parts_and_lose_no_more(table: Table, k: int, r
     assert after.sizes.min() >= min(k, parts.sizes.min())
     own = labels[after.order]
     assert np.array_equal(own, own[after.starts[:-1]][after.labels])
-    wanted = np.where(parts.sizes // k > MOST, 1, np.maximum(parts.sizes // k, 1))
+    wanted = np.where(parts.sizes // k > PART_CLASSES, 1, np.maximum(parts.sizes // k, 1))
     assert after.count == wanted.sum()
     assert ncp(measure, after) <= ncp(measure, parts) + 1e-3
     other = cut_best(measure, parts, k, 3)

@@ -17,7 +17,7 @@ from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.carving import CLOSE, NEAR, POOLED, carve, partners, recarve, recarved
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.algorithms.refining.regrouping import PoolNeighbours
-from anonymize.algorithms.refining.rows import MOST, VALUES, RowTypes
+from anonymize.algorithms.refining.rows import EXACT_TYPES, VALUES, RowTypes
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.table import Table
@@ -147,13 +147,13 @@ def test_rows_of_one_value_are_not_told_apart() -> None:
     assert RowTypes.made(table, (k_anonymity(2), MODELS["distinct"]), np.arange(70)) is None
 
 
-@pytest.mark.parametrize(("values", "exact"), [(MOST, True), (MOST + 1, False)])
+@pytest.mark.parametrize(("values", "exact"), [(EXACT_TYPES, True), (EXACT_TYPES + 1, False)])
 def test_very_many_types_are_made_of_fewer_values(values: int, exact: bool) -> None:
     texts = [f"v{number}" for number in range(values)]
     table = replace(table_of(numeric(list(range(values)), "x")), sensitive=(sensitive(texts, "s"),))
     types = RowTypes.made(table, (k_anonymity(2), MODELS["distinct"]), np.arange(values))
     assert types is not None
-    assert (types.exact, types.count) == (exact, MOST if exact else VALUES)
+    assert (types.exact, types.count) == (exact, EXACT_TYPES if exact else VALUES)
 
 
 def test_the_same_for_any_number_of_threads() -> None:

@@ -14,7 +14,7 @@ from anonymize.algorithms.deadline import Resources
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.carving import carve, recarved
 from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
-from anonymize.algorithms.refining.rows import MOST, VALUES, RowTypes, coarse_column, coarse_table, least_rows
+from anonymize.algorithms.refining.rows import EXACT_TYPES, VALUES, RowTypes, coarse_column, coarse_table, least_rows
 from anonymize.judging import Judge
 from anonymize.privacy import Requirement
 from anonymize.table import Table
@@ -94,7 +94,7 @@ def test_several_attributes_share_the_values() -> None:
     ],
 )
 def test_what_would_be_lost_is_not_made_coarse(model: Requirement) -> None:
-    values = [f"v{number}" for number in range(MOST + 6)]
+    values = [f"v{number}" for number in range(EXACT_TYPES + 6)]
     table = replace(table_of(numeric(list(range(len(values))), "x")), sensitive=(sensitive(values, "s"),))
     assert coarse_table(table, [model], np.arange(table.rows)) is None
     assert RowTypes.made(table, (k_anonymity(2), model), np.arange(table.rows)) is None

@@ -33,7 +33,7 @@ def test_rows_by_pieces_are_rows_at_once(classes: list[list[bool]], threads: int
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
 def test_a_batch_of_many_pieces(threads: int, share: float) -> None:
-    rows = module.LARGE + module.PIECE // 2
+    rows = module.PIECEWISE_ROWS + module.PIECE // 2
     first = np.random.default_rng(7).random(rows) < share
     column = np.arange(rows, dtype=np.uint32)
     (laid,) = CutSides(first, threads).arranged([column])

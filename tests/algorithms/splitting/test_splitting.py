@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.splitting import (
-    LARGE,
+    ONE_BY_ONE_ROWS,
     Arranging,
     Batch,
     counted_statistic,
@@ -21,13 +21,15 @@ from anonymize.algorithms.splitting import (
     parting_cut,
     parting_order,
 )
-from anonymize.classes import MANY, PIECE_COUNTED, Runs
+from anonymize.classes import PIECE_COUNTED, ROWS_EACH, Runs
 from anonymize.table import Table
 from tests.algorithms.tables import batch_of, narrow, nearest_below, seeds, tables, whole
 from tests.examples import some
 
 
-@pytest.mark.parametrize("sizes", [[3, 1, 40, 7], [3 * LARGE, LARGE, 2 * LARGE + 1]])  # sorted, and one by one
+@pytest.mark.parametrize(
+    "sizes", [[3, 1, 40, 7], [3 * ONE_BY_ONE_ROWS, ONE_BY_ONE_ROWS, 2 * ONE_BY_ONE_ROWS + 1]]
+)  # sorted, and one by one
 @pytest.mark.parametrize("size", [3, 200, 60_000])  # counted, where codes are few
 def test_the_code_of_a_rank_and_the_rows_around_it(sizes: list[int], size: int) -> None:
     random = np.random.default_rng(size)
@@ -45,7 +47,7 @@ def test_the_code_of_a_rank_and_the_rows_around_it(sizes: list[int], size: int) 
         assert [column.tolist() for column in found] == [expected, below, upto]
 
 
-@pytest.mark.parametrize("sizes", [[MANY, MANY + 3], [5 * PIECE_COUNTED + 1], [2, 2 * MANY]])
+@pytest.mark.parametrize("sizes", [[ROWS_EACH, ROWS_EACH + 3], [5 * PIECE_COUNTED + 1], [2, 2 * ROWS_EACH]])
 @pytest.mark.parametrize("size", [7, 3 * PIECE_COUNTED])
 def test_classes_of_many_rows_are_counted_one_by_one_as_all_are(sizes: list[int], size: int) -> None:
     codes = np.random.default_rng(size).integers(0, size, sum(sizes)).astype(np.uint32)
