@@ -103,7 +103,7 @@ def test_a_score_that_is_infinite_is_null(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["subsets", "iterate"])
 def test_what_is_not_for_large_lattices(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(incognito, "MOST", 3)
+    monkeypatch.setattr(incognito, "WALKED_NODES", 3)
     with pytest.raises(UsageError, match="12 nodes"):
         run(**{option: True})
 

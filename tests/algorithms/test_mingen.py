@@ -88,7 +88,7 @@ def test_infeasible_names_the_requirement() -> None:
 
 
 def test_lattices_too_large_to_go_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mingen, "MOST", 11)
+    monkeypatch.setattr(mingen, "WALKED_NODES", 11)
     with pytest.raises(UsageError, match="12 nodes, and mingen goes through 11 at most"):
         run(patients(), [k_anonymity(2)])
 

@@ -81,6 +81,6 @@ def test_targets_in_pieces_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None
     now, before = parted(PEOPLE // 6, VALUES), parted((PEOPLE + 3) // 6, VALUES)
     scene = replace(now, earlier=(EarlierRows(before.release, PEOPLE),))
     whole = several.Histories.attack(scene)
-    monkeypatch.setattr(several, "CELLS", 8 * 40 * 7)
+    monkeypatch.setattr(several, "CLASS_PAIRS", 8 * 40 * 7)
     for one, other in zip(whole, several.Histories.attack(scene), strict=True):
         assert np.array_equal(one.hits, other.hits) and one.figures == other.figures

@@ -243,6 +243,6 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for fraction in (0.0, 1.5):
         with pytest.raises(ValueError, match="above 0 and at most 1"):
             global_risk(frequency(drawn()), "main", fraction)
-    monkeypatch.setattr(room, "CELLS", 10)
+    monkeypatch.setattr(room, "FITTED_CELLS", 10)
     with pytest.raises(ValueError, match="at most 10 cells"):
         global_risk(frequency(drawn()), "pairs", 0.5)

@@ -114,7 +114,7 @@ def test_the_size_of_subsets() -> None:
 
 
 def test_too_many_subsets_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "MOST", 10)
+    monkeypatch.setattr(room, "SUBSETS_WALKED", 10)
     assert len(analysed(GUIDELINE, 2).subsets) == 10
     with pytest.raises(ValueError, match="4 attributes have more than 10 subsets of at most 3"):
         analysed(GUIDELINE, 3)

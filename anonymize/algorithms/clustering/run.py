@@ -249,7 +249,7 @@ class _Windows:
     """Sums of squares around the mean of rows that follow each other, `most` at most, worked out for many ends at once.
     Each row is added to those behind it, which loses no digits however large the values are."""
 
-    GROUP_CELLS: ClassVar[int] = 1 << 22
+    WINDOW_CELLS: ClassVar[int] = 1 << 22
 
     def __init__(self, columns: Floats, most: int) -> None:
         self.columns, self.most = columns, most
@@ -266,7 +266,7 @@ class _Windows:
     def _work_out(self, first: int) -> None:
         """The table (ends, lengths) of ends from this one on; groups that would begin before the first row have no
         meaning."""
-        self.first, self.stop = first, min(first + max(self.GROUP_CELLS // self.most, 1), self.columns.shape[1] + 1)
+        self.first, self.stop = first, min(first + max(self.WINDOW_CELLS // self.most, 1), self.columns.shape[1] + 1)
         ends = np.arange(self.first, self.stop)
         self.table = np.zeros((len(ends), self.most))
         for column in self.columns:

@@ -63,6 +63,6 @@ def test_no_other_groups_have_a_lesser_sum_of_squares(numbers: list[int], k: int
 def test_a_table_of_many_ends_is_worked_out_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(0).normal(size=(50, 2))
     whole = grouped_by_squares(values[:, 0], 3, values)
-    monkeypatch.setattr(_Windows, "CELLS", 20)
+    monkeypatch.setattr(_Windows, "WINDOW_CELLS", 20)
     pieces = grouped_by_squares(values[:, 0], 3, values)
     assert (whole.order == pieces.order).all() and (whole.starts == pieces.starts).all()

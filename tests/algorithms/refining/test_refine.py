@@ -107,8 +107,8 @@ def test_the_methods_come_nearer_to_the_optimum(method: object) -> None:
 
 @pytest.mark.parametrize("rows", [1 << 16, 128])
 def test_threads_do_not_show(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
-    monkeypatch.setattr(blocks_of, "ROWS", rows)
-    monkeypatch.setattr(blocks_of, "CELLS", rows * 8)
+    monkeypatch.setattr(blocks_of, "BLOCK_ROWS", rows)
+    monkeypatch.setattr(blocks_of, "PASS_PAIRS", rows * 8)
     monkeypatch.setattr(blocks_of, "LEAST", 4)
     table, start = spread(), random_regions(spread(), 5, np.random.default_rng(2))
     found = [
@@ -131,7 +131,7 @@ def test_partners_are_less_work_where_there_are_several_blocks(
         asked.add(given[-1])
         return labels
 
-    monkeypatch.setattr(blocks_of, "ROWS", rows)
+    monkeypatch.setattr(blocks_of, "BLOCK_ROWS", rows)
     monkeypatch.setattr(module, "exchange", exchange)
     table, start = spread(), random_regions(spread(), 5, np.random.default_rng(2))
     refined(table, (k_anonymity(5),), start, Refinable(passes=1), Context(seed=4))
@@ -183,7 +183,7 @@ def test_blocks_cover_every_class_once() -> None:
     table, start = spread(), random_regions(spread(), 5, np.random.default_rng(2))
     codes = codes_of(table.attributes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks_of, "ROWS", 100)
+        patch.setattr(blocks_of, "BLOCK_ROWS", 100)
         found = blocks_of.blocks(codes, start.partition, np.random.default_rng(0))
     assert len(found) == 8
     assert sorted(np.concatenate(found).tolist()) == list(range(start.partition.count))

@@ -41,7 +41,7 @@ def test_both_sides_have_k_rows_and_lose_less(table: Table, k: int, count: int, 
         return
     block = block_of(table, k)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(regrouping, "CELLS", cells)
+        patch.setattr(regrouping, "ORDER_CELLS", cells)
         leaves = divided(block, rows, sizes[sizes >= 2 * k], rng)
     for name in np.unique(labels):
         own = labels == name
