@@ -20,7 +20,7 @@ def test_rows_by_pieces_are_rows_at_once(classes: list[list[bool]], threads: int
     columns: list[Codes] = [np.arange(len(first), dtype=np.uint32), np.arange(len(first), dtype=np.uint8)[::-1].copy()]
     order = [*np.flatnonzero(first).tolist(), *np.flatnonzero(~first).tolist()]
     starts = np.cumsum([0, *map(len, classes)])
-    with patch.multiple(module, LARGE=0, PIECE=4):
+    with patch.multiple(module, PIECEWISE_ROWS=0, PIECE=4):
         by_pieces = CutSides(first, threads)
         laid = by_pieces.arranged(columns)
         assert by_pieces.first_sizes(starts).tolist() == [sum(own) for own in classes]
