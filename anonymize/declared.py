@@ -16,23 +16,55 @@ from anonymize.table import Source
 from anonymize.table.coding import all_leaves
 from anonymize.table.encode import is_text
 from anonymize.table.population import population_trees
-from anonymize.verify import CellTemplates, Check, People, Shown
+from anonymize.verify import CellTemplates, Check, People, Shown, weighs
 from anonymize.verify.cells import with_point
 from anonymize.verify.codes import Declared, declared_in, values_of
-from anonymize.verify.table import by_position
+from anonymize.verify.table import by_position, plain
 
 # --- populations ------------------------------------------------------------------------------------------------------
 # Populations that privacy models name, for a check: as text, with what is needed to read the cells of a table.
 
 
 def with_people(
-    spec: Spec, checks: Sequence[Check], columns: Mapping[str, Sequence[str]], opened: ExitStack
+    spec: Spec,
+    checks: Sequence[Check],
+    columns: Mapping[str, Sequence[str]],
+    opened: ExitStack,
+    original: Source | None = None,
 ) -> list[Check]:
-    """The checks, each with the population that it is about. `columns`: those of each quasi-identifier in
-    the table that is checked. The tables stay open as long as `opened`. Raises DataError where one cannot be read."""
+    """The checks, each with the population that it is about, and with the values that classes may stand for where it
+    weighs what they keep. `columns`: those of each quasi-identifier in the table that is checked. `original`: the table
+    that it was made of, where that is at hand. The tables stay open as long as `opened`. Raises DataError where one
+    cannot be read."""
     paths = dict.fromkeys(str(check.parameters["population"]) for check in checks if "population" in check.parameters)
     populations = {path: people(spec, path, columns, opened) for path in paths}
-    return [replace(check, people=populations.get(str(check.parameters.get("population")))) for check in checks]
+    weighing = [check.attribute is None and weighs(check.model, check.parameters) for check in checks]
+    domains = None if original is None or not any(weighing) else _domains(spec, original, columns)
+    return [
+        replace(
+            check, people=populations.get(str(check.parameters.get("population"))), domains=domains if each else None
+        )
+        for check, each in zip(checks, weighing, strict=True)
+    ]
+
+
+def _domains(spec: Spec, original: Source, columns: Mapping[str, Sequence[str]]) -> tuple[People, ...]:
+    """Of each quasi-identifier the values that it may have, as a population of that column alone: those of the input
+    where these are numbers, else the leaves of the hierarchy, and missing where a value is."""
+    everybody, domains = _people(spec, original, columns), []
+    absent = everybody.templates.missing[0] if everybody.templates.missing else ""
+    for attribute in everybody.columns:
+        texts = by_position(everybody.frame)[attribute.name].cast(pl.String).unique()
+        values = everybody.frame.select(texts).collect(engine="streaming").to_series()
+        values = values.fill_null(absent if everybody.null is None else everybody.null)
+        present = values.filter(~values.is_in(list(everybody.templates.missing)))
+        if everybody.normalize:
+            present = present.to_frame("text").select(plain(pl.col("text"))).to_series()
+        leaves = {*present.cast(pl.Float64).cast(pl.String)} if attribute.numeric else {*(attribute.tree or present)}
+        leaves |= {absent} if len(present) < len(values) else set()
+        frame = pl.DataFrame({attribute.name: sorted(leaves)}, schema={attribute.name: pl.String}).lazy()
+        domains.append(replace(everybody, frame=frame, columns=[attribute]))
+    return tuple(domains)
 
 
 def people(spec: Spec, path: str | Path, columns: Mapping[str, Sequence[str]], opened: ExitStack) -> People:
@@ -45,7 +77,11 @@ def people(spec: Spec, path: str | Path, columns: Mapping[str, Sequence[str]], o
         hint = "`input.normalize: exact` is of all columns"
         message = f"{exact[0]}: `normalize: exact` of one quasi-identifier: not with a population"
         raise UsageError(spec.problem(("quasi_identifiers", exact[0], "normalize"), message, hint))
-    source = opened.enter_context(Source.open(spec.reading(header=True), path))
+    return _people(spec, opened.enter_context(Source.open(spec.reading(header=True), path)), columns)
+
+
+def _people(spec: Spec, source: Source, columns: Mapping[str, Sequence[str]]) -> People:
+    """The rows of a table, as the people of a population."""
     lacking = [name for name in spec.quasi_identifiers if name not in source.columns]
     if lacking:
         raise DataError([Problem(f"has no column {name}", file=source.name) for name in lacking])

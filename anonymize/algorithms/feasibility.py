@@ -43,7 +43,9 @@ def beyond_size(table: Table, requirements: Iterable[Requirement]) -> list[Requi
     counted."""
     if table.units is not None:
         return list(requirements)
-    return [each for each in requirements if not MODELS[each.model].by_size or each.population is not None]
+    return [
+        each for each in requirements if not MODELS[each.model].sized(each.parameters) or each.population is not None
+    ]
 
 
 def rows_to_suppress(table: Table, requirements: tuple[Requirement, ...], context: Context) -> NDArray[np.uint32]:

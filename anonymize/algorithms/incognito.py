@@ -105,7 +105,7 @@ class Options:
         "Weight of generalization against suppression in the metric: 0 suppression is free, 1 generalization is.",
         minimum=0,
         maximum=1,
-        only_with={"metric": ("loss", "ncp", "precision", "entropy", "c_avg")},
+        only_with={"metric": ("loss", "ncp", "precision", "entropy", "c_avg", "publisher-payout")},
     )
     subsets: bool = option(False, "Go through the lattices of all subsets of the quasi-identifiers, as published.")
     time_limit: float = time_limit_option()

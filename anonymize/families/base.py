@@ -138,7 +138,7 @@ class ReleasedText:
             verdict = verify.measure(
                 judged.frame,
                 names,
-                with_people(spec, self.draft.checks(), self.columns, opened),
+                with_people(spec, self.draft.checks(), self.columns, opened, files.source),
                 spec.input.missing,
                 suppressed=spec.output.suppressed,
                 null_missing=spec.missing(target.format).null,

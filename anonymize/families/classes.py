@@ -25,7 +25,7 @@ from anonymize.families.steps import (
     suppression_limit,
     text_shown,
 )
-from anonymize.judging import Judge
+from anonymize.judging import Judge, withheld
 from anonymize.meaning import Manifest
 from anonymize.parallel import ahead, meanwhile, worth
 from anonymize.privacy import Requirement
@@ -205,25 +205,26 @@ def must_drop(spec: Spec, table: Table, result: Recoding, requirements: tuple[Re
     """Whether suppressed rows are left out: because the spec says so, or because as a class they would not be safe.
 
     The other classes are measured with them: published rows count in what the distributions are compared with. Where
-    there is a population, everybody in it is under them, and they are left out.
+    there is a population, everybody in it is under them, and they are left out; so they are where a model weighs what
+    each class keeps.
     """
     rows = result.suppressed
     if result.withheld and len(rows):
         return True
     if spec.output.suppressed_rows == "drop" or not len(rows):
         return spec.output.suppressed_rows == "drop"
-    if table.populations:
+    if withheld(table, requirements):
         return True
-    published = _passing(table, result, requirements, withheld=False)
-    passes = _passing(table, result, requirements, withheld=True)
+    published = _passing(table, result, requirements, without=False)
+    passes = _passing(table, result, requirements, without=True)
     return not published[-1] or bool((passes & ~published[:-1]).any())
 
 
-def _passing(table: Table, result: Recoding, requirements: tuple[Requirement, ...], *, withheld: bool) -> Bools:
+def _passing(table: Table, result: Recoding, requirements: tuple[Requirement, ...], *, without: bool) -> Bools:
     """Whether each class is safe where the suppressed rows are withheld, (classes,), or published: (classes + 1,), as
     one class that comes last."""
     partition = result.partition
-    if withheld:
+    if without:
         return Judge(table, requirements, partition.order).grants(partition.labels, partition.count)
     class_of = partition.class_of(table.rows)
     class_of[result.suppressed] = partition.count

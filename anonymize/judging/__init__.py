@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from anonymize.classes import Bools, Codes, Integers, Ints, KeyGroups, Runs, first_of_each, mixed_radix, run_starts
 from anonymize.errors import DataError, Problem
 from anonymize.judging.suppression import Suppression
-from anonymize.privacy import Crowd, Groups, Histogram, Members, Requirement, Whole, check, granted
+from anonymize.privacy import Crowd, Groups, Histogram, Members, Requirement, Whole, check, granted, weigh
 from anonymize.privacy.histogram import Names, absent, values_of
 from anonymize.table import SensitiveColumn, Table
 from anonymize.table.population import Population, PopulationAxis
 
-__all__ = ["Extract", "Judge", "Suppression", "Tally", "crowd_of_nodes", "crowds_around"]
+__all__ = ["Extract", "Judge", "Suppression", "Tally", "crowd_of_nodes", "crowds_around", "withheld"]
 
 
 # --- what is counted --------------------------------------------------------------------------------------------------
@@ -265,6 +265,8 @@ class Judge:
         """The classes as the privacy models see them."""
         extract = among or self.everyone
         groups = self._counted(labels, count, extract)
+        if weigh(self.requirements):  # regions keep something, and nodes do not follow from rows: the least, nothing
+            groups = replace(groups, kept=np.zeros(count))
         if not self.table.populations:
             return groups
         return replace(groups, crowds=crowds_around(self.table.populations, extract.columns, labels, count))
@@ -296,6 +298,12 @@ class Judge:
             return Tally(self.requirements, np.bincount(labels, minlength=count), {}, members)
         cells = self._counted(labels, count, self.everyone)
         return Tally(self.requirements, cells.sizes, cells.histograms)
+
+
+def withheld(table: Table, requirements: Sequence[Requirement]) -> bool:
+    """Whether suppressed rows are left out whatever they hold: everybody of a population would be under them, or they
+    would be worth nothing to the publisher."""
+    return bool(table.populations) or weigh(requirements)
 
 
 def _sizes(labels: Integers, count: int, individuals: Integers | None, counts: Integers | None) -> NDArray[np.int64]:

@@ -72,6 +72,7 @@ __all__ = [
     "of_table",
     "requirements",
     "requirements_if_any",
+    "weigh",
 ]
 
 MODELS: dict[str, ClassModel] = {
@@ -137,6 +138,11 @@ def of_classes(groups: Groups, requirements: Iterable[Requirement]) -> NDArray[n
         measured = _measured(groups, requirement)
         passed &= model.necessary(measured, requirement.parameters)
     return passed
+
+
+def weigh(requirements: Iterable[Requirement]) -> bool:
+    """Whether some of them look at how much of the information each class keeps."""
+    return any(MODELS[each.model].weighs(each.parameters) for each in requirements)
 
 
 def of_table(groups: Groups, requirements: Iterable[Requirement]) -> bool:
@@ -337,7 +343,10 @@ def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Param
     if MODELS[model].sensitive == "none":
         if attribute is not None:
             raise ValueError("is about the quasi-identifiers, it takes no attribute")
-        if parameters.given(Means.POPULATION) is not None:
+        weighs = MODELS[model].weighs(parameters)
+        if weighs:
+            _check_uncoded(spec)
+        if weighs or parameters.given(Means.POPULATION) is not None:
             _check_readable(spec)
         return [None]
     if attribute is not None and attribute not in spec.sensitive:
@@ -352,11 +361,24 @@ def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Param
 
 
 def _check_readable(spec: Spec) -> None:
-    """Raises ValueError where a release does not show all that a class covers: nobody can be looked up in it."""
+    """Raises ValueError where a release does not show all that a class covers: nobody can be looked up in it, and no
+    value."""
     output = spec.output
     for name, plain in (("numeric", ("interval", "bounds")), ("categorical", ("node",))):
         if getattr(output, name) not in plain:
-            raise ValueError(f"a population cannot be looked up where output.{name} is {getattr(output, name)}")
+            raise ValueError(f"values cannot be looked up where output.{name} is {getattr(output, name)}")
+
+
+def _check_uncoded(spec: Spec) -> None:
+    """Raises ValueError where values are coded before anything is searched: what a class keeps is counted in values of
+    the input."""
+    for name, each in spec.quasi_identifiers.items():
+        ends = (*each.number_ends, *each.date_ends)
+        if each.round is not None or each.least_level or any(end is not None for end in ends):
+            raise ValueError(
+                f"weighs what is kept of the values of the input, and those of {name} are rounded, coded at a level or "
+                "cut off"
+            )
 
 
 NEEDS: dict[Needed, str] = {

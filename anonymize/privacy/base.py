@@ -218,7 +218,19 @@ class ClassModel(Model):
 
     def merges(self, parameters: Any) -> bool:
         """Whether a class that is made of classes which meet the model meets it."""
-        return True
+        return not self.weighs(parameters)
+
+    def weighs(self, parameters: Any) -> bool:
+        """Whether it looks at how much of the information each class keeps, which merging loses."""
+        return False
+
+    def growing(self, parameters: Any) -> bool:
+        """Whether a class that meets the model still does with any further rows."""
+        return self.grows and not self.weighs(parameters)
+
+    def sized(self, parameters: Any) -> bool:
+        """Whether the rows of a class decide, unless a population is asked about."""
+        return self.by_size and not self.weighs(parameters)
 
     def asks_table(self, parameters: Any) -> bool:
         """Whether something is asked of the table as a whole."""

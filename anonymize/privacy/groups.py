@@ -229,6 +229,9 @@ class Groups:
     members: Members | None = None
     """The individuals in each class, where that is known; None if each row is about a different individual, or classes
     never merge."""
+    kept: NDArray[np.float64] | None = None
+    """(C,) the share of the information that each class keeps, where a model weighs it: 1 for single values, 0 where
+    nothing is shown. It follows from what a class shows, so that merged classes do not have it."""
 
     @classmethod
     def of_members(cls, members: Members, crowds: Mapping[str, Crowd] | None = None) -> Groups:
@@ -269,17 +272,17 @@ class Groups:
         """The groups as if they showed nothing: everybody of each population (by its path, the number of its people) is
         under each."""
         crowds = {path: Crowd(np.full(self.sizes.size, total), total) for path, total in populations.items()}
-        return replace(self, crowds=crowds)
+        return replace(self, crowds=crowds, kept=np.zeros(self.sizes.size))
 
     def subset(self, mask: NDArray[np.bool_]) -> Groups:
         """Some of the classes (C,), renumbered; what they are compared with stays."""
         crowds = {path: replace(crowd, matched=crowd.matched[mask]) for path, crowd in self.crowds.items()}
         histograms = {name: each.subset(mask) for name, each in self.histograms.items()}
         members = None if self.members is None else self.members.subset(mask)
-        return Groups(self.sizes[mask], histograms, crowds, members)
+        return Groups(self.sizes[mask], histograms, crowds, members, None if self.kept is None else self.kept[mask])
 
     def by_itself(self) -> Groups:
         """The classes as the whole release, compared with what they are together."""
         if self.members is not None:
-            return Groups.of_members(self.members.by_itself(), self.crowds)
+            return replace(Groups.of_members(self.members.by_itself(), self.crowds), kept=self.kept)
         return replace(self, histograms={name: each.by_itself() for name, each in self.histograms.items()})

@@ -1,32 +1,40 @@
 """Profitability: no attacker gains more from linking a record than it costs to try.
 
-Guarantees: in the game of Wan and others (2015), an attacker who knows everything about it does not attack. A record
-that is linked correctly is worth `attacker_gain`, each try costs `attacker_cost`, in one unit of money. The prosecutor
-knows that the person is in the table, and is right with a chance of one over the rows of the class; the journalist
-looks for the person among the people of the `population` who lie under what the class shows. Where a try costs at least
-what it is expected to bring, nobody who reckons tries, and the publisher keeps what the release is worth.
+Guarantees: in the game of Wan and others (2015), an attacker who knows everything about it does not attack; or, with
+`allow_attack`, the publisher loses nothing by it where he does. A record that is linked correctly is worth
+`attacker_gain`, each try costs `attacker_cost`, in one unit of money. The prosecutor knows that the person is in the
+table, and is right with a chance of one over the rows of the class; the journalist looks for the person among the
+people of the `population` who lie under what the class shows. Where a try costs at least what it is expected to bring,
+nobody who reckons tries, and the publisher keeps what the release is worth.
 
 Does not bound: attackers who do not reckon, or reckon otherwise: out of malice, for a story, with a gain that the
 publisher has guessed too low, or at a cost that is shared between many records or falls next year. It bounds nothing of
 the sensitive values that the rows of a class have in common, and the chances are those of attackers who know the
-quasi-identifiers and nothing else.
+quasi-identifiers and nothing else. With `allow_attack` people are linked: what they lose by that is in the game only as
+far as the publisher pays for it, and single rows may be released as they are.
 
 Formula: attacker_gain / f <= attacker_cost for every class of f rows; of the journalist, with f the people of the
 population under what the class shows, where there is one. That is k-anonymity, or k-map, with k = attacker_gain /
-attacker_cost, rounded up.
+attacker_cost, rounded up. With `allow_attack`, a class that does not meet this passes all the same where
+publisher_benefit x (1 - IL) >= publisher_loss / f: what its records are worth to the publisher is no less than what is
+expected to be lost by attacks on them. IL is the share of the information that a record has lost: the logarithm of the
+combinations of leaves that its class may stand for, over that of all combinations there are.
 
-The game has a second variant, in which attacks are allowed as long as the publisher gains more from the release than is
-lost by them. It weighs the information that each class keeps; it is not built, and `allow_attack` is false. Without
-attacks, what the publisher gains (`publisher_benefit`, of a record as it was) and loses (`publisher_loss`, by one that
-is linked) does not decide, and is only carried into the report.
+The game assumes that the publisher moves first and the attacker sees the release; that every record is attacked by
+itself, for the same gain, at the same cost; that both know all four sums; that what a record is worth falls as its
+cells stand for more leaves, whatever these are and however frequent; and that a suppressed record is worth nothing and
+costs nothing. With `allow_attack` suppressed rows are therefore left out, merging two classes can break the model (it
+loses information and may not deter anybody), and only the full-domain searches take it, which conclude nothing from
+merging. What a class keeps is counted in the values of the input; a check without these says so. `incognito --metric
+publisher-payout` looks for the release that pays the publisher most, and with `--iterate` for a local one.
 
 Parameters: `attacker_gain` and `attacker_cost` (above 0), `attacker` (prosecutor or journalist), beside the latter
-`population` (a table with the same quasi-identifiers); `publisher_benefit`, `publisher_loss` (from 0), `allow_attack`
-(false).
+`population` (a table with the same quasi-identifiers); `publisher_benefit` (of a record as it was) and `publisher_loss`
+(by one that is linked), from 0, which decide with `allow_attack` (false) and are only carried into the report without.
 
 Example: with attacker_gain: 300, attacker_cost: 100, the class (flu, flu, flu) passes and the class (flu, cold) fails.
 
-Monotone: yes. A merged class has the rows, and the people, of both.
+Monotone: yes, a merged class has the rows, and the people, of both; but not with `allow_attack`.
 
 Missing values: a missing quasi-identifier is a value like any other.
 
@@ -40,8 +48,10 @@ import math
 from typing import Annotated, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from anonymize.classes import Floats
 from anonymize.privacy import base
 from anonymize.privacy.groups import Groups
 from anonymize.spec.base import Means, SpecPath
@@ -65,30 +75,67 @@ class Parameters(base.Parameters):
     publisher_loss: float | None = Field(
         default=None, ge=0, le=DEAREST, description="what the publisher loses by a record that is linked"
     )
-    allow_attack: Literal[False] = Field(
-        default=False, description="whether attacks are allowed that the publisher can afford; not built: false"
-    )
+    allow_attack: bool = Field(default=False, description="whether attacks are allowed that the publisher can afford")
 
     @model_validator(mode="after")
     def _one_attacker(self) -> Self:
         if self.population is not None and self.attacker != "journalist":
             raise ValueError("population is for attacker: journalist")
+        if self.allow_attack and (self.publisher_benefit is None or self.publisher_loss is None):
+            raise ValueError("allow_attack needs publisher_benefit and publisher_loss")
         return self
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:
-    """What a try is expected to bring, infinite where nobody of the population is under the class."""
-    people = groups.sizes if parameters.population is None else groups.crowd(parameters.population).matched
-    gains = np.full(len(people), np.inf)
-    gains[people > 0] = parameters.attacker_gain / people[people > 0]
+    """What a try is expected to bring, infinite where nobody of the population is under the class; 0 where the
+    publisher can afford it, if attacks are allowed."""
+    gains = parameters.attacker_gain * chances(groups, parameters)
+    if parameters.allow_attack:
+        gains[affordable(groups, parameters)] = 0.0
     return gains
+
+
+def chances(groups: Groups, parameters: Parameters) -> Floats:
+    """(C,) the chance that a try at a record of each class links it correctly."""
+    people = groups.sizes if parameters.population is None else groups.crowd(parameters.population).matched
+    chance = np.full(len(people), np.inf)
+    chance[people > 0] = 1 / people[people > 0]
+    return chance
+
+
+def payouts(groups: Groups, parameters: Parameters) -> Floats:
+    """(C,) what the publisher is expected to keep of a record of each class, if an attacker who gains by it tries."""
+    chance = chances(groups, parameters)
+    tried = ~base.at_most(parameters.attacker_gain * chance, parameters.attacker_cost)
+    return np.asarray(worth(groups, parameters) - np.where(tried, losses(groups, parameters), 0.0))
+
+
+def worth(groups: Groups, parameters: Parameters) -> Floats:
+    """(C,) what a record of each class is worth to the publisher, whom nobody attacks."""
+    if groups.kept is None:
+        raise TypeError("classes without what they keep: this is probably a bug")
+    return np.asarray((parameters.publisher_benefit or 0) * groups.kept)
+
+
+def losses(groups: Groups, parameters: Parameters) -> Floats:
+    """(C,) what the publisher is expected to lose by a try at a record of each class."""
+    return np.asarray((parameters.publisher_loss or 0) * np.minimum(chances(groups, parameters), 1.0))
+
+
+def affordable(groups: Groups, parameters: Parameters) -> NDArray[np.bool_]:
+    """(C,) whether the publisher loses no more by tries at each class than its records are worth."""
+    slack = base.TOLERANCE * (parameters.publisher_benefit or 0) + base.NEGLIGIBLE
+    return losses(groups, parameters) - worth(groups, parameters) <= slack
 
 
 class Profitability(base.ClassModel):
     """A class is measured by what a try brings; so many rows, or people, are enough."""
 
+    def weighs(self, parameters: Parameters) -> bool:
+        return parameters.allow_attack
+
     def minimum_rows(self, parameters: Parameters) -> int:
-        if parameters.population is not None:
+        if parameters.population is not None or parameters.allow_attack:
             return 1
         ratio = parameters.attacker_gain / parameters.attacker_cost
         fewest = max(1, math.floor(ratio) - 1)

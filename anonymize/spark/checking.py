@@ -18,6 +18,7 @@ from anonymize.declared import declared
 from anonymize.errors import Caution, DataError, Problem, UnsafeError, UsageError
 from anonymize.formats.forms import Checked
 from anonymize.judging import refuse_absent
+from anonymize.privacy import weigh
 from anonymize.recoding.appearance import NumberColumns
 from anonymize.recoding.saved import FORMAT_VERSION, Saved
 from anonymize.report.head import head
@@ -90,6 +91,8 @@ def audit_on_engine(df: DataFrame, spec: Spec, threshold: float, name: str = DAT
     requirements, checks = checks_asked(table.spec, grouped=False)
     if any(each.population is not None for each in requirements):
         raise UsageError("a population: not on an engine")
+    if weigh(requirements):
+        raise UsageError("a model that weighs what classes keep: not on an engine")
     if not table.rows.limit(1).count():
         raise DataError(Problem("has no rows", file=name))
     reading, counts = table.reading, CountedRows(table.rows)

@@ -33,7 +33,7 @@ class Demands:
     @property
     def beyond_size(self) -> tuple[Requirement, ...]:
         """The requirements that having enough rows does not meet."""
-        return tuple(each for each in self.requirements if not MODELS[each.model].by_size)
+        return tuple(each for each in self.requirements if not MODELS[each.model].sized(each.parameters))
 
     def rule(self, learned: Learned) -> CutRule:
         """The rule, for the quasi-identifiers of a DataFrame."""

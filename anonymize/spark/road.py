@@ -17,7 +17,7 @@ from anonymize.classes import Floats
 from anonymize.errors import DataError, InfeasibleError
 from anonymize.families.steps import check_needs, suppression_limit
 from anonymize.metrics import View, utility
-from anonymize.privacy import MODELS, Requirement
+from anonymize.privacy import MODELS, Requirement, weigh
 from anonymize.reading.regions import DistinctTexts
 from anonymize.recoding import Regions
 from anonymize.report import Clock
@@ -322,6 +322,7 @@ def _beyond(
         "risk: attacks": spec.risk.attacks,
         "treatments": spec.treatments,
         "a population": any(each.population is not None for each in requirements),
+        "a model that weighs what classes keep": weigh(requirements),
         "a model that asks something of the table as a whole": any(m.asks_table(given) for m, given in models),
         "hierarchy: rare": any(isinstance(each.hierarchy, Rare) for each in definitions.values()),
         f"output.numeric: {spec.output.numeric}": spec.output.numeric != "interval",

@@ -251,7 +251,7 @@ def chosen_rule(rows: DataFrame, learned: Learned, requirements: tuple[Requireme
     on one machine, where they are spread over the table."""
     if cut != AUTO:
         return cut
-    if all(MODELS[each.model].by_size for each in requirements):
+    if all(MODELS[each.model].sized(each.parameters) for each in requirements):
         return RULE
     columns = learned.columns
     some = learned.keyed(rows, f"xxhash64({', '.join(columns)}) as hash")

@@ -21,7 +21,7 @@ from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, SharedNumbers, text_of
 from anonymize.verify.tighten import Ordering, OriginalRows
 from anonymize.verify.treated import TREATMENT_TWINS, measure_treatment, with_changed
-from anonymize.verify.twins import TWINS, TwinBound
+from anonymize.verify.twins import TWINS, TwinBound, weighs
 from anonymize.verify.verdict import BY_ORDER, THRESHOLD, Check, Verdict, Wildcard, check_of, checks_of
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "measure_codes",
     "measure_treatment",
     "text_of",
+    "weighs",
     "with_changed",
     "with_differential",
 ]

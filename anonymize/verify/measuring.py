@@ -12,6 +12,7 @@ import polars as pl
 from anonymize.claims import Basis, Parameters, Result, State
 from anonymize.verify.distances import Overall
 from anonymize.verify.numbering import summed, whole
+from anonymize.verify.population import kept
 from anonymize.verify.risk import Matched, class_sizes, risk, size_ranges, wildcard_risk
 from anonymize.verify.table import (
     SharedNumbers,
@@ -24,11 +25,12 @@ from anonymize.verify.table import (
     texts_of_classes,
 )
 from anonymize.verify.tighten import Ordering, OrderReading, read_order
-from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound
+from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound, weighs
 from anonymize.verify.verdict import THRESHOLD, Check, Figures, Given, OrderVerdict, Subject, Tree, Verdict, Wildcard
 
 IN_POPULATION = "the rows are narrower than what they show, and nobody is looked up in a population by that"
 BEYOND = "the figure of a class is beyond all numbers that can be compared"
+IN_DOMAINS = "what a class keeps is counted in the values of the input, which are not at hand"
 UNCLEAR = "output.interval does not say by brackets whether intervals include their ends: '[{low}, {high})'"
 
 _NONE = 2**32 - 1
@@ -75,7 +77,7 @@ def measure(
     )
     subjects = dict.fromkeys(check.subject for check in checks)
     wild = missing_as == "wildcard"
-    looked_up = any(check.people is not None for check in checks)
+    looked_up = any(check.people is not None or check.domains is not None for check in checks)
     names = list(dict.fromkeys(each.attribute for each in subjects if each.attribute))
     rows = read(table, names, suppressed, keep=wild or looked_up or ordering is not None)
     reading = None if ordering is None else read_order(table, rows, ordering)
@@ -192,13 +194,15 @@ def _overall(
 
 
 def _with_people(classes: pl.DataFrame, texts: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
-    """The classes with how many people of each population lie under them, and under none. `texts`: what they show."""
+    """The classes with how many people of each population lie under them, and under none, and what they keep of the
+    information. `texts`: what they show."""
     populations = {check.parameters["population"]: check.people for check in checks if check.people is not None}
     for path, people in populations.items():
         matched, outside = people.under(texts)
         own = {f"{PEOPLE}{path}": matched, f"outside of {path}": pl.lit(outside)}
         classes = classes.with_columns(**own)
-    return classes
+    domains = next((check.domains for check in checks if check.domains is not None), None)
+    return classes if domains is None else classes.with_columns(kept=kept(domains, texts))
 
 
 def _journalist(classes: pl.DataFrame) -> Figures:
@@ -237,6 +241,8 @@ def check_classes(
 ) -> tuple[Result, ...]:
     """What each check found, attribute by attribute. `made`: of an attribute, pieces, and the table as a whole."""
     results: dict[int, Result] = {}
+    unweighed = [] if "kept" in classes.columns else [i for i, each in enumerate(checks) if _weighs(each)]
+    classes = classes.with_columns(kept=pl.lit(0.0)) if unweighed else classes
     for subject in dict.fromkeys(check.subject.as_they_stand for check in checks):
         mine = [index for index, check in enumerate(checks) if check.subject.as_they_stand == subject]
         of_subject = [checks[index] for index in mine]
@@ -255,7 +261,12 @@ def check_classes(
                 results[index] = _worse(checks[index], results[index], result, uncounted)
     unclear = [index for index, each in enumerate(checks) if each.people is not None and not each.people.is_clear]
     results |= {index: _unknown(checks[index], UNCLEAR) for index in unclear}
+    results |= {index: _unknown(checks[index], IN_DOMAINS) for index in unweighed}
     return tuple(results[index] for index in range(len(checks)))
+
+
+def _weighs(check: Check) -> bool:
+    return check.attribute is None and weighs(check.model, check.parameters)
 
 
 def _worse(check: Check, result: Result, alike: Result, uncounted: int) -> Result:

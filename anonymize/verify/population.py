@@ -138,6 +138,23 @@ class People:
         )
 
 
+def kept(domains: Sequence[People], classes: pl.DataFrame) -> pl.Series:
+    """(classes,) the share of the information that each keeps: 1 less the logarithm of the combinations of values that
+    it may stand for over that of all there are; 0 where a cell stands for no value that is known.
+
+    `domains`: of each quasi-identifier its different values, as a population of that column alone. `classes`: the text
+    of every column.
+    """
+    lost, whole, unknown = pl.zeros(len(classes), pl.Float64, eager=True), 0.0, pl.lit(False)
+    for each in domains:
+        under = each.under(classes.select(by_position(classes)[name] for name in each.columns[0].columns))[0]
+        unknown |= under == 0
+        lost += under.clip(1).cast(pl.Float64).log(2)
+        whole += math.log2(max(each.count(), 1))
+    shares = lost.to_frame("lost").select(pl.when(unknown).then(1.0).otherwise(pl.col("lost") / (whole or 1.0)))
+    return (1 - shares.to_series()).clip(0, 1)
+
+
 def _labels(attribute: Shown, texts: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
     """Values under their own text, and under the labels above them in the hierarchy; where there are two columns, in
     both alike.

@@ -19,9 +19,11 @@ VALUE, COUNT, TOTAL, MEAN = pl.col("value"), pl.col("count"), pl.col("total"), p
 """A class's different present sensitive values, and the rows that have each; rows and mean of all of them."""
 OVERALL, KINDS = pl.col("overall"), pl.col("kinds")
 """A value's share of the whole table; how many values the table has."""
+KEPT = pl.col("kept")
+"""The share of the information that a class keeps, by what it shows, where that was counted."""
 SIZE, WEIGHT = pl.col("size"), pl.col("weight")
 """A class's rows (those that an attacker cannot tell apart), and how many of them it stands for itself."""
-OWN = frozenset(column.meta.output_name() for column in (VALUE, COUNT, TOTAL, MEAN, SIZE, WEIGHT))
+OWN = frozenset(column.meta.output_name() for column in (VALUE, COUNT, TOTAL, MEAN, SIZE, WEIGHT, KEPT))
 """The columns that tell of one class and nothing else."""
 PEOPLE = "people of "
 """Before the path of a population, the column of how many people of it lie under each class."""
@@ -192,6 +194,16 @@ def _among(given: Given) -> pl.Expr:
     return crowd(given) if "population" in given else SIZE
 
 
+def _try(given: Given) -> pl.Expr:
+    """What a try at a record brings; nothing where attacks are allowed and the publisher can afford them."""
+    brings = float(given["attacker_gain"]) / _among(given)
+    if not given.get("allow_attack"):
+        return brings
+    benefit, loss = float(given["publisher_benefit"]), float(given["publisher_loss"])
+    worth, lost = benefit * KEPT, loss / pl.max_horizontal(_among(given), pl.lit(1))
+    return pl.when(lost - worth <= TOLERANCE * benefit + NEGLIGIBLE).then(0.0).otherwise(brings)
+
+
 def _too_few(given: Given) -> pl.Expr:
     allowed = float(given["journalist_max"])
     return allowed * (1 + TOLERANCE) + NEGLIGIBLE < 1 / _among(given)
@@ -233,9 +245,7 @@ TWINS: dict[str, tuple[TwinBound, ...]] = {
         _risk("marketer", lambda given: summed(WEIGHT / SIZE) / WEIGHT.sum()),
         _risk("records_at_risk", _at_risk, "threshold"),
     ),
-    "profitability": (
-        TwinBound("attacker_cost", lambda given: float(given["attacker_gain"]) / _among(given), "at most"),
-    ),
+    "profitability": (TwinBound("attacker_cost", _try, "at most"),),
     "sample-uniqueness": (
         TwinBound(
             "share",
@@ -247,6 +257,11 @@ TWINS: dict[str, tuple[TwinBound, ...]] = {
     ),
     "population-uniqueness": (TwinBound("share", _uniques, "at most", of_table=True, fails=lambda given: SIZE == 1),),
 }
+
+
+def weighs(model: str, given: Given) -> bool:
+    """Whether the figure of a class depends on what it keeps of the information."""
+    return any("kept" in bound.figure(given).meta.root_names() for bound in TWINS[model] if bound.parameter in given)
 
 
 def compares(model: str, given: Given) -> bool:

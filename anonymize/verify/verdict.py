@@ -81,6 +81,9 @@ class Check:
     tree: Tree | None = None
     people: Any = None
     """The population, where the model is about one: see `population.People`."""
+    domains: Any = None
+    """Where the model weighs what classes keep, the values that each quasi-identifier may have: see
+    `population.kept`."""
     alike: bool = False
     """Whether the texts of the attribute are one where they look alike, if the model counts how diverse they are."""
     notation: Notation = POINT

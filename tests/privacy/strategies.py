@@ -34,6 +34,8 @@ def _field(field: FieldInfo) -> st.SearchStrategy[Any]:
         return st.sampled_from(kinds)
     if get_origin(kinds[0]) is tuple:
         return st.none() | st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True).map(tuple)
+    if kinds[0] is bool:
+        return st.booleans()
     drawn = _number(kinds[0], field.metadata) if kinds[0] in (int, float) else st.just(PEOPLE)
     return st.none() | drawn if NoneType in get_args(field.annotation) else drawn
 

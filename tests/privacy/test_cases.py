@@ -51,7 +51,19 @@ def groups_of(case: dict[str, Any]) -> Groups:
             np.array([*numbers, np.nan]) if numbers else [*kinds, ""],
         ),
     )
-    return Groups(np.bincount(classes, minlength=count), {"s": histogram}, crowds(case))
+    return Groups(np.bincount(classes, minlength=count), {"s": histogram}, crowds(case), kept=kept(case))
+
+
+def kept(case: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+    """What each class keeps, of which `leaves` says for how many values it may stand."""
+    leaves = case.get("leaves", {})
+    return 1 - np.log([leaves[name] for name in case["classes"]]) / np.log(sum(leaves.values())) if leaves else None
+
+
+def domains(case: dict[str, Any]) -> tuple[People, ...]:
+    """The values of the one quasi-identifier, each under the class that shows it."""
+    tree = {f"{name}{at}": (f"{name}{at}", name) for name, count in case["leaves"].items() for at in range(count)}
+    return (People(pl.LazyFrame({"q": list(tree)}), [Shown("q", ["q"], False, tree)], CellTemplates()),)
 
 
 def crowds(case: dict[str, Any]) -> dict[str, Crowd]:
@@ -138,6 +150,8 @@ def twin(case: dict[str, Any], model: dict[str, Any]) -> Result:
     checks = [Check(wanted.model, wanted.attribute, wanted.required(), case.get("numeric", False), tree)]
     if "population" in case:
         checks = [replace(checks[0], people=people)]
+    if "leaves" in case:
+        checks = [replace(checks[0], domains=domains(case))]
     return measure(frame, ["q"], checks).results[0]
 
 

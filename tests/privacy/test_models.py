@@ -47,7 +47,8 @@ def groups_of(classes: list[list[int]]) -> Groups:
     histogram = Histogram.from_rows(labels, codes, len(classes), len(VALUES), MISSING, VALUES, whole=whole)
     sizes = np.bincount(labels, minlength=len(classes))
     matched = sizes + np.arange(len(classes)) % 3 * sizes
-    return Groups(sizes, {"s": histogram}, {str(PEOPLE): Crowd(matched, int(matched.sum()))})
+    kept = 1 / (1 + np.arange(len(classes)) % 3)
+    return Groups(sizes, {"s": histogram}, {str(PEOPLE): Crowd(matched, int(matched.sum()))}, kept=kept)
 
 
 def requirement(model: str, parameters: dict[str, Any]) -> Requirement:
@@ -71,6 +72,7 @@ rows = st.lists(st.integers(0, MISSING), min_size=1, max_size=12)
 @given(data=st.data(), classes=st.lists(rows, min_size=2, max_size=8))
 def test_merging_never_breaks_a_model(model: str, data: st.DataObject, classes: list[list[int]]) -> None:
     wanted = data.draw(requirements(model))
+    assume(MODELS[model].merges(wanted.parameters))
     groups = groups_of(classes)
     into = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(classes), max_size=len(classes))))
     fine = check(groups, [wanted])
@@ -86,6 +88,7 @@ def test_further_rows_never_break_a_growing_model(
     model: str, data: st.DataObject, one: list[int], more: list[int]
 ) -> None:
     wanted = data.draw(requirements(model))
+    assume(MODELS[model].growing(wanted.parameters))
     assert check(groups_of([one + more]), [wanted])[0] or not check(groups_of([one]), [wanted])[0]
 
 
@@ -97,7 +100,7 @@ def test_rows_decide_as_far_as_a_model_says(model: str, data: st.DataObject, cla
     enough = np.array([len(rows) for rows in classes]) >= MODELS[model].minimum_rows(wanted.parameters)
     fine = check(groups_of(classes), [wanted])
     assert (fine <= enough).all()
-    assert not MODELS[model].by_size or wanted.population is not None or (fine == enough).all()
+    assert not MODELS[model].sized(wanted.parameters) or wanted.population is not None or (fine == enough).all()
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Codes, Floats, Integers, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Judge, Tally, crowd_of_nodes
-from anonymize.privacy import Groups, Requirement, check, granted
+from anonymize.privacy import Groups, Requirement, check, granted, weigh
 from anonymize.table import Attribute, Table
 from anonymize.table.population import Population
 
@@ -149,6 +149,12 @@ class HierarchyLevels:
         """(nodes of the level,) the first leaf under each."""
         return np.flatnonzero(np.diff(self.ordinals[level], prepend=-1))
 
+    @property
+    def leaves(self) -> Floats:
+        """(nodes of the taxonomy,) the base-2 logarithm of the leaves under each."""
+        hierarchy = self.attribute.hierarchy
+        return np.asarray(np.log2(hierarchy.stop - hierarchy.start))
+
     def nodes(self, level: int) -> NDArray[np.int32]:
         """(nodes of the level,) their numbers in the taxonomy."""
         nodes = self.attribute.hierarchy.levels[level]
@@ -280,12 +286,23 @@ class FrequencySet:
     def groups(self) -> Groups:
         """The distinct rows as the privacy models see them."""
         groups = self.tally.groups()
+        if weigh(self.tally.requirements):
+            groups = replace(groups, kept=1 - self.lost())
         if not self.populations:
             return groups
         columns = zip(self.hierarchies, self.vector, self.columns, strict=True)
         leaves = [hierarchy.first(level)[ordinals] for hierarchy, level, ordinals in columns]
         crowds = {path: crowd_of_nodes(each, self.vector, leaves) for path, each in self.populations.items()}
         return replace(groups, crowds=crowds)
+
+    def lost(self) -> Floats:
+        """(m,) the share of the information that each distinct row has lost: the logarithm of the combinations of
+        leaves that it may stand for, over that of all there are (Wan and others, 2015)."""
+        area, whole = np.zeros(self.size), 0.0
+        for hierarchy, level, column in zip(self.hierarchies, self.vector, self.columns, strict=True):
+            area += hierarchy.leaves[hierarchy.nodes(level)][column]
+            whole += float(np.log2(hierarchy.sizes[0]))
+        return np.minimum(area / whole, 1.0) if whole else area
 
     @property
     def safe(self) -> Bools:

@@ -28,7 +28,7 @@ from anonymize.algorithms.feasibility import no_generalization
 from anonymize.algorithms.lattice import FrequencySet, Lattice, Store, Vector
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import InfeasibleError, Problem
-from anonymize.judging import Suppression
+from anonymize.judging import Suppression, withheld
 from anonymize.privacy import MODELS, Requirement, check, of_classes
 from anonymize.recoding import Levels
 from anonymize.table import Table
@@ -69,7 +69,7 @@ class Checker:
         """`published`: suppressed rows are, unless a population is asked about, which has everybody under them."""
         self.table = table
         bottom, self.distinct_of = FrequencySet.with_classes(table, requirements)
-        self._begin(bottom, requirements, suppression_limit, progress, published and not table.populations)
+        self._begin(bottom, requirements, suppression_limit, progress, published and not withheld(table, requirements))
 
     @classmethod
     def over(
@@ -87,7 +87,7 @@ class Checker:
         """
         checker = cls.__new__(cls)
         checker.table, checker.distinct_of = table, np.empty(0, np.int64)
-        checker._begin(bottom, requirements, suppression_limit, lambda rows: None, not table.populations)
+        checker._begin(bottom, requirements, suppression_limit, lambda rows: None, not withheld(table, requirements))
         checker.one_by_one = one_by_one
         return checker
 
@@ -105,7 +105,7 @@ class Checker:
         self.store = Store(bottom)
         self.checks: dict[Vector, NodeCheck] = {}
         self.suppression, self.one_by_one = Suppression(requirements, suppression_limit, published), False
-        self._growing = tuple(r for r in requirements if MODELS[r.model].grows)
+        self._growing = tuple(r for r in requirements if MODELS[r.model].growing(r.parameters))
         self._progress, self._reported = progress, 0
 
     @property

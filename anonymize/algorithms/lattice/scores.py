@@ -34,6 +34,10 @@ Metrics of one figure, for which aggregate and weights do not matter:
   rows of p log2(p / q), q = class / N / combinations.
 - `c_avg`: N / (sF kept classes + gF if any row is suppressed); infinite where that is 0.
 - `research-value`: 1 - the research value of the levels.
+- `publisher-payout`: what the publisher gives up in the game of the spec's first `profitability`, in its unit of money:
+  sum over kept rows of gF (benefit - payout) + sF S benefit, the payout of a row of a class being benefit x (1 - IL),
+  less the loss times the chance of a correct link where an attacker who reckons tries, and IL the figure of
+  `entropy-loss`, without weights. The table as it is, unattacked, gives up nothing.
 
 Lower bounds. `lower_bounds` needs no check: what a vector costs if no more rows are suppressed than need be.
 `bounds_above` and `bounds_below` tell what a checked node says about those above and below it.
@@ -41,13 +45,14 @@ Lower bounds. `lower_bounds` needs no check: what a vector costs if no more rows
 Source: the metrics of ARX (Prasser, Kohlmayer, Lautenschlaeger, Kuhn, AMIA 2014), whose figures those up to `entropy`,
 `discernibility` and `c_avg` reproduce; Xu et al., KDD 2006 (ncp); Sweeney 2002 (precision); Samarati 2001 (height);
 Bayardo, Agrawal, ICDE 2005 (DM*); Goldberger, Tassa, Transactions on Data Privacy 3, 2010 (ambiguity);
-Machanavajjhala et al., TKDD 1(1), 2007 (KL divergence); Wan et al., PLoS ONE 10(3), 2015 (entropy-loss).
+Machanavajjhala et al., TKDD 1(1), 2007 (KL divergence); Wan et al., PLoS ONE 10(3), 2015 (entropy-loss and
+publisher-payout, which are ARX's as well).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -57,7 +62,9 @@ from numpy.typing import NDArray
 from anonymize.algorithms.lattice import HierarchyLevels, Ordinals, Vector, aggregate
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
 from anonymize.classes import Bools, Floats, Ints
+from anonymize.errors import Problem, UsageError
 from anonymize.metrics.research_value import research_values
+from anonymize.privacy import profitability
 
 Score: TypeAlias = tuple[float, ...]
 """Compared in order; a single number for all aggregates except rank."""
@@ -76,7 +83,8 @@ DEFAULT_AGGREGATE = {
 """Metrics of one figure an attribute, and what puts these together unless something else is asked for."""
 SPREAD = ("ambiguity", "kl-divergence")
 """Metrics of what each class may stand for."""
-WHOLE = ("discernibility", "discernibility-star", "c_avg", *SPREAD, "research-value")
+PAYOUT = "publisher-payout"
+WHOLE = ("discernibility", "discernibility-star", "c_avg", *SPREAD, "research-value", PAYOUT)
 """Metrics of one figure."""
 METRICS = (*DEFAULT_AGGREGATE, *WHOLE)
 ENTROPIES = ("entropy", "normalized-entropy")
@@ -125,6 +133,8 @@ class Scorer:
             return (float(checked.squares + checked.failing_squares),)
         if self.metric in SPREAD:
             return (self._spread(vector, self.checker.failing(vector)),)
+        if self.metric == PAYOUT:
+            return (self._given_up(vector),)
         if self.metric in ("height", "research-value") or not checked.suppressed:
             return self.lower_bound(vector, suppressed=0)
         extra = self._extra(vector)
@@ -142,6 +152,12 @@ class Scorer:
             return np.full((len(vectors), 1), float(self._rows) if least is None else least)
         if self.metric == "research-value":
             return 1 - self._looked_up("values", vectors)
+        if self.metric == PAYOUT:  # without attacks, and with suppressed rows at their levels, or for nothing
+            lost = np.sum(self._information._figures(vectors, None, 0), axis=0)
+            most = self.checker.suppression_limit if suppressed is None else suppressed
+            spared = 0.0 if self._suppression >= self._generalization else self._generalization * most
+            least = (self._game.publisher_benefit or 0) * np.maximum(lost * self._rows - spared, 0.0)
+            return np.asarray(least[:, None] * (1 - ROUNDING))
         return self._aggregated(self._figures(vectors, None, suppressed))
 
     def bounds_above(self, checked: NodeCheck) -> Score | None:
@@ -247,7 +263,7 @@ class Scorer:
         """(nodes of the taxonomy,) what a cell costs."""
         over = hierarchy.attribute.generalization
         if self.metric == "entropy-loss":
-            return np.asarray(_leaves(hierarchy) / (self._combinations or 1.0))
+            return hierarchy.leaves / (self._combinations or 1.0)
         return over.share if self.metric == "loss" else over.ncp
 
     @property
@@ -296,12 +312,34 @@ class Scorer:
         """The base-2 logarithm of how many combinations of leaves there are."""
         return float(sum(np.log2(hierarchy.sizes[0]) for hierarchy in self._hierarchies))
 
+    @property
+    def _game(self) -> profitability.Parameters:
+        """The sums of the game that the requirements name. UsageError where there is none."""
+        for each in self.checker.requirements:
+            if isinstance(each.parameters, profitability.Parameters) and each.parameters.publisher_benefit is not None:
+                return each.parameters
+        hint = "`privacy: {models: [{model: profitability, publisher_benefit: 1200, publisher_loss: 300, ...}]}`"
+        raise UsageError(Problem(f"--metric {PAYOUT}: the spec names no game with a publisher_benefit", hint=hint))
+
+    @cached_property
+    def _information(self) -> Scorer:
+        return Scorer(self.checker, "entropy-loss", None, self.gs_factor)
+
+    def _given_up(self, vector: Vector) -> float:
+        """What the publisher gives up at a node."""
+        game, frequency_set = self._game, self.checker.frequency_set(vector)
+        groups = replace(frequency_set.groups(), kept=1 - frequency_set.lost())
+        failing, benefit = self.checker.failing(vector), game.publisher_benefit or 0.0
+        rows = frequency_set.counts
+        given = float(rows[~failing] @ (benefit - profitability.payouts(groups, game)[~failing]))
+        return self._generalization * given + self._suppression * float(rows[failing].sum()) * benefit
+
     def _spread(self, vector: Vector, failing: Bools) -> float:
         """A metric of what classes may stand for; `failing` (m,): those that are suppressed."""
         frequency_set = self.checker.frequency_set(vector)
         area = np.zeros(frequency_set.size)  # base-2 logarithms
         for hierarchy, level, column in zip(self._hierarchies, vector, frequency_set.columns, strict=True):
-            area += _leaves(hierarchy)[hierarchy.nodes(level)][column]
+            area += hierarchy.leaves[hierarchy.nodes(level)][column]
         counts = frequency_set.counts[~failing].astype(np.float64)
         suppressed = float(frequency_set.counts[failing].sum())
         if self.metric == "ambiguity":
@@ -325,12 +363,6 @@ class Scorer:
 
     def _as_score(self, figures: list[Floats]) -> Score:
         return tuple(self._aggregated(figures)[0].tolist())
-
-
-def _leaves(levels: HierarchyLevels) -> Floats:
-    """(nodes of the taxonomy,) the base-2 logarithm of the leaves under each."""
-    taxonomy = levels.attribute.hierarchy
-    return np.asarray(np.log2(taxonomy.stop - taxonomy.start))
 
 
 def _counted(column: Ordinals, counts: Ints, size: int) -> Floats:

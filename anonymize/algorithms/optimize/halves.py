@@ -33,7 +33,11 @@ class SplitJudge:
     @cached_property
     def growing(self) -> tuple[Requirement, ...]:
         """The requirements that a group which meets them still meets with any further rows."""
-        return tuple(requirement for requirement in self.requirements if MODELS[requirement.model].grows)
+        return tuple(
+            requirement
+            for requirement in self.requirements
+            if MODELS[requirement.model].growing(requirement.parameters)
+        )
 
     @property
     def all_growing(self) -> bool:
@@ -48,7 +52,7 @@ class SplitJudge:
     @property
     def by_size(self) -> bool:
         """Whether the size of a group alone decides."""
-        return all(MODELS[requirement.model].by_size for requirement in self.requirements)
+        return all(MODELS[requirement.model].sized(requirement.parameters) for requirement in self.requirements)
 
     def verdict(self, groups: Groups) -> tuple[Bools, Bools]:
         """(n,) which groups fail, and (n,) which are ruled out: they fail, and so does any part of them."""
