@@ -28,7 +28,7 @@ from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.released import ReleasedTable, read_released
 from anonymize.evaluation.unclassed import blocks, opened_release
-from anonymize.fidelity import fidelity
+from anonymize.fidelity import fidelity, total_variation
 from anonymize.link import load as load_link
 from anonymize.meaning import Manifest
 from anonymize.metrics import METRICS, utility
@@ -319,7 +319,11 @@ def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any])
     left_out |= _unmeasured(released)
     report["utility"] = block
     smallest = max(required_size(requirements_if_any(request.spec)), SMALLEST)
-    report |= fidelity(released.sides(), smallest, values=False)
+    sides = released.sides()
+    sensitive = [each for each in sides.passing if each.name in released.spec.sensitive]
+    report |= fidelity(replace(sides, passing=sensitive), smallest, values=False) | {
+        "variation": total_variation(sides)
+    }
     report["left_out"] = left_out
     report["warnings"] += _warnings(released)
 

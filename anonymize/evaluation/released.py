@@ -193,7 +193,7 @@ class ReleasedTable:
         )
 
     def sides(self) -> BothSides:
-        """What is compared of distributions, before and after."""
+        """What is compared of distributions, before and after: of the quasi-identifiers, and of what passes through."""
         one_of_each = self.frame[self.partition.order[self.partition.starts[:-1]]]  # a row of each class
         columns = columns_of(self.spec, self.frame.columns, "")
 
@@ -202,14 +202,17 @@ class ReleasedTable:
             first, second = (pl.Series(texts, dtype=pl.String) for texts in (low, high))
             return ColumnCells.of_texts(attribute, first, second if high is not low else first, of_class, self.spec)
 
-        numeric = {column.name: column.numeric for column in self.table.sensitive}
-        shared = {name: each for name, each in self.shared().items() if name in numeric}
-        passing = [
-            ShownValues(name, _missing_last(s.original, s), _missing_last(s.released, s), s.size, numeric[name])
-            for name, s in shared.items()
-        ]
         class_of = self.partition.class_of(self.frame.height).astype(np.int32)
-        return BothSides(self.table.as_read, self.spec, class_of, self.partition.count, cells, passing=passing)
+        return BothSides(self.table.as_read, self.spec, class_of, self.partition.count, cells, passing=self.passing)
+
+    @cached_property
+    def passing(self) -> list[ShownValues]:
+        """The sensitive attributes and targets that pass through, as far as they are released."""
+        numeric = {each.name: each.numeric for each in (*self.table.targets, *self.table.sensitive)}
+        return [
+            ShownValues(name, _missing_last(s.original, s), _missing_last(s.released, s), s.size, numeric[name])
+            for name, s in self.shared().items()
+        ]
 
     def shared(self) -> dict[str, Shared]:
         """What passes through and is sensitive or a target, coded alike in both tables, numbers by what they are.

@@ -81,18 +81,18 @@ def named_bins(attribute: Attribute, leaves: Ints, smallest: int, *, from_file: 
     return f"no two bins of at least {smallest} rows" if bins is None or bins.count < 2 else bins
 
 
-def unnamed_bins(codes_size: int, leaves: Ints, ordered: bool) -> Bins:
-    """Bins that are counted and never named: of `ordered` values with about equally many rows each, of others the most
-    frequent ones (of equally frequent ones the lower code), and one for the rest."""
-    if codes_size <= BINS:
+def unnamed_bins(codes_size: int, leaves: Ints, ordered: bool, most: int = BINS) -> Bins:
+    """Bins that are counted and never named, at `most` so many: of `ordered` values with about equally many rows each,
+    of others the most frequent ones (of equally frequent ones the lower code), and one for the rest."""
+    if codes_size <= most:
         return Bins(np.arange(codes_size), None, codes_size)
     if ordered:
         middle = np.cumsum(leaves) - leaves / 2
-        of_leaf = np.minimum((middle * BINS / max(int(leaves.sum()), 1)).astype(np.int64), BINS - 1)
-        return Bins(of_leaf, None, BINS)
-    of_leaf = np.full(codes_size, BINS - 1, np.int64)
-    of_leaf[np.argsort(-leaves, kind="stable")[: BINS - 1]] = np.arange(BINS - 1)
-    return Bins(of_leaf, None, BINS)
+        of_leaf = np.minimum((middle * most / max(int(leaves.sum()), 1)).astype(np.int64), most - 1)
+        return Bins(of_leaf, None, most)
+    of_leaf = np.full(codes_size, most - 1, np.int64)
+    of_leaf[np.argsort(-leaves, kind="stable")[: most - 1]] = np.arange(most - 1)
+    return Bins(of_leaf, None, most)
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------

@@ -223,7 +223,8 @@ def _special(block: Mapping[str, Any]) -> Section:
 def evaluation_sections(report: Mapping[str, Any]) -> list[Section]:
     """The sections that there are figures for."""
     utility = report.get("utility", {})
-    drawn = [_task(utility), _queries(utility), _uncertainty(utility), _imprecision(utility), _left_out(report)]
+    drawn = [_task(utility), _variation(report), _queries(utility), _uncertainty(utility), _imprecision(utility)]
+    drawn.append(_left_out(report))
     for target, block in report.get("models", {}).get("targets", {}).items():
         drawn += [_models(f"Models of {target}", block["models"]), _projection(target, block.get("projection", []))]
     if "tree" in report:
@@ -255,6 +256,22 @@ def _task(utility: Mapping[str, Any]) -> Section:
         measures = {"total_variation": "total variation", "hellinger": "Hellinger distance", "cube_error": "CUBE error"}
         rows += [(f"{name}: {text}", figure(block[key]), about) for key, text in measures.items() if key in block]
     return Section("What a recipient can do", ("measure", "figure", "meaning"), rows)
+
+
+def _variation(report: Mapping[str, Any]) -> Section:
+    """How far marginals are from the original's, and how many were not measured."""
+    rows = [
+        (
+            str(each["columns"]),
+            figure(each["marginals"]),
+            figure(each["left_out"]),
+            *(figure(each[name]) for name in ("mean", "worst")),
+            ", ".join(each["worst_of"]),
+        )
+        for each in report.get("variation", {}).get("ways", [])
+    ]
+    header = ("columns together", "marginals", "not measured", "mean", "worst", "of")
+    return Section("Marginals: total variation from the original", header, rows)
 
 
 def _queries(utility: Mapping[str, Any]) -> Section:

@@ -192,3 +192,12 @@ def test_queries_have_a_row_for_all_and_one_for_each_number_of_attributes() -> N
     assert section.header == ("attributes", "queries", "count is 0", "median", "mean", "25%", "75%")
     figures = ("1", "0.25", "0.375", "0.125", "0.5")
     assert section.rows == [("all", "60", *figures), ("1", "20", *figures), ("2", "40", *figures)]
+
+
+def test_marginals_have_a_row_for_each_number_of_columns() -> None:
+    ways = [
+        {"columns": 1, "marginals": 2, "left_out": 0, "mean": 0.125, "worst": 0.25, "worst_of": ["age"]},
+        {"columns": 2, "marginals": 0, "left_out": 1, "mean": None, "worst": None, "worst_of": []},
+    ]
+    (section,) = evaluation_sections({"variation": {"columns": ["age", "sex"], "values": 100, "ways": ways}})
+    assert section.rows == [("1", "2", "0", "0.125", "0.25", "age"), ("2", "0", "1", "-", "-", "")]
