@@ -54,28 +54,28 @@ COMMON_OPTIONS = (
     SPEC,
     click.argument("released", type=PATH),
     INPUT,
-    file_option("--link", help="Which row of the table each released row is, as --save-link wrote it."),
-    file_option("--control", help="Targets who are not in the release: a table like the original."),
+    file_option("--link", help="The link written by --save-link: which row of the table each released row is."),
+    file_option("--control", help="Control group: a table like the original, of people who are not in the release."),
     file_option(
         "--remake",
         metavar="REPORT",
-        help="Make the release again, as its JSON report says, without a fifth of the people; they are the control.",
+        help="Make the release again, as in its JSON report, without a fifth of the people, who are the control group.",
     ),
-    file_option("--previous", help="An earlier release of the same people."),
-    file_option("--series", help="The state of a series that RELEASED is in: all releases before it."),
-    file_option("--key", help="The key of the series, by which people are followed through it."),
+    file_option("--previous", help="An earlier release about the same people."),
+    file_option("--series", help="The state of the series of RELEASED; its earlier releases are used as well."),
+    file_option("--key", help="The key of the series, to follow people through its releases."),
     *MEANINGS,
     click.option(
         "--attackers",
         metavar="A,B,...",
-        help="Only these, parted by commas.  [default: all]",
+        help="Only these attackers, separated by commas.  [default: all]",
         shell_complete=completing(known_attackers, listed=True),
     ),
     share_option(
         "--max-excess",
-        help="Exit 1 where the upper end of an interval of the excess is above this.",
+        help="Exit with code 1 if the upper confidence limit of an excess is above this.",
     ),
-    count_option("--targets", least=1, default=2000, help="Targets who are attacked."),
+    count_option("--targets", least=1, default=2000, help="Number of people attacked."),
     SEED,
     *FORM,
     REPORTS,
@@ -95,27 +95,27 @@ def attack(
     color: str,
     **given: Any,
 ) -> None:
-    """Attack a release, and measure what is learned because of it.
+    """Attack a release, and measure what attackers learn from it.
 
-    RELEASED is a release of the table that SPEC describes, made by this tool or not. Each attacker knows something, and
-    guesses: which row is a person's, which person a row is about, what a person's sensitive value is. How often he is
-    right stands beside how often he would have been without the release (the baseline) and, with --control, how often
-    he is right about people who are not in it. The excess is the share of what was left to learn that is learned
-    because of the release, with a 95 % interval: over the control where there is one, else over the baseline.
+    RELEASED is a release of the table that SPEC describes, made by this tool or another. Each attacker has some
+    knowledge and guesses which row is a person's, which person a row is about, or what a person's sensitive value is.
+    The success rate is compared with the rate without the release (the baseline) and, with --control, with the rate for
+    people who are not in the release. The excess is (rate - reference) / (1 - reference), with a 95 % confidence
+    interval; the reference is the control if there is one, otherwise the baseline.
 
-    Whom a row is about is known from --link, or by position where the rows keep their order; where it is not, the
-    chance of picking the right row follows from the regions. Attacks are on a random sample of --targets people, which
-    the intervals allow for.
+    Whom a row is about is known from --link, or by position if the rows keep their order; otherwise the probability of
+    picking the right row is computed from the regions. Attacks target a random sample of --targets people, which the
+    intervals take into account.
 
-    With --series, earlier releases are found by the state. Attackers put them together, by the regions that they show,
-    and with --key also by which rows belong together, which the links and originals of the series say.
+    With --series, earlier releases are found through the state. Attackers combine them by the regions that they show,
+    and with --key also by the rows that belong together, according to the links and originals of the series.
 
-    With --remake REPORT what is attacked is another release, made in the same way as the one whose report this is, of
-    four fifths of the people; the others are the control.
+    With --remake REPORT, another release is attacked, made in the same way as the one of this report from four fifths
+    of the people; the others are the control group.
 
-    An attacker who fails proves nothing about others: what a release guarantees, `anonymize audit` measures.
+    A failed attack does not rule out other attacks. Use `anonymize audit` to verify what a release guarantees.
 
-    Exit code 1: with --max-excess, an interval reaches above it, or an excess could not be measured.
+    Exit code 1: with --max-excess, a confidence interval exceeds it, or an excess could not be measured.
     """
     use_threads(threads)
     from anonymize import privacy
@@ -146,7 +146,7 @@ def _again(request: Attack, report: str) -> Concluded:
 @click.command()
 @with_options(
     click.argument("released", type=PATH),
-    file_option("--manifest", "--parameters", help="The release's parameters.  [default: beside it]"),
+    file_option("--manifest", "--parameters", help="The release's parameters.  [default: next to the release]"),
     click.option(
         "--attributes",
         multiple=True,
@@ -154,18 +154,18 @@ def _again(request: Attack, report: str) -> Concluded:
         help="Attributes of the joint table.  [default: all]",
         shell_complete=completing(columns, listed=True),
     ),
-    click.option("--where", "conditions", multiple=True, help="Count rows that meet a condition; repeatable."),
+    click.option("--where", "conditions", multiple=True, help="Count the rows that meet a condition; repeatable."),
     choice_option(
         "--method",
         choices=METHODS,
         default="inverse",
-        help="inverse is unbiased and may be negative; the others give a distribution.",
+        help="inverse is unbiased and may be negative; the others give a probability distribution.",
     ),
     choice_option(
         "--about",
         choices=["table", "population"],
         default="table",
-        help="What standard errors are about: the table that was distorted, or the population it was drawn from.",
+        help="Whether standard errors refer to the original table, or to the population from which it was sampled.",
     ),
     share_option(
         "--confidence",
@@ -174,7 +174,7 @@ def _again(request: Attack, report: str) -> Concluded:
         default=0.95,
         help="Confidence level of the intervals of counts.",
     ),
-    click.option("--separator", help="Separator of a CSV.  [default: as the parameters say]"),
+    click.option("--separator", help="Separator of a CSV.  [default: from the parameters]"),
     click.option("-o", "--output", default="-", help="The result; - is standard output."),
     choice_option("--format", "form", choices=["csv", "json"], help="Form of the result.  [default: by the suffix]"),
     flag_option("--force", help="Overwrite an output that exists."),
@@ -184,11 +184,10 @@ def _again(request: Attack, report: str) -> Concluded:
 def reconstruct(released: str, manifest: str | None, threads: int | None, quiet: bool, **given: Any) -> None:
     """Estimate the original distribution from a randomized table.
 
-    With the parameters that `randomize` wrote, the distortion is undone on average: the count of every combination of
-    values in the original table, with its standard error. This is an estimate of the table as a whole; it says nothing
-    certain about any single row. Counts of the unbiased estimate may be negative: they are zero within their error, and
-    sums of them are sound. --where computes such sums: `age in 30-40 and sex = M` is answered with a confidence
-    interval.
+    With the parameters written by `randomize`, this estimates the count of every combination of values in the original
+    table, with its standard error. It estimates the table as a whole and says nothing certain about any single row.
+    Counts of the unbiased estimate may be negative: they are zero within their error, and sums of them are valid.
+    --where computes such sums: `age in 30-40 and sex = M` is answered with a confidence interval.
 
     Methods. inverse: P^-1 times what is observed. simplex: the distribution nearest to that. clip: the same with
     negative cells set to 0, rescaled. bayes: the likeliest distribution, by iteration. Standard errors and intervals

@@ -44,7 +44,7 @@ FORM = (
         "form",
         choices=[AUTO, *FORMATS],
         default=AUTO,
-        help="Form of the result; auto is github in GitHub Actions, else text.",
+        help="Format of the result; auto is github in GitHub Actions, otherwise text.",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
 )
@@ -73,7 +73,7 @@ def conclude(checked: Checked, form: str, *, quiet: bool, color: str) -> None:
 SERIES = (
     file_option(
         "--series",
-        help="The state of a series of releases: all of them, by everybody's history; with --key.",
+        help="The state of a series, whose releases are all measured, by people's histories; with --key.",
     ),
     file_option("--key", help="The key file of the series."),
 )
@@ -155,22 +155,24 @@ COMMON_OPTIONS = (
 @click.command(cls=BriefCommand, common=COMMON_OPTIONS)
 @with_options(
     click.argument("spec", type=PATH, required=False),
-    file_option("-i", "--input", "path", help="The table, or - for standard input; of a database, its URI."),
+    file_option(
+        "-i", "--input", "path", help="The table: a file, - for standard input, or the URI of a database table."
+    ),
     _columns("--qi", "quasi_identifiers", "Quasi-identifiers, without a spec."),
     _columns("--sensitive", "sensitive", "Sensitive attributes, without a spec."),
     _columns("--numeric", "numeric", "The columns among these that are compared as numbers."),
     click.option(
         "--unit",
-        help="The column that says which individual a row is about, without a spec.",
+        help="The column that identifies the individual a row is about, without a spec.",
         shell_complete=completing(columns),
     ),
     file_option(
         "--original",
-        help="The table that this one was made from: whether a column that passes through follows from a "
-        "quasi-identifier in it, or gives it away.",
+        help="The table that this one was made from, to judge whether columns that pass through disclose a "
+        "quasi-identifier.",
     ),
-    file_option("--unit-from", help="The table that this one was made from, which has the unit column; with --link."),
-    file_option("--link", help="Which row of its input (--unit-from) each row is, by --save-link."),
+    file_option("--unit-from", help="The table that this one was made from, with the unit column; with --link."),
+    file_option("--link", help="The link written by --save-link: which row of --unit-from each row is."),
     click.option("-k", type=int, help="k of k-anonymity."),
     click.option("-l", "l", type=int, help="l of distinct l-diversity of every sensitive attribute."),
     click.option("-t", "t", type=float, help="t of every t-closeness model of the spec."),
@@ -181,33 +183,33 @@ COMMON_OPTIONS = (
     click.option("--suppressed", help="Text of a suppressed cell, without a spec.  [default: *]"),
     flag_option(
         "--no-normalize",
-        help="Compare texts as they stand, with outer space and invisible characters, without a spec.",
+        help="Compare texts exactly, including outer space and invisible characters, without a spec.",
     ),
     choice_option(
         "--missing-as",
         choices=["own-category", "wildcard"],
-        help="wildcard: a second figure where a missing or suppressed cell matches any; over privacy.missing.",
+        help="wildcard: add figures in which a missing or suppressed cell matches any. Overrides privacy.missing.",
     ),
     *MEANINGS,
     click.option(
-        "--threshold", type=float, default=0.2, show_default=True, help="A row whose risk is higher counts as at risk."
+        "--threshold", type=float, default=0.2, show_default=True, help="Rows with a higher risk count as at risk."
     ),
     click.option(
         "--subsets",
         type=_SIZE,
         metavar="SIZE|auto",
-        help="What each subset of at most SIZE quasi-identifiers gives away; auto: all of 10 or fewer, else SIZE 3.",
+        help="Uniqueness on each subset of at most SIZE quasi-identifiers; auto: any SIZE up to 10 of them, else 3.",
     ),
     click.option(
         "--risky-cells",
         callback=_counts,
         metavar="N,N,...",
-        help="With --subsets: combinations of at most N rows; an N for subsets of one, two, ... columns.",
+        help="With --subsets: count combinations of at most N rows; one N for subsets of 1, 2, ... columns.",
     ),
     choice_option(
         "--log-linear",
         choices=["main", "pairs"],
-        help="Population uniqueness by a log-linear model: of main effects, or of all pairs; with a sampling fraction.",
+        help="Population uniqueness by a log-linear model with main effects or all pairs; with a sampling fraction.",
     ),
     click.option(
         "--sampling-weight",
@@ -216,10 +218,10 @@ COMMON_OPTIONS = (
     ),
     file_option(
         "--population",
-        help="A table of the population, for the journalist's risk: who lies under what a class shows.",
+        help="A table of the population, for the journalist's risk.",
     ),
     click.option(
-        "--sampling-fraction", "fraction", type=float, help="The table's share of the population it is a sample of."
+        "--sampling-fraction", "fraction", type=float, help="Share of the population that the table contains."
     ),
     click.option(
         "--require",
@@ -229,13 +231,13 @@ COMMON_OPTIONS = (
         help='A further privacy model: "t-closeness t=0.3 attribute=diagnosis"; or "passing uniques=0.01". Repeatable.',
     ),
     file_option("--baseline", help="An earlier JSON report, of a release or an audit, to compare with."),
-    flag_option("--no-regress", help="Nothing may be worse than in the baseline."),
-    file_option("--previous", help="An earlier release of the same people: what both give away."),
+    flag_option("--no-regress", help="Fail if a privacy or risk figure is worse than in the baseline."),
+    file_option("--previous", help="An earlier release about the same people: measure both together."),
     file_option(
         "--previous-link",
-        help="Which row of its input each row of --previous is, as --save-link wrote it; beside --link, to one input.",
+        help="The link of --previous, written by --save-link for the same input as --link.",
     ),
-    flag_option("--by-position", help="Row n is about the same individual in --previous, or --unit-from."),
+    flag_option("--by-position", help="Row n is about the same individual as row n of --previous or --unit-from."),
     *SERIES,
     *FORM,
     REPORTS,
@@ -268,40 +270,40 @@ def audit(
     master: str | None,
     **options: Any,
 ) -> None:
-    """Measure any table against privacy models, made by this tool or not.
+    """Check any table against privacy models, whether made by this tool or not.
 
-    With SPEC, against the models of its `privacy`; without, against -k and -l on the columns that --qi and --sensitive
-    name (a name with a comma in quotes, as in a CSV: --qi '"a,b",c'); with --require, against further ones. Where
-    nothing is required, what the table reaches is measured and nothing is judged. The table is compared as text: 01234
-    is not 1234, but outer space and invisible characters make no difference, and a blank cell is missing. A missing
-    quasi-identifier is a value of its own unless --missing-as says that it matches anything, a missing sensitive value
-    is none, and suppressed rows are a class like any other.
+    The models are those of SPEC; without a spec, -k and -l on the columns named by --qi and --sensitive (a name with a
+    comma in quotes, as in a CSV: --qi '"a,b",c'). --require adds further models. If nothing is required, what the table
+    achieves is measured and nothing is judged. Cells are compared as text: 01234 is not 1234, but outer space and
+    invisible characters are ignored, and a blank cell is missing. A missing quasi-identifier is a value of its own, a
+    missing sensitive value is no value, and suppressed rows are a class like any other.
 
-    With --subsets, the risk has what every subset of the quasi-identifiers gives away, and the smallest that single
-    people out: of an original table it helps to choose them. With sampling weights it has the individual risks.
+    With --subsets, the risk includes uniqueness on every subset of the quasi-identifiers, and the smallest subsets that
+    single people out; for an original table, this helps to choose the quasi-identifiers. With sampling weights, it
+    includes individual risks.
 
     With --previous, the same models are measured on what the classes of both releases have in common: row by row with
-    --link and --previous-link, if both were made of one input, or with --by-position, if row n of both is about the
-    same individual. Otherwise there are bounds, from what the classes
-    show; a requirement that they do not show to be met counts as not met.
+    --link and --previous-link, if both were made from one input, or with --by-position, if row n of both is about the
+    same individual. Otherwise bounds are computed from what the classes show; a requirement that they do not show to be
+    met counts as not met.
 
-    With --series, all releases of a series are measured by what an attacker knows who has every one of them: whom he
-    cannot tell apart are people of one history. Histories are made anew from the releases, the files of --save-link
-    and the originals, as far as these are still there; whatever is believed because the state says so is not shown.
+    With --series, all releases of a series are measured against an attacker who has every one of them: people with the
+    same history cannot be told apart. Histories are recomputed from the releases, the files of --save-link and the
+    originals, as far as they still exist; what is known only from the state counts as not shown.
 
-    With --original, the columns that pass through are judged beside the quasi-identifiers in the table that this one
-    was made from: one that follows from a quasi-identifier, or gives it away, is not met unless
-    privacy.passing.accept_derived names it. Without, they are listed as not judged.
+    With --original, columns that pass through are compared with the quasi-identifiers in the table that this one was
+    made from: a column that follows from a quasi-identifier, or determines it, is not met unless
+    privacy.passing.accept_derived names it. Without --original, they are listed as not judged.
 
-    The order of the rows is looked at: what it tells of the quasi-identifiers is a warning, and is judged where SPEC
-    says output.row_order: keep.
+    What the order of the rows discloses about the quasi-identifiers is a warning, and is judged if SPEC has
+    output.row_order: keep.
 
-    A bucketized release is measured by its groups: of two files name the QIT, of one the column with --group. A
-    randomized table cannot be audited, as its risk depends on the original.
+    A bucketized release is measured by its groups: give the QIT if there are two files, or --group if there is one. A
+    randomized table cannot be audited, because its risk depends on the original.
 
-    Exit code 1: a model is not met or could not be shown to be, a column follows from a quasi-identifier in --original,
-    the table has a direct identifier of the spec, or --no-regress and a figure of privacy or risk is worse than in the
-    baseline.
+    Exit code 1: a model is not met or could not be shown to be met, a column follows from a quasi-identifier in
+    --original, the table has a direct identifier of the spec, or, with --no-regress, a figure of privacy or risk is
+    worse than in the baseline.
     """
     check_engine(engine, threads=threads, master=master)
     use_threads(threads)

@@ -70,25 +70,25 @@ COMMON_OPTIONS = (
         default="",
         metavar="A,B,...|all",
         shell_complete=completing(release_commands, listed=True),
-        help="Release commands, parted by commas; options behind a name: 'mondrian,mondrian refine=true'.  "
-        "[default: the few that suit SPEC]",
+        help="Release commands, separated by commas; options follow a name: 'mondrian,mondrian refine=true'.  "
+        "[default: a few that suit SPEC]",
     ),
-    click.option("-k", "ks", callback=_numbers, metavar="K,K,...", help="Values of k; that of the spec by default."),
+    click.option("-k", "ks", callback=_numbers, metavar="K,K,...", help="Values of k; by default that of the spec."),
     count_option(
-        "--seeds", default=1, least=1, help="Releases with so many seeds each: means, and how far they spread."
+        "--seeds", default=1, least=1, help="Number of seeds for each release; the report has means and spreads."
     ),
     INPUT,
-    count_option("-j", "--processes", least=1, help="Releases made at a time; one per core by default."),
+    count_option("-j", "--processes", least=1, help="Number of releases made in parallel; one per core by default."),
     click.option(
         "--pick",
         callback=_pick,
         metavar="RULE",
-        help="Print only the choice for each k: lowest-loss, or 'fastest-within 5%'.",
+        help="Print only the best release for each k: lowest-loss, or 'fastest-within 5%'.",
     ),
     count_option(
         "--queries",
         default=0,
-        help="Random COUNT queries: also the median of their relative errors.",
+        help="Number of random COUNT queries, whose median relative error is added.",
     ),
     click.option(
         "--model",
@@ -96,13 +96,19 @@ COMMON_OPTIONS = (
         shell_complete=completing(learners),
         help="Also train this model for the targets of the workload.",
     ),
-    file_option("--measured-by", help="A spec whose weights and workload measure, and tell the search nothing."),
-    file_option("--cache", help="Folder of results.  [default: anonymize/compare in the user's cache]"),
-    flag_option("--no-cache", help="Make every release anew, and keep no result."),
-    flag_option("--public-report", "public", help="A report that may be published: public reports of all releases."),
-    file_option("--keep", help="Keep the releases in this folder, which must be there."),
+    file_option(
+        "--measured-by", help="A spec whose weights and workload are used for measuring only, not by the search."
+    ),
+    file_option("--cache", help="Folder for cached results.  [default: anonymize/compare in the user's cache]"),
+    flag_option("--no-cache", help="Make every release again, and do not cache results."),
+    flag_option(
+        "--public-report",
+        "public",
+        help="A report that may be published, made from the public reports of all releases.",
+    ),
+    file_option("--keep", help="Keep the releases in this folder, which must exist."),
     flag_option("--json", "as_json", help="Print the report as JSON."),
-    flag_option("--csv", "as_csv", help="Print the releases as a CSV, a row for each."),
+    flag_option("--csv", "as_csv", help="Print a CSV with a row for each release."),
     REPORTS,
     FORCE,
     QUIET,
@@ -128,26 +134,27 @@ def compare(
     color: str,
     **given: Any,
 ) -> None:
-    """Compare algorithms on one spec and table: what each loses at each k, and what risk it leaves.
+    """Compare algorithms on one spec and table: the loss and the remaining risk of each at each k.
 
-    Without --algorithms these are the recommended one, mondrian, incognito (whole columns), and tds where the spec
-    names targets; of a spec that requires l and no k, anatomy as well. `all` takes every release command.
+    By default, these are the recommended algorithm, mondrian, incognito (full-domain), tds if the spec names targets,
+    and anatomy if it requires l but no k. `all` compares every release command.
 
     Every combination is released, verified and measured in a process of its own; nothing is published. One that cannot
-    be made, because it is infeasible, not safe, or not for such a spec, is listed with its exit code and the reason.
+    be made, because it is infeasible, unsafe or not applicable to the spec, is listed with its exit code and the
+    reason.
 
-    Results are kept by the contents of what they follow from: a comparison that was interrupted, or has grown, makes
-    only what it does not know yet. Seconds are of the run in which a release was made.
+    Results are cached by the contents of their inputs: a comparison that was interrupted or extended makes only the
+    missing releases. Times are those of the run in which a release was made.
 
-    What `evaluate` measures can stand beside: with --queries the median relative error of COUNT queries, with --model
-    how a model does that is trained on seven tenths of the release's rows and tested on the other three of the
-    original. --measured-by names a spec of its own for this: the loss by its weights, and models of its targets, of
-    releases that were made without them.
+    Figures of `evaluate` can be added: with --queries the median relative error of COUNT queries, and with --model the
+    accuracy of a model trained on seven tenths of the released rows and tested on the other three tenths of the
+    original. --measured-by names a separate spec for this: losses use its weights, and models its targets, while the
+    releases are made without them.
 
-    With --public-report every figure is that of the public report which the release would have, made from what it shows
-    alone: costs are relative to the range shown, and there are no seconds.
+    With --public-report every figure is that of the public report that the release would have, made only from what it
+    shows: costs are relative to the range shown, and there are no times.
 
-    With -r compare.html there is a picture of risk against loss.
+    With -r compare.html there is a plot of risk against loss.
     """
     if given["public"] and pick is not None and pick[0] is not None:
         raise click.UsageError("--pick fastest-within: a public report has no seconds.")

@@ -35,15 +35,15 @@ WORDS: Mapping[GuessedRole, str] = {
     "sampling-weight": "a sampling weight, released in bands",
 }
 QUESTIONS: Mapping[str, str] = {
-    "known": "Could a neighbour or a colleague know this of somebody?",
-    "secret": "Would it harm somebody if it came out?",
-    "needed as it is": "Does anybody need it in the release as it is?",
+    "known": "Could a neighbour or a colleague know this about a person?",
+    "secret": "Would its disclosure harm the person?",
+    "needed as it is": "Does anybody need it in the release unchanged?",
     "leave out": "Does nobody need it in the release?",
 }
 EFFECTS: Mapping[str, str] = {
-    "known": "made coarser, until several people read alike by it",
-    "secret": "released as it is; what is known of a person leads to no one value of it, as far as `l` asks for that",
-    "needed as it is": "neither known nor secret; released as it is, and protected by nothing",
+    "known": "generalized, so that several people have the same values",
+    "secret": "released as it is, in groups with at least `l` different values",
+    "needed as it is": "neither known nor secret; released as it is, without protection",
     "leave out": "not in the release",
 }
 EXAMPLES = 5
@@ -69,7 +69,7 @@ def decided(guesses: Sequence[Guess]) -> list[Guess]:
             taken[place] = _as_answered(taken[place], answer)
             number += 1
         if number == len(order) and not any(guess.role == "quasi-identifier" for guess in taken):
-            console.print("A release needs a column that others may know of a person. Here they are once more.")
+            console.print("A release needs at least one column that others may know. The questions begin again.")
             number = 0
     return [_left_out(guess) if guess.role == "undecided" else guess for guess in taken]
 
@@ -87,16 +87,16 @@ def _harmlessness(guess: Guess) -> tuple[bool, int, int]:
 
 
 def _begin(console: Console, columns: int) -> None:
-    console.print(f"{columns} columns, the most dangerous first. Ask of each:")
+    console.print(f"{columns} columns, the most dangerous first. Ask for each:")
     for answer, question in QUESTIONS.items():
         console.print(f"  {question:<58} [b]{answer}[/b]: {EFFECTS[answer]}", soft_wrap=True)
     console.print(
-        "One letter of an answer is enough; Enter takes what is proposed. Ctrl-C ends it, and writes nothing."
+        "The first letter of an answer is enough; Enter accepts the proposal. Ctrl-C quits without writing anything."
     )
 
 
 def _answer(console: Console, guess: Guess, number: str, *, values: bool) -> str:
-    """What is answered about one column; "" for what is proposed."""
+    """The answer about one column; "" accepts the proposal."""
     _describe(console, guess, number, values=values)
     proposed = WORDS.get(guess.role, "")
     options = f"{', '.join((*ANSWERS, *STEPS[:2]))}, the rest as proposed"
@@ -112,7 +112,10 @@ def _answer(console: Console, guess: Guess, number: str, *, values: bool) -> str
         elif meant:
             return meant[0]
         else:
-            console.print("  one of these, or its first letter" + ("" if proposed else ": nothing is proposed here"))
+            console.print(
+                "  Answer with one of these, or its first letter"
+                + ("." if proposed else "; there is no proposal here.")
+            )
 
 
 def _describe(console: Console, guess: Guess, number: str, *, values: bool) -> None:
@@ -136,11 +139,11 @@ def _seen(guess: Guess) -> Iterator[str]:
     if facts.missing:
         yield f"{facts.missing:,} missing"
     if facts.share_of_values >= ALIKE:
-        yield "nearly every row has one of its own"
+        yield "different in nearly every row"
     elif facts.singles:
-        yield f"{facts.singles:,} rows have one that no other has"
+        yield f"{facts.singles:,} rows have a unique value"
     if guess.mark == "shared":
-        yield "as numbers of persons or households are, which k counts, and which are left out"
+        yield "like numbers of people or households, which k then counts, and which are left out"
 
 
 def _explain(console: Console, guess: Guess) -> None:
@@ -153,7 +156,7 @@ def _as_answered(guess: Guess, answer: str) -> Guess:
 
 
 def _left_out(guess: Guess) -> Guess:
-    return guess.as_role("identifier", f"{guess.reason}; left out, as nobody decided")
+    return guess.as_role("identifier", f"{guess.reason}; left out, because it was not decided")
 
 
 # --- what the release has to meet -------------------------------------------------------------------------------------
@@ -166,15 +169,15 @@ def chosen(proposal: Proposal) -> Proposal:
         if guess.mark == "derived":
             console.print(escape(visible(guess.reason)), soft_wrap=True)
     figures = ", ".join(f"{cost.k} loses {cost.gcp:.0%}" for cost in proposal.costs)
-    question = "k: how many rows read alike at least" + (f" [dim]({figures})[/dim]" if figures else "")
+    question = "k: the smallest number of rows in a class" + (f" [dim]({figures})[/dim]" if figures else "")
     k = _number(console, question, proposal.k, 1, max(proposal.rows, proposal.k))
     sensitive = [guess.facts.distinct for guess in proposal.guesses if guess.role == "sensitive"]
     diversity = None
     if sensitive:
-        question = "l: values of each sensitive column among them [dim](1 asks for nothing)[/dim]"
+        question = "l: different values of each sensitive column in a class [dim](1 for no requirement)[/dim]"
         answer = _number(console, question, min(2, max(min(sensitive), 1)), 1, max(min(sensitive), 1))
         diversity = answer if answer > 1 else None
-    percent = _number(console, "rows that may be suppressed, in %", 0, 0, 100)
+    percent = _number(console, "percentage of rows that may be suppressed", 0, 0, 100)
     share = percent / 100 if percent else None
     return replace(proposal, k=k, diversity=diversity, suppression=share, decided=True)
 
@@ -185,4 +188,4 @@ def _number(console: Console, question: str, default: int, low: int, high: int) 
         answer = IntPrompt.ask(question, console=console, default=default)
         if low <= answer <= high:
             return answer
-        console.print(f"a whole number from {low} to {high:,}")
+        console.print(f"Enter a whole number from {low} to {high:,}.")

@@ -88,23 +88,23 @@ QUERY_OPTIONS = (
         min_open=True,
         help="Share of the joint domain that a query covers.  [default: ranges of any length]",
     ),
-    flag_option("--query-points", "points", help="Ask for the values of random rows, not for ranges."),
+    flag_option("--query-points", "points", help="Query the values of random rows instead of ranges."),
     click.option(
         "--query-bound",
         "bound",
         type=click.FloatRange(min=0),
         default=0.0,
         show_default=True,
-        help="Sanity bound: rows below which no true count is taken to be in a relative error.",
+        help="Sanity bound: smaller true counts are replaced by this in the denominator of relative errors.",
     ),
     count_option(
         "--query-seeds",
         "repeats",
         least=1,
         default=1,
-        help="Draw the queries from so many seeds, of which --seed is the first.",
+        help="Number of seeds to draw queries with, starting with --seed.",
     ),
-    file_option("--query-file", help="A YAML list of queries, in place of random ones."),
+    file_option("--query-file", help="A YAML list of queries, instead of random ones."),
 )
 
 
@@ -140,15 +140,15 @@ TREE_OPTIONS = (
         help="Compare the first splits of a decision tree for a target.",
         shell_complete=completing(targets),
     ),
-    count_option("--tree-depth", least=1, most=12, help="Conditions in a row, at most, of the tree.  [default: 3]"),
-    chosen_columns("--tree-columns", help="The quasi-identifiers that the tree asks.  [default: all]"),
+    count_option("--tree-depth", least=1, most=12, help="Maximum depth of the tree.  [default: 3]"),
+    chosen_columns("--tree-columns", help="The quasi-identifiers that the tree uses.  [default: all]"),
     share_option(
         "--support-within",
-        help="A pattern survives if as many rows show it, within this share of them.  [default: 0.1]",
+        help="A pattern survives if its relative change of support is at most this, ...  [default: 0.1]",
     ),
     share_option(
         "--confidence-within",
-        help="... and as large a share of these has its label, within so much of it.  [default: 0.05]",
+        help="... and its change of confidence is at most this.  [default: 0.05]",
     ),
 )
 
@@ -200,14 +200,14 @@ COMMON_OPTIONS = (
     choice_option(
         "--method",
         choices=METHODS,
-        help="How a randomized release is reconstructed.  [default: inverse]",
+        help="Reconstruction method for a randomized release.  [default: inverse]",
     ),
     *TREE_OPTIONS,
-    file_option("--link", help="Which row of the table each released row is, as --save-link wrote it."),
+    file_option("--link", help="The link written by --save-link: which row of the table each released row is."),
     flag_option("--models", help="Train and test models for the targets of the workload."),
     click.option(
         "--algorithm",
-        help="With --models: find the recoding on each training part with this release command.",
+        help="With --models: recode each training part with this release command.",
         shell_complete=completing(algorithms),
     ),
     click.option("--option", "pairs", multiple=True, metavar="NAME=VALUE", help="Option of the algorithm; repeatable."),
@@ -216,7 +216,7 @@ COMMON_OPTIONS = (
         "--test-share",
         min_open=True,
         max_open=True,
-        help="One split instead of folds: the share of rows that models are tested on.",
+        help="A single split instead of folds: the share of rows in the test part.",
     ),
     click.option(
         "--model",
@@ -226,19 +226,19 @@ COMMON_OPTIONS = (
         help="Only this model; repeatable.",
         shell_complete=completing(learners),
     ),
-    flag_option("--projection", help="Also train models without the attributes that tell most."),
+    flag_option("--projection", help="Also train models without the most predictive attributes."),
     SEED,
     flag_option(
         "--public-report",
         "public",
-        help="A report that may be published: made from RELEASED, the spec and its hierarchies alone.",
+        help="A report that may be published, made only from RELEASED, the spec and its hierarchies.",
     ),
     choice_option(
         "--format",
         "form",
         choices=["text", "json", "markdown", "html"],
         default="text",
-        help="Form of the result.",
+        help="Format of the result.",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
     REPORTS,
@@ -256,28 +256,28 @@ def evaluate(
     color: str,
     **given: Any,
 ) -> None:
-    """Measure what a release has lost, and what its recipient can still do with it.
+    """Measure the information loss and utility of a release.
 
-    RELEASED is a release of the table that SPEC describes, made by this tool or not: its cells are read with the spec,
-    and measured against the original. Beside the metrics of a report stand the targets of the workload (what is left to
-    guess of them once the class is known), the imprecision of its selections, and the relative error of random COUNT
-    queries.
+    RELEASED is a release of the table that SPEC describes, made by this tool or another. Its cells are interpreted with
+    the spec and compared with the original. In addition to the metrics of a report, the result has the conditional
+    entropy of the workload's targets given the class, the imprecision of its selections, and the relative error of
+    random COUNT queries.
 
-    A bucketized release is the QIT, with its ST, or one file with --group; a randomized one has its parameters beside
-    it. They have no classes: what is measured is the joint table that a recipient estimates, as it is of releases with
-    classes, and the COUNT queries.
+    A bucketized release is given by its QIT, with the ST, or by one file with --group; a randomized one needs its
+    parameters. They have no classes: the joint distribution that a recipient would estimate is measured (as for
+    releases with classes), and the COUNT queries.
 
-    With --models the quasi-identifiers predict the targets of the workload. With --algorithm the recoding is found on
-    the training part of the original alone and applied to the test part, and no RELEASED is needed; without it, models
-    are trained on RELEASED and tested on the original. The same models of the original stand beside them. This needs
-    scikit-learn: pip install 'anonymize-toolkit[ml]'.
+    With --models, models are trained to predict the targets of the workload from the quasi-identifiers. With
+    --algorithm, each training part of the original is recoded, and the recoding applied to the test part; RELEASED is
+    not needed. Otherwise models are trained on RELEASED and tested on the original. Models of the original are reported
+    for comparison. This needs scikit-learn: pip install 'anonymize-toolkit[ml]'.
 
-    With --public-report no original is read: what the release has lost is measured as far as it shows that itself, by
-    the range that it shows. Queries, models and whatever else takes the original are left out.
+    With --public-report the original is not read: the loss is measured from the release alone, relative to the range
+    that it shows. Queries, models and other measures that need the original are left out.
 
-    With --tree the first splits of a decision tree on the original and on the release are printed, and which of the
-    original's patterns a reader of the release can still state: about as many rows, about as large a share of them with
-    the same label. These name values, and are left out of the files of -r.
+    With --tree, the first splits of a decision tree on the original and on the release are printed, and which of the
+    original's patterns survive in the release with about the same support and confidence. They contain values, and are
+    left out of the files of -r.
     """
     spec, released = _spec_and_release(spec, released)
     count = use_threads(threads)

@@ -42,10 +42,10 @@ EVERY = "all"
 """What --vary means without a value."""
 TABLE = (
     count_option("--rows", default=1000, help="Rows of the table."),
-    count_option("--seed", help="The same seed gives the same table; random by default."),
+    count_option("--seed", help="Seed: the same seed gives the same table; random by default."),
     OUTPUT,
     OUTPUT_FORMAT,
-    file_option("--spec", help="Also write a spec for the table, with its hierarchies beside it."),
+    file_option("--spec", help="Also write a spec for the table, with its hierarchies next to it."),
     FORCE,
     THREADS,
     QUIET,
@@ -201,17 +201,17 @@ def _watched(
 
 PACKAGE = Path(__file__).parents[1]
 EXAMPLES = {
-    "first": "10,000 invented hospital stays, and what a first release keeps of them",
-    "patients": "10,000 invented hospital stays; every key of a spec explained",
+    "first": "10,000 synthetic hospital stays, and a spec for a first release",
+    "patients": "10,000 synthetic hospital stays; every key of a spec explained",
     "survey": "the same stays, for anatomy and randomize",
-    "microdata": "the same stays, with charges and wards that are changed",
+    "microdata": "the same stays, with treatments of charges and wards",
     "hipaa": "the same stays by HIPAA's safe harbor",
     "expert": "the same stays for HIPAA's expert determination",
-    "public-use": "the same stays as a survey that anybody may download",
+    "public-use": "the same stays as a public-use survey file",
     "scientific-use": "the same survey for researchers under contract",
     "nightly": "two days of a ward, for a series of releases",
     "open-data": "the same stays for a city's portal",
-    "adult": "the Adult census extract of 8 quasi-identifiers; without the table, which you bring",
+    "adult": "the Adult census extract with 8 quasi-identifiers, without its table",
 }
 NAMED = re.compile(r"\.\./((?:hierarchies|sample_data)/[\w./-]*\w)")
 """The files that a spec in configs/ names."""
@@ -223,20 +223,20 @@ FLAT = {"../sample_data/": "", "../hierarchies/": "hierarchies/", f"../anonymize
 @click.command()
 @with_options(
     click.argument("name", type=click.Choice(tuple(EXAMPLES))),
-    file_option("-o", "--output", help="The folder; it is made where it is missing.  [default: NAME]"),
+    file_option("-o", "--output", help="The folder, which is created if needed.  [default: NAME]"),
     FORCE,
     QUIET,
 )
 def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
     """Write an example spec with its table and hierarchies.
 
-    `first`: invented hospital stays, and a short spec for a first release. `patients`: the same stays, with every key
-    of a spec explained. `survey`: the same stays, for `anatomy` and `randomize`. `microdata`: with columns whose values
-    are changed beside the classes. `adult`: the usual extract of the Adult census, whose table you bring. Recipes, each
-    with a page in the documentation: `hipaa` (safe harbor) and `expert` (expert determination), `public-use` and
-    `scientific-use` files, `nightly`, `open-data`.
+    `first`: synthetic hospital stays, and a short spec for a first release. `patients`: the same stays, with every key
+    of a spec explained. `survey`: the same stays, for `anatomy` and `randomize`. `microdata`: the same stays, with
+    treatments of some columns in addition to classes. `adult`: the usual extract of the Adult census, without its
+    table. Recipes, each with a page in the documentation: `hipaa` (safe harbor) and `expert` (expert determination),
+    `public-use` and `scientific-use` files, `nightly`, `open-data`.
 
-    Files that exist are not overwritten without `--force`; then nothing is written.
+    If a file exists, nothing is written unless `--force` is given.
     """
     from anonymize.errors import UsageError
 

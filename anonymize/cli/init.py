@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         default=None,
         help="Whether the first line of a CSV names its columns; without names they are column_1, column_2, ...",
     ),
-    flag_option("--watch", "watching", help="Write the spec anew whenever the table changes, until interrupted."),
+    flag_option("--watch", "watching", help="Write the spec again whenever the table changes, until interrupted."),
     FORCE,
     THREADS,
     QUIET,
@@ -59,32 +59,31 @@ def init(
     threads: int | None,
     quiet: bool,
 ) -> None:
-    """Profile a table, ask what nobody can know from it, and write a first spec, which runs as it is.
+    """Profile a table, ask about each column, and write a first spec.
 
-    On a terminal it asks about one column after the other, the most dangerous first: could a neighbour know this of
-    somebody, would it harm somebody if it came out, does anybody need it? The questions are on standard error; values
-    of the table stand there only if you say that they may. After that nothing is undecided. With -q or --no-ask, in a
-    pipeline, and with --watch it asks nothing, and lists what it knows nothing about under `undecided`, which
-    `others: drop` leaves out of the release; a warning says so each time.
+    On a terminal it asks about each column, the most dangerous first: could a neighbour or colleague know this, would
+    disclosure harm anybody, does anybody need it? The questions are on standard error, without values of the table
+    unless you allow them. Afterwards nothing is undecided. With -q, --no-ask or --watch, and in a pipeline, it does not
+    ask, and lists columns that it cannot classify under `undecided`; `others: drop` leaves them out of the release,
+    with a warning each time.
 
-    Each column has a role and the reason for it: what names its rows, or seems to be names, contact data or free text,
-    is left out; dates, places, ages, codes and what singles people out are quasi-identifiers; words in names (English,
-    German, French, Spanish, Swedish) and values tell what people would keep to themselves. Where several rows are about
-    one person or household, by a column of their numbers, that is the unit, and k counts these. Uniqueness is counted
-    over all rows, of columns by themselves and of sets of them; forms of values are recognized in a sample.
-    Quasi-identifiers get a hierarchy from a builder. k is the largest of 5, 10 and 20 that costs at most 25 % of the
-    precision, or 5.
+    Each column gets a role and the reason for it. Columns that name their rows, or seem to contain names, contact data
+    or free text, are left out. Dates, places, ages, codes and columns that single people out are quasi-identifiers.
+    Sensitive columns are recognized by words in their names (English, German, French, Spanish, Swedish) and by their
+    values. If several rows are about one person or household, identified by a column of numbers, that is the unit, and
+    k counts units. Uniqueness is counted over all rows, for single columns and sets of them; formats are recognized in
+    a sample. Quasi-identifiers get a hierarchy from a builder. k is the largest of 5, 10 and 20 that costs at most 25 %
+    of the precision, or 5.
 
-    Guesses are marked `# decide:`. None of them knows what people outside can know: a wrong role is a leak that no
-    later check finds. No value of the table is in the spec unless --show-values asks for it; but texts of fixed lists,
-    of what means missing, such as NA, and of units, such as cm, are in it where they occur, and widths of intervals
-    tell the order of magnitude of numbers.
+    Guesses are marked `# decide:`. They cannot know what outsiders know, and no later check detects a wrong role. The
+    spec contains no value of the table unless --show-values is given. It may contain texts of fixed lists, for missing
+    values (NA) and units (cm), and the widths of intervals reveal the order of magnitude of numbers.
 
     A first line that looks like those below it, and not like names, is refused: --no-header says that it is a row,
     --header that it is not.
 
-    With --watch the spec follows the table as long as nobody has touched it: one that has been edited is never
-    overwritten, and ends the watch.
+    With --watch the spec is rewritten whenever the table changes. A spec that has been edited is never overwritten, and
+    ends the watch.
     """
     use_threads(threads)
     from anonymize._init import Init

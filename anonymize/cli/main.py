@@ -20,32 +20,32 @@ COMPLETE = "_ANONYMIZE_COMPLETE"
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Release": {
-        "release": ("release:command", "The recommended algorithm, by what the spec asks and a trial."),
-        "mondrian": ("release:command", "Multidimensional recoding by recursive cuts."),
-        "top-down": ("release:command", "Local recoding: groups cut in two around far rows, then adjusted."),
-        "bottom-up": ("release:command", "Local recoding: rows merged into groups of least certainty penalty."),
-        "datafly": ("release:command", "Full-domain: generalize what has most values, suppress the rest."),
-        "mu-argus": ("release:command", "Rare combinations of values generalized, then suppressed."),
+        "release": ("release:command", "Release by the recommended algorithm, chosen for the spec and table."),
+        "mondrian": ("release:command", "Multidimensional recoding by recursive partitioning."),
+        "top-down": ("release:command", "Local recoding: groups split around distant rows, then adjusted."),
+        "bottom-up": ("release:command", "Local recoding: rows merged into groups with the least penalty."),
+        "datafly": ("release:command", "Full-domain: generalize columns with most values, suppress the rest."),
+        "mu-argus": ("release:command", "Generalize, then suppress, rare combinations of values."),
         "samarati": ("release:command", "Full-domain: least height, or all minimal generalizations."),
         "mingen": ("release:command", "Full-domain: least distortion, exhaustively."),
-        "incognito": ("release:command", "Full-domain: the best node by any metric; local recoding."),
-        "research-value": ("release:command", "Full-domain: the most research value, by weights and rules."),
-        "tds": ("release:command", "Single-dimensional: specialize what tells most of a target."),
-        "bug": ("release:command", "Single-dimensional: generalize what tells least of a target."),
-        "k-optimize": ("release:command", "Single-dimensional: least cost, proved or with its gap."),
+        "incognito": ("release:command", "Full-domain: the best node by any metric, or local recoding."),
+        "research-value": ("release:command", "Full-domain: highest research value, from weights and rules."),
+        "tds": ("release:command", "Single-dimensional: top-down specialization for a target."),
+        "bug": ("release:command", "Single-dimensional: bottom-up generalization for a target."),
+        "k-optimize": ("release:command", "Single-dimensional: least cost, with proof or optimality gap."),
         "anatomy": ("release:command", "Bucketization: exact quasi-identifiers, sensitive values by group."),
         "randomize": ("release:command", "Randomized response with a bound on disclosure."),
-        "perturb": ("release:command", "The spec's treatments alone: noise, swaps, means of groups."),
+        "perturb": ("release:command", "Only the spec's treatments: noise, swapping, microaggregation."),
     },
     "Check": {
-        "audit": ("audit:audit", "Measure any table against privacy models; exit 1 when one is not met."),
-        "attack": ("attack:attack", "What attackers learn because of a release, with intervals."),
-        "compare": ("compare:compare", "Several algorithms on one table: loss against risk."),
-        "evaluate": ("evaluate:evaluate", "Measure what a release has lost, and what models make of it."),
+        "audit": ("audit:audit", "Check any table against privacy models; exit 1 if one is not met."),
+        "attack": ("attack:attack", "Measure what attackers learn from a release, with intervals."),
+        "compare": ("compare:compare", "Compare algorithms on one table: loss against risk."),
+        "evaluate": ("evaluate:evaluate", "Measure the information loss and utility of a release."),
     },
     "Reuse": {
-        "recode": ("release:recode", "Apply a saved recoding to rows that it has not seen."),
-        "series": ("series:series", "Show a series of releases, take the last back, forget a person."),
+        "recode": ("release:recode", "Apply a saved recoding to new rows."),
+        "series": ("series:series", "Show a series of releases, undo the last one, forget a person."),
         "reconstruct": ("attack:reconstruct", "Estimate the original distribution from a randomized table."),
     },
     "Prepare": {
@@ -54,9 +54,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "hierarchy": ("prepare:hierarchy", "Show, check and make value generalization hierarchies."),
         "generate": ("generate:generate", "Make a synthetic table of any size."),
         "example": ("generate:example", "Write an example spec with its table and hierarchies."),
-        "doctor": ("questions:doctor", "Check this machine: versions, extras, memory, folders, a key."),
+        "doctor": ("questions:doctor", "Check this machine: versions, extras, memory, folders, key file."),
         "explain": ("questions:explain", "Explain a model, metric, algorithm, cut rule, attacker or exit code."),
-        "key": ("series:key", "Make the key of a series of releases."),
+        "key": ("series:key", "Make or rotate the key of a series of releases."),
         "schema": ("prepare:schema", "Print the JSON Schema of the spec, or of reports."),
     },
 }
@@ -65,8 +65,8 @@ help."""
 
 TAKE_IT_WHEN: dict[str, tuple[str, ...]] = {
     "start here": ("release",),
-    "it should lose little, and regions may differ from group to group": ("mondrian", "top-down", "bottom-up"),
-    "every row should be generalized alike, or you weigh levels": (
+    "least loss, with generalization that differs from group to group": ("mondrian", "top-down", "bottom-up"),
+    "one level of generalization for each column": (
         "datafly",
         "mu-argus",
         "samarati",
@@ -74,9 +74,9 @@ TAKE_IT_WHEN: dict[str, tuple[str, ...]] = {
         "incognito",
         "research-value",
     ),
-    "something is to be predicted, or each value should read one way": ("tds", "bug", "k-optimize"),
-    "quasi-identifiers should stay exact, or values be drawn": ("anatomy", "randomize"),
-    "values should be changed rather than generalized": ("perturb",),
+    "for a prediction target, or one reading of each value": ("tds", "bug", "k-optimize"),
+    "exact quasi-identifiers, or randomized values": ("anatomy", "randomize"),
+    "perturbed values": ("perturb",),
 }
 """When to take which release command, as the help has them."""
 
@@ -129,15 +129,15 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", prog_name="anonymize")
 def cli() -> None:
-    """Turn a table about people into one that can be published, and prove it.
+    """Turn a table about people into one that can be published, and verify it.
 
-    A YAML spec says what the columns are and what a release must guarantee. The release is measured again from the
-    written text before it takes its place.
+    A YAML spec declares the role of each column and what a release must guarantee. The release is verified from the
+    written text before it is moved into place.
 
     \b
-    anonymize init TABLE -o spec.yaml                    a first spec, to be read and decided on
-    anonymize validate spec.yaml -i TABLE                mistakes, all at once
-    anonymize release spec.yaml -o out.csv -r out.html   the release and its report
+    anonymize init TABLE -o spec.yaml                    write a first spec, to be edited
+    anonymize validate spec.yaml -i TABLE                list all mistakes at once
+    anonymize release spec.yaml -o out.csv -r out.html   write the release and its report
     """
 
 

@@ -131,7 +131,7 @@ INPUT = file_option(
     "-i",
     "--input",
     "input_path",
-    help="The table: a file, - for standard input, or the URI of a table in a database; over the spec's input.path.",
+    help="The table: a file, - for standard input, or the URI of a database table. Overrides the spec's input.path.",
 )
 OVERRIDES = (
     click.option("-k", type=int, help="k of k-anonymity."),
@@ -141,26 +141,26 @@ OVERRIDES = (
 )
 COLOR = choice_option("--color", choices=["auto", "always", "never"], default="auto", help="When to use colours.")
 QUIET = flag_option("-q", "--quiet", help="Print only errors.")
-VERBOSE = flag_option("-v", "--verbose", help="Print every table of the report, and time and memory of each stage.")
+VERBOSE = flag_option("-v", "--verbose", help="Print every table of the report, and the time and memory of each stage.")
 PLACES = (
-    f"a file, whose suffix says the format ({', '.join(SUFFIXES)}), - for standard output, or the URI of a table in a "
-    "database."
+    f"a file, whose suffix sets the format ({', '.join(SUFFIXES)}), - for standard output, or the URI of a database "
+    "table."
 )
 OUTPUT = file_option("-o", "--output", default="-", help=f"The table: {PLACES}")
 OUTPUT_FORMAT = choice_option(
     "--output-format",
     choices=tuple(dict.fromkeys(SUFFIXES.values())),
-    help="Format of the output, over the suffix.",
+    help="Format of the output. Overrides the suffix.",
 )
 METHODS = ("inverse", "simplex", "clip", "bayes")
 """How channels are undone."""
 MEANINGS = (
-    file_option("--st", help="The ST of a bucketized release.  [default: beside a table called .qit]"),
-    click.option("--group", help="The column of groups of a bucketized release.  [default: group, with an ST]"),
+    file_option("--st", help="The ST of a bucketized release.  [default: next to a table called .qit]"),
+    click.option("--group", help="The group column of a bucketized release.  [default: group, with an ST]"),
     file_option(
         "--manifest",
         "--parameters",
-        help="What the columns of the release mean, as the parameters of a randomized one say.  [default: beside it]",
+        help="The manifest of the release, or the parameters of a randomized one.  [default: next to the release]",
     ),
 )
 REPORTS = click.option("-r", "--report", "reports", multiple=True, help="A report: .json, .md or .html. Repeatable.")
@@ -189,11 +189,11 @@ MEMORY = (
     click.option(
         "--memory-limit",
         type=_Bytes(),
-        help="Memory that the process may take, such as 2GB; what it leaves no room for is held in files.",
+        help="Memory that the process may use, such as 2GB; data that does not fit is kept in temporary files.",
     ),
-    file_option("--tmp", help="Folder of these files.  [default: the system's for temporary files]"),
+    file_option("--tmp", help="Folder for temporary files.  [default: the system's]"),
 )
-SEED = count_option("--seed", default=0, help="Seed of what is random.")
+SEED = count_option("--seed", default=0, help="Seed of the random numbers.")
 THREADS = count_option("--threads", least=1, help="Number of threads; one per core by default.")
 MEASURING = (THREADS, QUIET, COLOR)
 """The last options of commands that measure."""

@@ -179,10 +179,10 @@ def hierarchy() -> None:
 def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool, color: str) -> None:
     """Print each level of each quasi-identifier, or of one, and its research value.
 
-    A level has so many values, of which so many occur in the table. Its research value is the attribute's weight times
-    what is left of the detail, times the share of the rules that it keeps, or what the spec gives it; the rules that it
-    breaks are listed with their importance. Where nodes of a level have weights, the lowest and the highest are shown.
-    Without a table, hierarchies of categories that are read from a file are shown.
+    For each level, the number of values is shown, and how many of them occur in the table. Its research value is the
+    attribute's weight times the remaining detail, times the share of the rules that it keeps, or the value given in the
+    spec; the rules that it breaks are listed with their importance. If nodes of a level have weights, the lowest and
+    the highest are shown. Without a table, only hierarchies that are read from files are shown.
     """
     from anonymize import privacy
     from anonymize.report.hierarchies import describe
@@ -247,8 +247,8 @@ def _table(described: Described) -> Table:
 def check(files: tuple[str, ...], quiet: bool) -> None:
     """Read hierarchy files, CSV or YAML, and report all their problems.
 
-    A file is fine if every line leads from a leaf to the one root, no leaf stands twice, and no label has two parents
-    on one level. Exit code 2 if one is not. A value that reads as a node over several values does is warned of.
+    A file is valid if every line leads from a leaf to the same root, no leaf occurs twice, and no label has two parents
+    on one level; exit code 2 otherwise. A value with the same text as a node above several values causes a warning.
     """
     from pathlib import Path
 
@@ -281,10 +281,10 @@ def check(files: tuple[str, ...], quiet: bool) -> None:
     flag_option("--force", help="Overwrite a file that exists."),
 )
 def make(spec: str, attribute: str, input_path: str | None, output: str, force: bool) -> None:
-    """Write the hierarchy of a quasi-identifier as CSV, one line a value, from the leaf to the root.
+    """Write the hierarchy of a quasi-identifier as CSV, one line for each value, from the leaf to the root.
 
-    The builder that the spec names is applied to the values of the table. Edit the file, and name it in the spec in the
-    builder's place. An output that ends in .yaml or .yml is a YAML tree, which can hold weights of nodes.
+    The builder in the spec is applied to the values of the table. Edit the file, and name it in the spec instead of the
+    builder. An output that ends in .yaml or .yml is a YAML tree, which can have weights of nodes.
     """
     from anonymize import privacy
     from anonymize.report.hierarchies import check_name, text_for

@@ -42,14 +42,14 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
 @click.command(context_settings={"ignore_unknown_options": True})  # `explain --effort`
 @with_options(click.argument("name", required=False, shell_complete=_complete), COLOR)
 def explain(name: str | None, color: str) -> None:
-    """Explain any word of a spec, a report or a help.
+    """Explain any term of a spec, a report or the help.
 
-    Privacy models, metrics, algorithms, cut rules, attackers, keys and values of specs, figures of reports, options,
-    exit codes, and words of the field.
+    These are privacy models, metrics, algorithms, cut rules, attackers, keys and values of specs, figures of reports,
+    options, exit codes, and terms of the field.
 
-    NAME is as specs, reports and options have it, or the number of an exit code; `_` and `-` are the same, and so are
-    capital and small letters, singular and plural. A name that means several things is explained in each. Without a
-    NAME, all names are listed.
+    NAME is written as in specs, reports and options, or is the number of an exit code. `_` and `-` are equivalent, and
+    so are upper and lower case, singular and plural. A name with several meanings is explained in each. Without a NAME,
+    all names are listed.
     """
     from anonymize._explain import explained, manuals
 
@@ -139,17 +139,17 @@ class Observation:
 
 @click.command()
 @with_options(
-    file_option("--tmp", help="The folder of temporary files.  [default: the system's]"),
-    file_option("--key", "key_path", help="A key file: whether it is one, and who may read it."),
+    file_option("--tmp", help="Folder for temporary files.  [default: the system's]"),
+    file_option("--key", "key_path", help="A key file, whose validity and permissions are checked."),
     flag_option("--json", "as_json", help="Print as JSON."),
     QUIET,
 )
 def doctor(tmp: str | None, key_path: str | None, as_json: bool, quiet: bool) -> None:
-    """Check what a release needs of this machine: versions, extras, memory, temporary folder, and a key's permissions.
+    """Check what a release needs on this machine: versions, extras, memory, temporary folder, and a key's permissions.
 
-    No table is read, and nothing of a key is shown but who may read it. Exit code 2 where a package that is needed is
-    missing or too old, or a key is not what it should be; 71 where memory is short; 74 where temporary files cannot be
-    written. An extra that is not installed is no problem.
+    No table is read, and the content of a key is not shown. Exit code 2 if a required package is missing or too old, or
+    a key is invalid; 71 if there is too little memory; 74 if temporary files cannot be written. An extra that is not
+    installed is not a problem.
     """
     looked = list(_observations(tmp, key_path))
     if as_json:

@@ -65,35 +65,35 @@ FURTHER_OPTIONS = (
     file_option("--save-recoding", help="Save the recoding as JSON, for `recode`. It is private."),
     file_option(
         "--save-link",
-        help="Save which row of the input each released row is, as .json or .csv, for --link. It is private.",
+        help="Save which row of the input each released row is (.json or .csv), for --link. It is private.",
     ),
     file_option(
         "--save-risk",
-        help="Save the risk of every row of the input, before and after, as .csv: explain save-risk. It is private.",
+        help="Save the risk of every row before and after the release as .csv (see explain save-risk). It is private.",
     ),
     file_option(
         "--manifest",
-        help="A public file that says what the columns mean; evaluate, attack and audit find it as X.manifest.json.",
+        help="Write a public file that describes the columns; other commands find it as X.manifest.json.",
     ),
-    file_option("--start-series", help="Begin a series of releases, kept in this file. It is private."),
-    file_option("--after", help="The next release of the series that is kept in this file."),
-    file_option("--key", help="The key of the series, a file of `anonymize key make`."),
+    file_option("--start-series", help="Start a series of releases, with its state in this file. It is private."),
+    file_option("--after", help="Make the next release of the series with its state in this file."),
+    file_option("--key", help="The key of the series, made by `anonymize key make`."),
     count_option("--seed", help="Seed of all random numbers; the system's entropy by default."),
     THREADS,
     flag_option(
         "--public-report",
         "public",
-        help="Make the report from what is published alone: the release, the spec, the hierarchies.",
+        help="Make the report only from what is published: the release, the spec, the hierarchies.",
     ),
     flag_option(
         "--show-values",
-        help="Let the reports count values of the input by name; they are then as private as the input.",
+        help="Include values of the input in the reports, which are then as confidential as the input.",
     ),
     flag_option(
         "--bound",
-        help="Report a gcp that no release with classes can be below; the time grows with the square of the rows.",
+        help="Report a lower bound on the gcp of any release with classes; takes time quadratic in the rows.",
     ),
-    flag_option("--dry-run", help="Do everything but write the release; reports are written."),
+    flag_option("--dry-run", help="Do everything except write the release; reports are written."),
     flag_option("--allow-unsafe", help="Write the release even if a requirement is not met."),
     *ENGINE,
     *CHECKPOINT,
@@ -260,7 +260,9 @@ def _summary(report: dict[str, Any], color: str, verbose: bool, files: Mapping[s
 @click.command()
 @with_options(
     click.argument("recoding", type=PATH),
-    file_option("-i", "--input", required=True, help="The table, or - for standard input; of a database, its URI."),
+    file_option(
+        "-i", "--input", required=True, help="The table: a file, - for standard input, or the URI of a database table."
+    ),
     OUTPUT,
     OUTPUT_FORMAT,
     REPORTS,
@@ -272,19 +274,18 @@ def _summary(report: dict[str, Any], color: str, verbose: bool, files: Mapping[s
     COLOR,
 )
 def recode(quiet: bool, threads: int | None, color: str, engine: str, master: str | None, **given: Any) -> None:
-    """Apply a saved recoding to rows that it has not seen: a test set, next month's table.
+    """Apply a saved recoding to new rows: a test set, or next month's table.
 
-    RECODING is what a release command wrote with --save-recoding. Every row shows what the release shows for the class
-    that it falls into; direct identifiers are left out, all other columns pass through. The table has the columns of
-    the one that was released; those that are not quasi-identifiers may be absent.
+    RECODING is a file written by a release command with --save-recoding. Every row shows what the release shows for the
+    class that it falls into; direct identifiers are left out, and all other columns pass through. The table must have
+    the columns of the one that was released; those that are not quasi-identifiers may be absent.
 
-    A row falls outside where the recoding has no answer for it, or one that was made without such rows: a value that
-    the recoding does not know, a number beyond all that it was made from, a class that was suppressed, a value that its
-    class does not span, a combination that no class has. Rows of the first and the third kind are released suppressed.
-    All of them are counted, and the exit code is still 0.
+    A row is outside the recoding if it has an unknown value, a number beyond the range of the original rows, a
+    suppressed class, a value outside the interval of its class, or a combination that no class has. In the first and
+    third case the row is released as suppressed. All such rows are counted, and the exit code is still 0.
 
-    Nothing is measured. The guarantees of the release hold for the rows that it was made from: `audit` says whether the
-    new table is safe to publish.
+    Nothing is measured. The guarantees of the release hold for the rows that it was made from: use `audit` to check
+    whether the new table is safe to publish.
     """
     check_engine(engine, threads=threads, master=master)
     use_threads(threads)

@@ -22,19 +22,20 @@ KEY = file_option("--key", "key_path", required=True, help="The key of the serie
 
 @click.group(name="series")
 def series() -> None:
-    """Show a series of releases, take the last one back, or forget a person.
+    """Show a series of releases, undo the last one, or forget a person.
 
-    A series begins with `--start-series STATE` of a release command and goes on with `--after STATE`. STATE is private.
+    A series is started by a release command with `--start-series STATE` and continued with `--after STATE`. STATE is
+    private.
     """
 
 
 @series.command()
 @with_options(STATE, flag_option("--json", "as_json", help="Print JSON."), COLOR)
 def show(state: str, as_json: bool, color: str) -> None:
-    """Print the releases of a series and how many people came, left, were held back and withheld.
+    """Print the releases of a series and how many people joined, left, were held back and withheld.
 
     Held back are people who were never released and are too few for a class of their own; withheld are people who were
-    released before and whose history now has too few. A run that was interrupted is finished first, or taken back.
+    released before and whose history now has too few. An interrupted run is first completed or rolled back.
     """
     from anonymize.series.keeping import summary
 
@@ -69,9 +70,9 @@ def _print(content: dict[str, Any], color: str) -> None:
 @series.command()
 @with_options(STATE, KEY, QUIET)
 def seal(state: str, key_path: str, quiet: bool) -> None:
-    """Seal a state that an earlier version wrote, so that only who has the key can change it.
+    """Seal a state written by an earlier version, so that it can be changed only with the key.
 
-    Once, and only if nobody else can have changed it: what it says is believed from then on.
+    Do so once, and only if nobody else can have changed it: its content is trusted from then on.
     """
     from anonymize.series.keeping import seal as put_under_seal
 
@@ -83,10 +84,10 @@ def seal(state: str, key_path: str, quiet: bool) -> None:
 @series.command()
 @with_options(STATE, KEY, QUIET)
 def undo(state: str, key_path: str, quiet: bool) -> None:
-    """Take the last release back, as if it had never been made.
+    """Undo the last release, as if it had never been made.
 
-    For a release that nobody has got: who has seen it knows it all the same, and the next one is made as if they did
-    not. The released file stays where it is.
+    Use this only if nobody has received the release: the next one is made without regard to what it disclosed. The
+    released file is not removed.
     """
     from anonymize.series.keeping import undo as take_back
 
@@ -100,18 +101,20 @@ def undo(state: str, key_path: str, quiet: bool) -> None:
     STATE,
     click.argument("people", metavar="PERSON...", nargs=-1, required=True),
     KEY,
-    flag_option("--force", help="Also where departures are deferred, so that it shows who is gone."),
+    flag_option(
+        "--force", help="Also if departures are deferred, so that the next release shows that somebody is gone."
+    ),
     QUIET,
 )
 def forget(state: str, people: tuple[str, ...], key_path: str, force: bool, quiet: bool) -> None:
-    """Remove people from the state, each named as in the table; several columns as a JSON list of texts.
+    """Remove people from the state, identified as in the table; several columns as a JSON list of texts.
 
-    The releases in which they were stay as they are, and so does what these tell. The promise to the others counts
-    those who are forgotten no more: who is then in a history of fewer than k is withheld from the next release. Who is
-    forgotten and comes again is a newcomer; whoever recognizes them joins the two histories.
+    Published releases do not change, and neither does what they disclose. People who are forgotten no longer count
+    among the k of others: those left in a history of fewer than k are withheld from the next release. Somebody who is
+    forgotten and returns is a newcomer; an attacker who recognizes them can join the two histories.
 
-    With `departures: deferred` it takes `--force`: who is forgotten is not in the next release, whoever else is, and so
-    what was promised of those who leave is not kept for them.
+    With `departures: deferred`, `--force` is required: people who are forgotten are missing from the next release
+    regardless of others, so the guarantee about departures does not hold for them.
     """
     from anonymize.series.keeping import forget as remove
 
@@ -135,11 +138,11 @@ def _texts(person: str) -> list[str]:
 
 @click.group(name="key")
 def key() -> None:
-    """Make the key of a series of releases, or put another in its place.
+    """Make the key of a series of releases, or replace it.
 
-    The pseudonyms of people in the state of a series are computed with a key that only you have. Keep it where the
-    state is not, and keep a copy: without it a series cannot be continued, and nobody in it can be forgotten by name.
-    Whoever has the key and a list of people can tell who is in the state.
+    The pseudonyms of people in the state of a series are computed with a secret key. Store it separately from the
+    state, and keep a copy: without it, the series cannot be continued and nobody can be removed from it by name. With
+    the key and a list of people, anybody can tell who is in the state.
     """
 
 
@@ -148,7 +151,7 @@ def key() -> None:
 def make(path: str, force: bool, quiet: bool) -> None:
     """Write a new key to PATH, which only its owner may read.
 
-    A file that exists is not overwritten without `--force`: a series whose key is lost has come to its end.
+    An existing file is not overwritten without `--force`: a series whose key is lost cannot be continued.
     """
     from anonymize.errors import UsageError
     from anonymize.series.key import Key
@@ -160,23 +163,23 @@ def make(path: str, force: bool, quiet: bool) -> None:
         output.write_text(Key.new().text)
         output.commit()
     if not quiet:
-        say(f"wrote a key to {path}; keep it apart from the data, and from the state of a series")
+        say(f"wrote a key to {path}; store it separately from the data and from the state of a series")
 
 
 @key.command()
 @with_options(
     click.argument("state", type=PATH),
     click.argument("path", type=PATH),
-    file_option("--key", "key_path", required=True, help="The key of the series so far."),
+    file_option("--key", "key_path", required=True, help="The present key of the series."),
     FORCE,
     QUIET,
 )
 def rotate(state: str, path: str, key_path: str, force: bool, quiet: bool) -> None:
-    """Put STATE under a new key, which is written to PATH: for a key that somebody may have read.
+    """Move STATE to a new key, written to PATH, if somebody may have read the old one.
 
-    Key and state take their places together. The new file holds the old key too, without which nobody could be
-    recognized; whoever has the old one alone recognizes nobody in the new state. They still do in every copy of the
-    old state, and by pseudonyms that have been published. Remove the old file when the new one has a copy.
+    Key and state are replaced together. The new file also contains the old key, which is needed to recognize people.
+    The old key alone recognizes nobody in the new state, but still does in copies of the old state and by published
+    pseudonyms. Remove the old file once the new one is backed up.
     """
     from anonymize.errors import UsageError
     from anonymize.series.keeping import rotate as put_under

@@ -332,7 +332,7 @@ def test_after_a_conversation_nothing_is_undecided(tmp_path: Path) -> None:
         **{"salary": "identifier", "flag": "insensitive"},
     }
     order = [said.index(f"{place} of 4 {name}") for place, name in enumerate(["name", "age", "salary", "flag"], 1)]
-    assert order == sorted(order) and "Could a neighbour or a colleague know this of somebody?" in said
+    assert order == sorted(order) and "Could a neighbour or a colleague know this about a person?" in said
     assert re.search(r"^  - flag +# decided$", spec, re.MULTILINE) and "\nothers: drop" not in spec
     assert re.search(r"^  - name +# decided: \S", spec, re.MULTILINE), "Enter decides, too"
 
@@ -367,13 +367,13 @@ def test_values_are_on_the_screen_only_if_that_is_said(tmp_path: Path) -> None:
 def test_the_rest_as_proposed_leaves_out_what_nobody_decided(tmp_path: Path) -> None:
     code, spec, _ = conversed(tmp_path, "", "the rest as proposed", *REST)
     assert (code, spec) == conversed(tmp_path, "", "rest", *REST)[:2]
-    assert code == 0 and roles_of(tmp_path, spec)["flag"] == "identifier" and "left out, as nobody decided" in spec
+    assert code == 0 and roles_of(tmp_path, spec)["flag"] == "identifier" and "left out, because it was not" in spec
 
 
 def test_back_asks_again_and_why_gives_the_reason(tmp_path: Path) -> None:
     code, spec, said = conversed(tmp_path, "", "", "known", "b", "secret", "?", "why?", "", "s", *REST)
     assert code != 0 and spec == ""  # without a column that others know it begins anew, and the answers end
-    assert "Here they are once more." in said and said.count("2 of 4 age") == 3
+    assert "The questions begin again." in said and said.count("2 of 4 age") == 3
     code, spec, said = conversed(tmp_path, "", "", "s", "b", "k", "?", "", "x", "", "s", *REST)
     assert code == 0 and roles_of(tmp_path, spec)["age"] == "quasi-identifier"
     assert "why: about money, by its name" in said and said.count("one of these, or its first letter") == 2

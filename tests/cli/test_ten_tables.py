@@ -188,7 +188,7 @@ def reply(screen: str, answers: Mapping[str, str]) -> str:
     out of which nothing is proposed."""
     columns = re.findall(r"^\d+ of \d+ (.+?)\s*$", screen, re.MULTILINE)
     last = screen[screen.rfind(f" {columns[-1]}") :] if columns else ""
-    if not columns or "k: how many rows" in last:
+    if not columns or "k: the smallest number of rows" in last:
         return ""
     return answers.get(columns[-1], "" if "(Enter:" in last else "leave out")
 
