@@ -46,8 +46,19 @@ def spec_of(path: Path, **more: Any) -> Any:
     return make({"version": 1, **content, **more}, PARAMETERS)
 
 
+KEPT: dict[str, tuple[bytes, dict[str, Any]]] = {}
+"""What was made before, by all that it was made from: several tests read the same release."""
+
+
 def made(people: Path, folder: Path, algorithm: str = "release", **given: Any) -> tuple[bytes, dict[str, Any]]:
     """The bytes of a release, and its report. `given`: options of the algorithm, of the spec, of the request."""
+    key = repr((people, algorithm, recommended.TRIAL_ROWS, sorted(given.items())))
+    if key not in KEPT:
+        KEPT[key] = anew(people, folder, algorithm, **given)
+    return KEPT[key]
+
+
+def anew(people: Path, folder: Path, algorithm: str, **given: Any) -> tuple[bytes, dict[str, Any]]:
     options = ALGORITHMS[algorithm].Options(**given.pop("options", {}))
     asked = {"public": given.pop("public", False), "threads": given.pop("threads", 1)}
     out, report = folder / "out.csv", folder / "report.json"

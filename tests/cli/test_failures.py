@@ -255,19 +255,6 @@ def test_infeasible_within_the_limit_says_what_limit_would_do(desk: Desk, call: 
 # --- the machine -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_limit_on_file_sizes(desk: Desk, launch: Call, form: str) -> None:
-    desk.fill(table(600))
-    before = desk.files()
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (900, 900))
-
-    ended = launch("mondrian", "spec.yaml", "-o", f"out.{form}", "-r", "r.json", preexec_fn=limit)
-    assert ended.code == 74 and "cannot be written: file too large" in ended.err
-    assert desk.files() == before
-
-
 def test_a_release_to_be_kept_that_cannot_be_written_ends_a_comparison(desk: Desk, launch: Call) -> None:
     """It would be listed as one that cannot be made, with exit code 0, though nothing is wrong with it."""
     desk.fill(table(600))

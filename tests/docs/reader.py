@@ -2,7 +2,8 @@
 
 Blocks of `sh` are commands; any other block is a file if the paragraph before it says "Save ... as `NAME`". A comment
 "ends with 1" at a line promises its exit code. `anonymize` runs in this process where a line needs no shell. Large
-tables of `anonymize example` are cut down to their first rows, which takes a small part of the time.
+tables of `anonymize example` are cut down to their first rows, and `release` searches with little effort where a line
+does not say with how much, which takes a small part of the time.
 """
 
 from __future__ import annotations
@@ -61,12 +62,17 @@ def ended(line: str) -> int:
     """The exit code of a line."""
     words = shlex.split(line, comments=True)
     if words[0] == "anonymize" and not SHELL.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", line.partition(" #")[0])):
-        return outcome(lambda: run(words[1:]))
+        return outcome(lambda: run(quickly(words[1:])))
     python = shlex.quote(sys.executable)
     shell = f'set -o pipefail; anonymize() {{ {python} -m anonymize "$@"; }}; python() {{ {python} "$@"; }}; '
     shell += f"export -f anonymize python; {line}"
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(["bash", "-c", shell], check=False, env=environment, stdin=subprocess.DEVNULL).returncode
+
+
+def quickly(words: list[str]) -> list[str]:
+    """The words of a command, with little effort where they do not say with how much it searches."""
+    return [*words, "--effort", "low"] if words[0] == "release" and "--effort" not in words else words
 
 
 def cut_down(folder: Path) -> None:
