@@ -10,7 +10,7 @@ checked:
   cells there are tells nothing;
 - the model: marginals that are distributions, agree where they overlap, and lie as close to the measurements as the
   noise explains. They cannot equal them: the measurements are noisy and contradict each other, and the model does not;
-- the table: declared columns and values, and nothing else.
+- the table: declared columns and values, and nothing else: the rows that the sampler draws from the model, again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -27,12 +26,15 @@ import polars as pl
 
 from anonymize.verify.differential import Spent
 from anonymize.verify.moved import SURPRISE, Settings
+from anonymize.verify.resampled import CLOSE, DeclaredDomain, Marginal, resampled
 from anonymize.verify.table import by_position
+
+__all__ = ["DeclaredDomain", "Marginal", "Neighbours", "SyntheticManifest", "epsilon_of", "faults"]
 
 CHOOSING = ("mst", "aim")
 """Methods that choose what they measure of several columns by the data."""
-CLOSE = 1e-6
-"""How far, relative to the total, figures may be from each other that are the same."""
+_MILLIONTH = 1e-6
+"""To which counts of a model are rounded."""
 ROUNDING = 1e-9
 """How far a sum of declared costs may pass the claim, as a share of it."""
 
@@ -93,97 +95,6 @@ class Neighbours:
     def l1(self) -> float:
         """Their L1 distance."""
         return 2.0 * self.rows if self.replaced else float(self.rows)
-
-
-# --- marginals --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Marginal:
-    """Counts over the cells of some columns, the last of which runs fastest. `sizes`: how many values each has."""
-
-    columns: tuple[str, ...]
-    sizes: tuple[int, ...]
-    values: pl.Series
-
-    @cached_property
-    def cells(self) -> pl.DataFrame:
-        """The code of each column and the `value`, cell by cell."""
-        place, stride = pl.int_range(len(self.values), dtype=pl.Int64), len(self.values)
-        codes = []
-        for number, size in enumerate(self.sizes):
-            stride //= size
-            codes.append((place // stride % size).alias(str(number)))
-        return pl.select(*codes, value=self.values)
-
-    @property
-    def size(self) -> int:
-        """How many cells the domain has."""
-        return math.prod(self.sizes)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it has a finite value for each of them."""
-        return len(self.values) == self.size and bool(self.values.is_finite().fill_null(False).all())
-
-    def onto(self, columns: Sequence[str]) -> Marginal:
-        """Summed over the others."""
-        kept = [self.columns.index(name) for name in columns]
-        keys = [str(number) for number in kept]
-        if keys:
-            values = self.cells.group_by(keys).agg(pl.col("value").sum()).sort(keys)["value"]
-        else:
-            values = pl.Series([self.values.sum()])
-        return Marginal(tuple(columns), tuple(self.sizes[number] for number in kept), values)
-
-    def distance(self, other: Marginal) -> float:
-        """The largest difference of a cell."""
-        return float((self.values - other.values).abs().max() or 0.0)  # type: ignore[arg-type]
-
-
-# --- the public domain ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class DeclaredDomain:
-    """The leaves of a column, known without looking at the table: `texts`; or `places`, of each bin of numbers the
-    first and last multiple of 10 ** -digits in it. `missing`: a missing value is a leaf, the last one."""
-
-    texts: tuple[str, ...] = ()
-    places: tuple[tuple[int, int], ...] = ()
-    digits: int = 0
-    missing: bool = False
-
-    @classmethod
-    def of(cls, entry: Any) -> DeclaredDomain:
-        """That of an entry of a manifest. Raises an error of these kinds for what is none: lookup, type, value."""
-        if isinstance(entry, Mapping):
-            places = tuple((int(first), int(last)) for first, last in entry["places"])
-            ends = [end for pair in places for end in pair]
-            if not places or ends != sorted(ends) or len({first for first, _ in places}) < len(places):
-                raise ValueError
-            return cls((), places, int(entry["digits"]), bool(entry["missing"]))
-        *texts, last = entry
-        own = (*texts, *([] if last is None else [last]))
-        if not own or len(set(own)) < len(own) or not all(isinstance(text, str) for text in own):
-            raise ValueError
-        return cls(own, missing=last is None)
-
-    @property
-    def size(self) -> int:
-        """How many leaves there are."""
-        return len(self.texts) + len(self.places) + self.missing
-
-    def covers(self, text: pl.Expr, absent: Sequence[str]) -> pl.Expr:
-        """Whether a cell is a value of it. `absent`: how missing values are written."""
-        lacks = text.is_null() | text.is_in(list(absent))
-        if not self.places:
-            own = text.is_in(list(self.texts))
-        else:
-            place = text.cast(pl.Float64, strict=False) * 10**self.digits
-            whole = (place - place.round()).abs() < CLOSE
-            own = whole & place.round().is_between(self.places[0][0], self.places[-1][1])
-        return pl.when(lacks).then(pl.lit(self.missing)).otherwise(own.fill_null(False))
 
 
 # --- what a manifest declares -----------------------------------------------------------------------------------------
@@ -309,8 +220,10 @@ def faults(
     yield from budget_faults(manifest)
     yield from domain_faults(manifest, domain)
     yield from measurement_faults(manifest)
-    yield from model_faults(manifest)
-    yield from table_faults(manifest, table, absent)
+    of_model = list(model_faults(manifest))
+    yield from of_model
+    if fault := table_fault(manifest, table, absent) or (None if of_model else row_fault(manifest, table, absent)):
+        yield fault
 
 
 # --- the mechanisms ---
@@ -388,12 +301,26 @@ def model_faults(manifest: SyntheticManifest) -> Iterator[str]:
         return
     if any(each.values.min() < 0 for each in model):  # type: ignore[operator]
         yield "the model has counts below 0"
+    if not _is_tree([set(each.columns) for each in model]):
+        yield "the model is no junction tree: its parts do not make one distribution"
     total = float(model[0].values.sum())
     for one, other in combinations(model, 2):
         shared = [name for name in one.columns if name in other.columns]
-        if one.onto(shared).distance(other.onto(shared)) > CLOSE * total:
+        rounding = (one.size + other.size) * _MILLIONTH
+        if one.onto(shared).distance(other.onto(shared)) > CLOSE * total + rounding:
             yield f"the model contradicts itself in {' x '.join(shared) or 'its total'}"
     yield from _fit_faults(manifest, total)
+
+
+def _is_tree(parts: Sequence[set[str]]) -> bool:
+    """Whether of each part the columns that are in any before it are together in one of these."""
+    seen: set[str] = set()
+    for number, part in enumerate(parts):
+        shared = part & seen
+        if shared and not any(shared <= before for before in parts[:number]):
+            return False
+        seen |= part
+    return True
 
 
 def _fit_faults(manifest: SyntheticManifest, total: float) -> Iterator[str]:
@@ -421,15 +348,30 @@ def _fit_faults(manifest: SyntheticManifest, total: float) -> Iterator[str]:
 # --- the table ---
 
 
-def table_faults(manifest: SyntheticManifest, table: pl.LazyFrame, absent: Sequence[str]) -> Iterator[str]:
-    """Where the table has other columns, or other values, than the domain."""
-    names = table.collect_schema().names()
-    if names != list(manifest.domain):
-        yield "the table has other columns than the domain"
-        return
-    texts = {name: cell.cast(pl.String) for name, cell in by_position(table).items()}
-    outside = [(~manifest.domain[name].covers(texts[name], absent)).sum().alias(name) for name in names]
-    strange = table.select(outside).collect(engine="streaming")
-    for name, count in strange.row(0, named=True).items():
-        if count:
-            yield f"{name}: {count} cells are outside the public domain"
+def table_fault(manifest: SyntheticManifest, table: pl.LazyFrame, absent: Sequence[str]) -> str | None:
+    """Where the table has other columns, or other values, than the domain; None where it has not."""
+    if list(_cells(table)) != list(manifest.domain):
+        return "the table has other columns than the domain"
+    outside = [(~manifest.domain[name].covers(cell, absent)).sum().alias(name) for name, cell in _cells(table).items()]
+    counts = table.select(outside).collect(engine="streaming").row(0, named=True)
+    strange = [f"{name}: {count} cells are outside the public domain" for name, count in counts.items() if count]
+    return "; ".join(strange) or None
+
+
+def row_fault(manifest: SyntheticManifest, table: pl.LazyFrame, absent: Sequence[str]) -> str | None:
+    """How the rows are not those that the sampler draws, cell by cell; None where they are."""
+    plain = [pl.when(~cell.is_in(list(absent))).then(cell).alias(name) for name, cell in _cells(table).items()]
+    written = table.select(plain).collect(engine="streaming")
+    rows, total = int(manifest.sampler["rows"]), float(manifest.model[0].values.sum())
+    if written.height != rows or abs(rows - max(total, 1)) > 0.5 + CLOSE * total:
+        return f"the table has {written.height} rows, the model {total:.6g}"
+    seed, ordered = int(manifest.sampler["seed"]), bool(manifest.sampler["sorted"])
+    drawn = resampled(manifest.model, manifest.domain, rows, seed, ordered=ordered)
+    apart = pl.DataFrame([written[name].ne_missing(drawn[name]).alias(name) for name in drawn.columns])
+    differ = int(apart.select(pl.any_horizontal(pl.all())).to_series().sum())
+    return f"{differ} rows are not those that the sampler draws from the model with its seed" if differ else None
+
+
+def _cells(table: pl.LazyFrame) -> dict[str, pl.Expr]:
+    """Each column of the table, as text."""
+    return {name: cell.cast(pl.String) for name, cell in by_position(table).items()}

@@ -8,9 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from anonymize.verify.resampled import DeclaredDomain, Marginal, resampled
 from anonymize.verify.synthetic import (
-    DeclaredDomain,
-    Marginal,
     Neighbours,
     SyntheticManifest,
     epsilon_of,
@@ -23,7 +22,6 @@ AGE = {"bins": [0, 20, 60], "whole": False, "digits": 1, "places": [[0, 199], [2
 DOMAIN: dict[str, Any] = {"sex": ["f", "m"], "job": ["clerk", "cook", None], "age": AGE}
 SIGMA = 4.0
 RHO = 3 * rho_of_gaussian(1, SIGMA) + rho_of_gaussian(1, SIGMA) + rho_of_selection(1, 10)
-TABLE = pl.DataFrame({"sex": ["f", "m", "f"], "job": ["cook", "", "clerk"], "age": ["3", "59.5", "20"]})
 
 
 def measurement(columns: list[str], values: list[int]) -> dict[str, Any]:
@@ -54,8 +52,20 @@ def declared() -> dict[str, Any]:
                 {"columns": ["age"], "values": [29, 71]},
             ]
         },
-        "sampler": {"seed": "", "rows": 3},
+        "sampler": {"seed": 7, "rows": 100, "sorted": True},
     }
+
+
+def sampled(block: dict[str, Any]) -> pl.DataFrame:
+    """The table of a manifest, as it is written."""
+    manifest = SyntheticManifest.of(block)
+    frame = resampled(
+        manifest.model, manifest.domain, 100, block["sampler"]["seed"], ordered=block["sampler"]["sorted"]
+    )
+    return frame.fill_null("")
+
+
+TABLE = sampled(declared())
 
 
 def said(block: dict[str, Any], table: pl.DataFrame = TABLE, domain: dict[str, Any] = DOMAIN) -> list[str]:
@@ -197,19 +207,62 @@ def test_what_is_tampered_with_is_a_fault(tamper: Callable[[dict[str, Any]], Non
     assert any(fault in each for each in said(block))
 
 
+NOT_DRAWN = "rows are not those that the sampler draws from the model with its seed"
+
+
 @pytest.mark.parametrize(
     ("changed", "fault"),
     [
-        (TABLE.with_columns(sex=pl.lit("x")), "sex: 3 cells are outside the public domain"),
-        (TABLE.with_columns(age=pl.Series(["61", "-1", "5"])), "age: 2 cells are outside the public domain"),
-        (TABLE.with_columns(age=pl.Series(["", "5.25", "60.0"])), "age: 2 cells are outside the public domain"),
+        (TABLE.with_columns(sex=pl.lit("x")), "sex: 100 cells are outside the public domain"),
+        (TABLE.with_columns(age=pl.lit("60.1")), "age: 100 cells are outside the public domain"),
+        (TABLE.with_columns(age=pl.lit("")), "age: 100 cells are outside the public domain"),
+        (TABLE.with_columns(age=pl.lit("5.25")), "age: 100 cells are outside the public domain"),
         (TABLE.with_columns(name=pl.lit("x")), "the table has other columns than the domain"),
         (TABLE.drop("sex"), "the table has other columns than the domain"),
+        (
+            TABLE.with_columns(pl.when(pl.int_range(100) == 9).then(pl.lit("m")).otherwise("sex").alias("sex")),
+            "1 " + NOT_DRAWN,
+        ),
+        (TABLE.reverse(), NOT_DRAWN),
+        (TABLE[:99], "the table has 99 rows, the model 100"),
+        (pl.concat([TABLE, TABLE[:1]]), "the table has 101 rows, the model 100"),
     ],
-    ids=["a value", "numbers", "no numbers of it", "a column more", "a column less"],
+    ids=[
+        "a value",
+        "a number",
+        "no number",
+        "digits",
+        "a column more",
+        "a column less",
+        "a row",
+        "order",
+        "less",
+        "more",
+    ],
 )
 def test_a_table_with_anything_else_is_a_fault(changed: pl.DataFrame, fault: str) -> None:
-    assert said(declared(), changed) == [fault]
+    (only,) = said(declared(), changed)
+    assert fault in only
+
+
+def test_rows_are_those_of_the_seed_alone() -> None:
+    block = declared()
+    block["sampler"]["seed"] = 8
+    (fault,) = said(block)
+    assert NOT_DRAWN in fault
+    assert said(block, sampled(block)) == []
+    block["sampler"]["sorted"] = False
+    assert said(block, sampled(block)) == [] and NOT_DRAWN in said(block)[0]
+
+
+def test_a_clique_that_closes_a_circle_makes_no_distribution() -> None:
+    block = declared()
+    parts = (["sex", "job"], ["job", "age"], ["age", "sex"])
+    sizes = {"sex": 2, "job": 3, "age": 2}
+    cells = [math.prod(sizes[name] for name in columns) for columns in parts]
+    even = [{"columns": c, "values": [100 / n] * n} for c, n in zip(parts, cells, strict=True)]
+    block["model"] = {"cliques": even}
+    assert any("the model is no junction tree" in each for each in said(block))
 
 
 def test_a_domain_that_was_learned_is_a_fault() -> None:
