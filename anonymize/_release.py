@@ -137,7 +137,7 @@ def _treated(
     """The table with the columns that the steps of `treatments` change; a stage of its own where there are any."""
     if not request.spec.treatments:
         return table, TreatedTable(table, request.spec)
-    from anonymize.series.key import load
+    from anonymize.key import load
 
     key = None if request.key is None else load(request.key).secret
     with timed("treat"):

@@ -12,7 +12,7 @@ from anonymize import privacy
 from anonymize._attack import Attack, attack
 from anonymize.errors import UsageError
 from anonymize.formats import Concluded
-from anonymize.series.key import Key
+from anonymize.key import Key
 from anonymize.spec import load
 from tests.auditing.nights import laid_out
 

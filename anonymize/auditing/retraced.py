@@ -25,9 +25,9 @@ import polars as pl
 from anonymize.auditing import Audited, opened
 from anonymize.classes import Ints
 from anonymize.errors import Caution, DataError, UsageError
+from anonymize.journal import Journal, locked
+from anonymize.key import Key
 from anonymize.link import load as load_link
-from anonymize.series.journal import Journal, locked
-from anonymize.series.key import Key
 from anonymize.series.state import SeriesRelease, SeriesState, load_sealed, value_column
 from anonymize.series.state import load as load_state
 from anonymize.spec import Spec

@@ -242,7 +242,7 @@ def _temporary(folder: Path) -> Observation:
 
 def _key(path: str) -> Observation:
     """Whether it is a key file that only its owner may read."""
-    from anonymize.series import key
+    from anonymize import key
 
     try:
         key.load(path)

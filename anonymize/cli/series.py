@@ -154,7 +154,7 @@ def make(path: str, force: bool, quiet: bool) -> None:
     An existing file is not overwritten without `--force`: a series whose key is lost cannot be continued.
     """
     from anonymize.errors import UsageError
-    from anonymize.series.key import Key
+    from anonymize.key import Key
     from anonymize.table import OutputFile
 
     if path == "-":

@@ -20,9 +20,10 @@ import numpy as np
 import polars as pl
 
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.journal import Journal, locked
+from anonymize.key import Key
 from anonymize.series import state
-from anonymize.series.journal import Journal, StateRecord, check_last, kept_link, locked
-from anonymize.series.key import Key
+from anonymize.series.last import StateRecord, check_last, kept_link
 from anonymize.series.record import DEFERRED
 from anonymize.series.state import SeriesRelease, SeriesState, without_last, without_people
 from anonymize.spec.notation import identified
@@ -100,7 +101,7 @@ def rotate(path: str | Path, key_path: str | Path, new: str | Path, *, force: bo
         moved = replace(_under(successor, series), counter=series.counter + 1)
         output.write_bytes(moved.as_bytes(successor))
         journal.commit([file, output])
-        journal.record(asdict(StateRecord.of(moved)))
+        journal.record("series", asdict(StateRecord.of(moved)))
 
 
 def _under(successor: Key, series: SeriesState) -> SeriesState:
@@ -186,7 +187,7 @@ def _replace(journal: Journal, series: SeriesState, series_key: Key) -> None:
     with OutputFile(journal.state, force=True, private=True) as output:
         output.write_bytes(written.as_bytes(series_key))
         output.commit()
-    journal.record(asdict(StateRecord.of(written)))
+    journal.record("series", asdict(StateRecord.of(written)))
 
 
 def _remove_links(path: Path, numbers: Iterable[int]) -> None:

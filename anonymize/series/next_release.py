@@ -15,21 +15,23 @@ import numpy as np
 import polars as pl
 
 from anonymize import files as temporary
+from anonymize import key
 from anonymize.algorithms import ALGORITHMS, FOLLOWED
 from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.families.base import Draft
 from anonymize.families.classes import ClassedDraft
 from anonymize.files import FRAME
+from anonymize.journal import Journal, locked
 from anonymize.link import Link
 from anonymize.places import is_uri
 from anonymize.privacy import Requirement
 from anonymize.publication import Files
 from anonymize.request import Request
-from anonymize.series import kept, key, state
+from anonymize.series import kept, state
 from anonymize.series.guarantee import about_table, check_kept, reserve_of
-from anonymize.series.journal import Journal, StateRecord, check_last, kept_link, locked
 from anonymize.series.kept import cells_of, continued, next_rows
+from anonymize.series.last import StateRecord, check_last, kept_link
 from anonymize.series.people import CurrentPeople, check_known, naming, pseudonyms
 from anonymize.series.record import DEFERRED, Attendance, nothing_yet, told_by_values
 from anonymize.series.search import Run, SeriesClasses, SeriesSearch
@@ -360,4 +362,4 @@ class NextRelease:
             made = replace(self.made, counter=self.counter)
             self.output.write_bytes(made.as_bytes(self.key))
             self.journal.commit([*outputs, self.output])
-            self.journal.record(asdict(StateRecord.of(made)))
+            self.journal.record("series", asdict(StateRecord.of(made)))

@@ -12,7 +12,7 @@ import polars as pl
 
 from anonymize.classes import Bools, Ints
 from anonymize.errors import DataError, Problem, SpecError, UsageError
-from anonymize.series.key import Key
+from anonymize.key import Key
 from anonymize.series.state import NEVER, SeriesState
 from anonymize.spec import Spec
 from anonymize.table import Source

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from anonymize import __version__
 from anonymize.classes import Bools, Integers, mixed_radix
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.key import Key, load_for
 from anonymize.series.kept import is_sound
-from anonymize.series.key import Key, load_for
 from anonymize.table.files import reason
 
 # --- the state --------------------------------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ from anonymize.table.files import reason
 #     written,
 #     by releases and otherwise; `undone`: the chains of releases that were taken back; `key`: the fingerprint of the
 #     key
-#     of its pseudonyms (see `anonymize.series.key`); `person`: the columns that name a person; `departures`: "unseen"
+#     of its pseudonyms (see `anonymize.key`); `person`: the columns that name a person; `departures`: "unseen"
 #     or
 #     "deferred"; `fixed`: what of the spec must stay as it is, by key; `edges`: by numeric quasi-identifier, the lowest
 #     and the highest number that may be the end of an interval, null where none may, for those that have such bounds;

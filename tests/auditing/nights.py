@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from anonymize.key import Key
 from anonymize.link import Link, LinkedFile
-from anonymize.series.key import Key
 from anonymize.series.state import SeriesRelease, SeriesState, TableFile, carried_on, value_column
 from anonymize.table.files import sha256_of
 

@@ -14,9 +14,9 @@ import pytest
 from anonymize import privacy
 from anonymize.auditing.retraced import FollowedRows, RetracedRelease, SeriesFiles, lacking
 from anonymize.auditing.series import SeriesAudit, audit_series
+from anonymize.key import Key
 from anonymize.link import LinkedFile
 from anonymize.link import load as load_link
-from anonymize.series.key import Key
 from anonymize.series.state import SeriesRelease, SeriesState, without_people
 from anonymize.spec import load
 from anonymize.table.files import sha256_of

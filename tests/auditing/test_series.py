@@ -13,8 +13,8 @@ import pytest
 from anonymize import privacy
 from anonymize.auditing.series import SeriesAudit, SeriesResult, audit_series
 from anonymize.errors import Caution, UsageError, WriteError
+from anonymize.key import Key
 from anonymize.link import load as load_link
-from anonymize.series.key import Key
 from anonymize.series.state import SeriesState
 from anonymize.spec import load
 from tests.auditing.nights import SECRET, laid_out, night

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 import anonymize
 from anonymize.cli.prepare import schema
+from anonymize.key import Key
 from anonymize.metrics import METRICS
 from anonymize.report import SCHEMA
-from anonymize.series.key import Key
 
 PEOPLE = pl.DataFrame(
     {

@@ -13,7 +13,7 @@ import pytest
 
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
-from anonymize.series.key import load as load_key
+from anonymize.key import load as load_key
 from anonymize.series.state import load
 from anonymize.table.files import sha256_of
 from tests.series.nights import QUASI, SPEC, Nights

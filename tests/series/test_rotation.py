@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from anonymize import key
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
 from anonymize.errors import UsageError
-from anonymize.series import key, state
+from anonymize.series import state
 from tests.auditing.nights import SECRET
 from tests.series.nights import Nights
 from tests.series.test_record import DEFERRED, audited, check, shown

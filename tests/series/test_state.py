@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError, UsageError
+from anonymize.key import Key
+from anonymize.key import load as load_key
 from anonymize.series.keeping import seal
-from anonymize.series.key import Key
-from anonymize.series.key import load as load_key
 from anonymize.series.state import (
     SeriesRelease,
     SeriesState,

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError
-from anonymize.series.key import Key
+from anonymize.key import Key
 from anonymize.verify import Check
 from anonymize.verify.histories import THIS, Invariance, invariance, measure_next, pseudonyms
 from anonymize.verify.series import ReleasedAt, SeriesVerdict, measure_series

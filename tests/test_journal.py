@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from anonymize.errors import UsageError, WriteError
-from anonymize.series.journal import Journal, locked
+from anonymize.journal import Journal, locked
 from anonymize.table import OutputFile
 from tests.series.nights import Nights
 

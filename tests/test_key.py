@@ -9,7 +9,7 @@ import pytest
 
 from anonymize.cli.main import run
 from anonymize.errors import DataError, UsageError
-from anonymize.series.key import Key, load
+from anonymize.key import Key, load
 from tests.auditing.nights import SECRET
 
 KEY = Key(SECRET)

@@ -1,4 +1,4 @@
-"""The key of a series: pseudonyms of people that nobody can compute without it.
+"""The key of a private state: pseudonyms of people in a series that nobody can compute without it, and seals.
 
 A key file is JSON of mode 0600: `{"format": "anonymize key", "format_version": 1, "key": "<64 hexadecimal digits>"}`.
 One that took the place of others has `"before": [...]`, these, the oldest first. One that others may read is refused.

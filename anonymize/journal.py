@@ -1,34 +1,29 @@
-"""State and release appear together, also where the process is killed between two renames; and whether a state is
-the last one of its series."""
+"""A private state and the files that go with it appear together, also where the process is killed between two renames.
+
+A journal beside the state says which temporary files take which places. It is there from the first temporary file on,
+as *begun*, and is *sealed*, with the hashes of complete files, before the first rename; it goes after the last.
+Whoever comes next, finds one and holds the lock, finishes what was sealed and removes what was only begun. Where
+something that was sealed can be finished no more, because its temporary file is gone, what was placed is taken back.
+
+The lock is `flock` on a file beside the state, so that it does not outlive the process. The state of a series and the
+ledger of a budget are kept so.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from anonymize.errors import Problem, UsageError, WriteError
-from anonymize.link import FORMAT
-from anonymize.series.state import SeriesState
+from anonymize.errors import UsageError, WriteError
 from anonymize.table import OutputFile
 from anonymize.table.files import place, reason, sha256_of
 from anonymize.table.write import Pending
-
-# --- journal ----------------------------------------------------------------------------------------------------------
-# State and release appear together, also where the process is killed between two renames.
-#
-# A journal beside the state says which temporary files take which places. It is there from the first temporary file on,
-# as *begun*, and is *sealed*, with the hashes of complete files, before the first rename; it goes after the last.
-# Whoever comes next, finds one and holds the lock, finishes what was sealed and removes what was only begun. Where
-# something that was sealed can be finished no more, because its temporary file is gone, what was placed is taken back.
-#
-# The lock is `flock` on a file beside the state, so that it does not outlive the process.
 
 
 @dataclass(frozen=True)
@@ -110,10 +105,11 @@ class Journal:
                     output.retract()
             raise
 
-    def record(self, content: Mapping[str, Any]) -> None:
-        """Notes in the file of the lock which state this is; where that fails, the one before stands there."""
+    def record(self, kind: str, content: Mapping[str, Any]) -> None:
+        """Notes in the file of the lock which state this is, of a kind; where that fails, the one before stands
+        there."""
         with suppress(OSError), open(lock_of(self.state), "w", encoding="utf-8") as file:
-            file.write(json.dumps({"series": content}) + "\n")
+            file.write(json.dumps({kind: content}) + "\n")
 
     def end(self) -> None:
         """There is nothing to finish any more."""
@@ -177,16 +173,17 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked(state: Path) -> Iterator[Journal]:
-    """The journal of a state, for one process at a time; an interrupted run is finished or taken back first.
+def locked(state: Path, what: str = "series") -> Iterator[Journal]:
+    """The journal of a state, for one process at a time; an interrupted run is finished or taken back first. `what`:
+    the state is of.
 
-    Raises UsageError where another process works on the series, or the folder is not there; WriteError for what the
-    operating system refuses.
+    Raises UsageError where another process works on it, or the folder is not there; WriteError for what the operating
+    system refuses.
     """
     if not state.parent.is_dir():
         raise UsageError(f"{state}: there is no folder {state.parent}")
     path = lock_of(state)
-    handle = _lock(state, path)
+    handle = _lock(state, path, what)
     try:
         journal = Journal(state)
         journal.recover()
@@ -203,7 +200,7 @@ def _clear(state: Path, path: Path) -> None:
             path.unlink()
 
 
-def _lock(state: Path, path: Path) -> int:
+def _lock(state: Path, path: Path, what: str) -> int:
     """The file behind the lock, which this process holds. A run that ended without a state removes the file, and it may
     have been this one that was opened: then the next is taken."""
     while True:
@@ -213,76 +210,8 @@ def _lock(state: Path, path: Path) -> int:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(handle)
-            raise UsageError(f"{state}: another run works on this series") from None
+            raise UsageError(f"{state}: another run works on this {what}") from None
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(handle), os.stat(path)):
                 return handle
         os.close(handle)
-
-
-# --- the last state ---------------------------------------------------------------------------------------------------
-# Whether a state is the last one of its series: an older one that was put back would fork it, and nobody would see.
-#
-# Every state has a counter, and every release a chain (see `anonymize.series.state`). Both stand in a second and a
-# third place: in the file of the lock beside the state, and in the private link of each release. What is on record
-# there of a later state, or of a release that the state neither has nor took back, is a fork. A state that was copied
-# to a machine which has neither cannot be told from the last one.
-
-HEAD = 4096
-"""Bytes of a link, in which its record is."""
-_RECORD = re.compile(r'"series": (\{[^{}]*\})')
-
-
-def kept_link(state: Path, number: int) -> Path:
-    """Where the link of a release is kept that is written nowhere else."""
-    return state.with_name(f".{state.name}.link-{number}.json")
-
-
-@dataclass(frozen=True)
-class StateRecord:
-    """What is on record of a state: the `series` by the chain of its first release, the `counter`, and the `chain` of
-    the last release."""
-
-    series: str
-    counter: int
-    chain: str
-
-    @classmethod
-    def of(cls, state: SeriesState) -> StateRecord:
-        """The record of a state."""
-        return cls(state.chains[0], state.counter, state.last_chain)
-
-
-def check_last(state: SeriesState, path: Path) -> None:
-    """Raises UsageError where something on record beside the state, or beside a link of its releases, is of a later
-    state or of a release that it does not know."""
-    known = {*state.chains, *state.undone}
-    for file, record in _records(state, path):
-        if record.series != state.chains[0]:
-            continue
-        if record.counter > state.counter:
-            message = f"{os.fspath(file)} is of a later state of the series: this one is older, and would fork it"
-            raise UsageError(Problem(message, os.fspath(path), hint="take the last state"))
-        if record.chain not in known:
-            message = f"{os.fspath(file)} is of a release that this state does not know: the series was forked"
-            raise UsageError(Problem(message, os.fspath(path), hint="take the state that made it"))
-
-
-def _records(state: SeriesState, path: Path) -> Iterator[tuple[Path, StateRecord]]:
-    folders = {path.parent.resolve(), *(Path(each.link).parent for each in state.releases if each.link is not None)}
-    links = (file for folder in sorted(folders) for each in ("*.json", "*.csv") for file in sorted(folder.glob(each)))
-    for file in (lock_of(path), *(file for file in links if file.is_file())):
-        record = _record(file)
-        if record is not None:
-            yield file, record
-
-
-def _record(file: Path) -> StateRecord | None:
-    """The record in the head of a file; None where there is none."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        with file.open("rb") as opened:
-            head = opened.read(HEAD).decode("utf-8", "replace")
-        match = _RECORD.search(head) if FORMAT in head or file.name.endswith(".lock") else None
-        content: dict[str, Any] = json.loads(match[1]) if match else {}
-        return StateRecord(str(content["series"]), int(content["counter"]), str(content["chain"])) if content else None
-    return None
