@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.families import Draft, check_bound, family_of
+from anonymize.families.charging import Charging, local_epsilons
 from anonymize.families.steps import (
     check_needs,
     check_satisfied,
@@ -77,7 +78,7 @@ def release(request: Request) -> dict[str, Any]:
     """
     _check(request)
     family, clock = family_of(request.algorithm), Clock()
-    paths = _paths(request)
+    paths, charging = _paths(request), Charging.of(request)
     with following(request) as series, opened(request.spec, paths) as files:
         files = series.begin(files)
         spec = resolve(series.request.spec, files.source.columns).of_types(files.source.numeric)
@@ -104,16 +105,16 @@ def release(request: Request) -> dict[str, Any]:
         check_satisfied(request, measured.verdict)
         trial = _tried(request, files, table, draft)
         series.check(draft, files)
+        bill = charging.beside(local_epsilons(draft.local, treated.meanings), files.source.sha256)
         if request.public:
             report = public_report(published(request, files, manifest))
         else:
-            blocks = with_sample(draft, files, measured)
-            report = release_report(request, table, clock, blocks) | series.block()
-            report |= treated.blocks(steps)
+            report = release_report(request, table, clock, with_sample(draft, files, measured)) | series.block()
+            report |= treated.blocks(steps) | bill.block
         request.progress("publish", 0, 0)
         report = report if trial is None else trial.added(report)
-        report["warnings"] += [*manifest.remarks, *treated.warnings(steps, public=request.public)]
-        files.publish(report, series.commit, dry_run=request.dry_run)
+        report["warnings"] += [*manifest.remarks, *treated.warnings(steps, public=request.public), *bill.said]
+        files.publish(report, bill.committing(series.commit), dry_run=request.dry_run)
     return report
 
 
@@ -178,5 +179,6 @@ def _paths(request: Request) -> Paths:
         output_format=request.output_format,
         force=request.force,
     )
-    paths.check([request.input or request.spec.input.path, request.key], named_by(request.spec))
+    inputs = [request.input or request.spec.input.path, request.key, request.budget]
+    paths.check(inputs, named_by(request.spec))
     return paths

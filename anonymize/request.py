@@ -39,7 +39,7 @@ class Request:
     the columns mean. `show_values`: values of the input may be in the report. `bound`: the report says how little any
     release with classes could lose. `memory_limit`: bytes that the process may take, None for what there is; `tmp`: the
     folder of temporary files. `start_series`, `after`: the state of the series that it begins, or continues; `key`:
-    the file of its key.
+    the file of its key. `budget`: the ledger of the people, under the same key.
     """
 
     spec: Spec
@@ -67,6 +67,7 @@ class Request:
     start_series: str | None = None
     after: str | None = None
     key: str | None = None
+    budget: str | None = None
 
     @property
     def in_series(self) -> bool:

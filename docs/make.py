@@ -141,6 +141,7 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize explain 4",
     ),
     "schema": ("anonymize schema > spec.schema.json", "anonymize schema --report > report.schema.json"),
+    "budget": ("anonymize budget show ledger --key people.key", "anonymize budget show ledger --json"),
     "doctor": ("anonymize doctor", "anonymize doctor --key series.key --tmp /var/tmp --json"),
     "reconstruct": (
         "anonymize reconstruct released.csv --attributes sex,diagnosis",

@@ -46,6 +46,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Reuse": {
         "recode": ("release:recode", "Apply a saved recoding to new rows."),
         "series": ("series:series", "Show a series of releases, undo the last one, forget a person."),
+        "budget": ("series:budget", "Show what releases about the same people have spent together."),
         "reconstruct": ("attack:reconstruct", "Estimate the original distribution from a randomized table."),
     },
     "Prepare": {

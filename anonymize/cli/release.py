@@ -77,7 +77,10 @@ FURTHER_OPTIONS = (
     ),
     file_option("--start-series", help="Start a series of releases, with its state in this file. It is private."),
     file_option("--after", help="Make the next release of the series with its state in this file."),
-    file_option("--key", help="The key of the series, made by `anonymize key make`."),
+    file_option("--key", help="The key of the series and of the ledger, made by `anonymize key make`."),
+    file_option(
+        "--budget", help="Charge the release to this ledger about people, which is made if absent. It is private."
+    ),
     count_option("--seed", help="Seed of all random numbers; the system's entropy by default."),
     THREADS,
     flag_option(
@@ -229,8 +232,8 @@ def _written(request: Request, report: Mapping[str, Any]) -> dict[str, list[str]
     if request.dry_run:
         return {}
     paths = release_paths(request)
-    state = request.after or request.start_series
-    private = [path for path in (request.save_recoding, request.save_link, request.save_risk, state) if path]
+    states = (request.after or request.start_series, request.budget)
+    private = [path for path in (request.save_recoding, request.save_link, request.save_risk, *states) if path]
     reports = [path for path in request.reports if path != "-"]
     release = [path for path in (*paths.tables, *paths.texts) if path != "-"]
     if request.public:

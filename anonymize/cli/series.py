@@ -1,5 +1,5 @@
-"""What is done to a series of releases without a release: `series show`, `seal`, `undo` and `forget`, and `key
-make`, which makes its key."""
+"""What is done to private states without a release: `series show`, `seal`, `undo` and `forget`; `budget show` of the
+ledger of its people; and `key make`, which makes their key."""
 
 from __future__ import annotations
 
@@ -132,13 +132,77 @@ def _texts(person: str) -> list[str]:
     return texts if isinstance(texts, list) and all(isinstance(text, str) for text in texts) else [person]
 
 
+# --- budget -----------------------------------------------------------------------------------------------------------
+# `budget show`: what releases about the same people have spent.
+
+
+@click.group(name="budget")
+def budget() -> None:
+    """Show what releases about the same people have spent together.
+
+    A ledger begins with the first release that has `--budget LEDGER`, with the cap of the spec's `budget`, and is
+    charged by each that has it. LEDGER is private. It is about people, whatever tables are released about them: one
+    ledger for all of these, and no second one.
+    """
+
+
+@budget.command(name="show")
+@with_options(
+    click.argument("ledger", type=PATH),
+    file_option("--key", "key_path", help="The key of the ledger: its seal is checked as well."),
+    flag_option("--json", "as_json", help="Print JSON."),
+    COLOR,
+)
+def show_budget(ledger: str, key_path: str | None, as_json: bool, color: str) -> None:
+    """Print the charges of a ledger, what they come to together, and what is left.
+
+    A ledger that was changed, cut short or put back is refused (2), as far as it shows: whoever has no key can have
+    changed it so that it shows only with `--key`.
+    """
+    from anonymize.dp.ledger import contents
+
+    content = contents(ledger, key_path)
+    if as_json:
+        put(json.dumps(content, indent=2, ensure_ascii=False), lines=True)
+    else:
+        _print_budget(content, color)
+
+
+def _print_budget(content: dict[str, Any], color: str) -> None:
+    from anonymize.report.section import Section, figure
+    from anonymize.report.terminal import console, put_sections
+
+    names = ("epsilon", "delta", "rho")
+    charges = [
+        (each["date"], each["what"], *(figure(each.get(name)) for name in names), _beside(each))
+        for each in content["list"]
+    ]
+    out, spent, cap = console(sys.stdout, color), content["spent"], content["budget"]
+    about = "rows" if content["individual"] == "row" else f"individuals by {content['individual']}"
+    out.print(
+        f"{len(charges)} charges about {about}: {figure(spent['epsilon'])} of epsilon {figure(cap['epsilon'])} at "
+        f"delta {figure(cap['delta'])} is spent, {figure(content['left']['epsilon'])} is left"
+    )
+    put_sections([Section("Charges", ("date", "release", *names, "beside"), charges, names=2)], out)
+    out.print(content["covered"])
+
+
+def _beside(charge: dict[str, Any]) -> str:
+    """What is not in the sum: local epsilons, or that nothing bounds the release."""
+    if "rho" in charge:
+        return ""
+    local = charge.get("local", {}).items()
+    each = [f"{name}: {'unbounded' if value is None else format(value, '.4g')} a value" for name, value in local]
+    return "; ".join(each) or "unbounded"
+
+
 # --- key --------------------------------------------------------------------------------------------------------------
 # `key make`: a key file.
 
 
 @click.group(name="key")
 def key() -> None:
-    """Make the key of a series of releases, or replace it.
+    """Make the key of a series of releases and of a ledger, or replace that of a series.
 
     The pseudonyms of people in the state of a series are computed with a secret key. Store it separately from the
     state, and keep a copy: without it, the series cannot be continued and nobody can be removed from it by name. With

@@ -56,6 +56,11 @@ class Draft(ABC):
         """What the columns of the release mean, with the files as they are before they are published."""
 
     @property
+    def local(self) -> dict[str, float | None]:
+        """By column, the epsilon of values that the family randomizes one by one; None for one without bound."""
+        return {}
+
+    @property
     def drawn(self) -> verify.Spent | str:
         """What the release has spent of differential privacy; or why it is not differentially private."""
         return verify.UNDRAWN

@@ -11,6 +11,7 @@ import polars as pl
 
 from anonymize import verify
 from anonymize.algorithms.base import Found
+from anonymize.channels.problem import epsilon
 from anonymize.errors import Caution, UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.steps import refuse_seed, with_passing
@@ -75,6 +76,12 @@ class RandomizedDraft(Draft):
         channels = {each.name: each.channel for each in self.distorted.columns}
         path = files.texts[0].name if files.texts else None
         return Manifest(channels, self.table.rows, self.table.source.separator, path)
+
+    @property
+    def local(self) -> dict[str, float | None]:
+        """Of the columns that are distorted."""
+        distorted = [each for each in self.distorted.columns if each.released is not None]
+        return {each.name: epsilon(each.p, each.size) for each in distorted}
 
     @property
     def drawn(self) -> str:

@@ -59,6 +59,7 @@ def release(
     start_series: str | os.PathLike[str] | None = None,
     after: str | os.PathLike[str] | None = None,
     key: str | os.PathLike[str] | None = None,
+    budget: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     save_link: str | os.PathLike[str] | None = None,
     save_risk: str | os.PathLike[str] | None = None,
@@ -90,7 +91,8 @@ def release(
         allow_unsafe: return the release even where a requirement is not met.
         start_series: the folder of a new state: this is the first release of a series.
         after: the state of the series that this release continues.
-        key: the key file of the series.
+        key: the key file of the series, and of the ledger.
+        budget: the ledger of the people that the release is charged to, made if there is none; private.
         output: where the release is written (.csv, .csv.gz, .parquet, .arrow); required in a series.
         save_link: where to write which row is whose; private.
         save_risk: where to write the risk of every row of the input, before and after (.csv); private. See
@@ -147,6 +149,7 @@ def release(
             start_series=path_of(start_series),
             after=path_of(after),
             key=path_of(key),
+            budget=path_of(budget),
             force=force,
         )
         return _released(request, data, folder)

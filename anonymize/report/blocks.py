@@ -119,6 +119,21 @@ def series_sections(report: Mapping[str, Any]) -> list[Section]:
     return [*people, *measured(report)]
 
 
+# --- a ledger ---------------------------------------------------------------------------------------------------------
+
+BUDGET_MEANINGS = {
+    "epsilon": "epsilon of all differentially private outputs about these people, with this one",
+    "delta": "at this delta, that of the cap",
+    "rho": "what was summed: zero-concentrated differential privacy",
+    "slack": "the probability that this leaves out",
+}
+
+
+def budget_sections(report: Mapping[str, Any]) -> list[Section]:
+    """What was spent on the people of the release."""
+    return [explained("Budget of the people", report["budget"]["spent"], BUDGET_MEANINGS)]
+
+
 # --- by history -----------------------------------------------------------------------------------------------------
 
 

@@ -43,6 +43,7 @@ def sections(report: dict[str, Any]) -> list[Section]:
         "outside": _outside,
         "privacy": privacies,
         "series": blocks.series_sections,
+        "budget": blocks.budget_sections,
         "classes": _classes,
         "risk": risks,
         "treatments": blocks.steps,

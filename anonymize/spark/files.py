@@ -215,7 +215,7 @@ def _named(report: dict[str, Any], table: str, output: str) -> dict[str, Any]:
 
 def _refuse(request: Request, given: dict[str, object]) -> None:
     """Raises UsageError for all that an engine does not do, at once. `given`: options of the algorithm, by flag."""
-    private = ("save_recoding", "save_link", "save_risk", "start_series", "after", "key")
+    private = ("save_recoding", "save_link", "save_risk", "start_series", "after", "key", "budget")
     others = ("memory_limit", "output_format", *private)
     given = given | {f"--{name.replace('_', '-')}": getattr(request, name) is not None for name in others}
     flags = {"--public-report": request.public, "--show-values": request.show_values, "--bound": request.bound}

@@ -1,0 +1,449 @@
+"""A ledger about people: what all releases about them have spent together, whatever tables these were made of.
+
+The file is JSON of mode 0600: `format` "anonymize ledger", `format_version` 1, `tool` (version), `id` (drawn at
+random), `key` (the fingerprint of the key that seals it), `budget` {`epsilon`, `delta`}: the cap, fixed when the ledger
+is made; `individual`: "row", or the column of the `unit` that all charges are about; `counter`; `charges`, the oldest
+first; and `seal`, HMAC-SHA256 under the key of the SHA-256 of all of it but the seal. A charge has a `chain`, a hash
+of itself and of the chain before it, the first of what the ledger is about. The counter and the last chain stand in the
+file of the lock as well, so that a ledger that was put back, cut short or removed is noticed where that file still is.
+
+What is summed. A charge of a differentially private output has a `rho` of zero-concentrated differential privacy (zCDP)
+and a `slack`, the probability that is left out of it. Of zCDP the slack is 0. Pure epsilon counts as epsilon^2 / 2 of
+rho (Bun and Steinke 2016, proposition 1.4), and (epsilon, delta) as the same with delta as its slack (their section 8:
+but for events of probability delta it is pure). Both are added up, and come to an epsilon at the delta of the cap less
+the sum of slacks, by opendp's conversion. As each charge has an `epsilon` and a `delta` of its own as well, whose plain
+sums bound the same releases, the sum is within the cap where either is. Both are bounds where what a release may spend
+was not chosen by what earlier ones showed; where it was, either is one by itself, and both together at twice the delta.
+
+What is not. Local epsilons of randomized response and of PRAM are of single values, and a release with classes, or with
+perturbed values, has no epsilon: these stand beside, and the bound does not cover them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from hmac import compare_digest
+from pathlib import Path
+from typing import Any
+
+from anonymize import __version__
+from anonymize.dp.accounting import epsilon_of
+from anonymize.errors import DataError, InfeasibleError, Problem, UsageError
+from anonymize.journal import Journal, lock_of, locked
+from anonymize.key import Key, load
+from anonymize.spec.model import EpsilonDelta
+from anonymize.table import OutputFile
+from anonymize.table.files import reason
+
+FORMAT, FORMAT_VERSION = "anonymize ledger", 1
+RECORD = "ledger"
+"""What the file of the lock has of a ledger, by this name."""
+ROW = "row"
+"""The individual where every row is about somebody else."""
+COVERED = (
+    "The bound covers the differentially private outputs alone: what generalized, perturbed or randomized releases of "
+    "the same people tell is not in it, nor does anything bound the two together."
+)
+MADE = "the ledger is new: what was released about these people before is not in it"
+_TOLERANCE = 1e-9
+"""By how much of the cap a sum may be above it, for rounding."""
+_PATIENCE = 10.0
+"""Seconds to wait for another process that charges at this moment."""
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What a release tells about people. `what`: the command. `individual`: ROW, or the column of the unit.
+
+    `rho`, `slack`, `epsilon`, `delta`: of differentially private outputs, see the module; None for what has none.
+    `local`: by column, the epsilon of values that are randomized one by one; None for one without bound. `input`: the
+    hash of the table; `date`: ISO 8601, UTC.
+    """
+
+    what: str
+    individual: str
+    rho: float | None = None
+    slack: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    local: Mapping[str, float | None] = field(default_factory=dict)
+    input: str = ""
+    date: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @classmethod
+    def of_zcdp(cls, what: str, individual: str, bound: EpsilonDelta, rho: float, table: str = "") -> Charge:
+        """A charge of outputs in zCDP, which come to a bound together. `table`: the hash of the input."""
+        return cls(what, individual, float(rho), 0.0, bound.epsilon, bound.delta, input=table)
+
+    @classmethod
+    def of_approximate(cls, what: str, individual: str, epsilon: float, delta: float, table: str = "") -> Charge:
+        """A charge of outputs of which an epsilon and a delta alone are known; with a delta of 0, of pure epsilon."""
+        return cls(what, individual, epsilon**2 / 2, float(delta), float(epsilon), float(delta), input=table)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is of differentially private outputs, which are summed."""
+        return self.rho is not None
+
+
+@dataclass(frozen=True)
+class Total:
+    """What charges come to together: of those that are summed, `rho` and `slack`, and `epsilon` at the `delta` of a
+    cap, which is infinite where the slacks take all of that; `plain`, the sums of their own epsilons and deltas."""
+
+    rho: float
+    slack: float
+    plain: tuple[float, float]
+    epsilon: float
+    delta: float
+
+    @classmethod
+    def of(cls, charges: tuple[Charge, ...], delta: float) -> Total:
+        """The sums, each rounded once."""
+        bounded = [each for each in charges if each.bounded]
+        rho, slack, *plain = (math.fsum(getattr(each, name) or 0 for each in bounded) for name in _SUMMED)
+        by_rho = math.inf if slack >= delta else epsilon_of(rho, delta - slack) if rho else 0.0
+        by_sum = plain[0] if plain[1] <= delta * (1 + _TOLERANCE) else math.inf
+        return cls(rho, slack, (plain[0], plain[1]), min(by_rho, by_sum), delta)
+
+
+_SUMMED = ("rho", "slack", "epsilon", "delta")
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What a ledger has. `chains`: one for each of the charges, see the module."""
+
+    id: str
+    key: str
+    budget: EpsilonDelta
+    individual: str
+    charges: tuple[Charge, ...] = ()
+    chains: tuple[str, ...] = ()
+
+    @property
+    def head(self) -> str:
+        """What the first chain follows: a hash of what the ledger is about."""
+        return _digest([FORMAT, self.id, self.key, self.budget.model_dump(), self.individual])
+
+    @property
+    def last(self) -> str:
+        """The chain that the next charge follows."""
+        return self.chains[-1] if self.chains else self.head
+
+    @property
+    def total(self) -> Total:
+        """What was spent."""
+        return Total.of(self.charges, self.budget.delta)
+
+    @property
+    def left(self) -> float:
+        """The epsilon of the cap that is not spent; 0 for what is no more than rounding."""
+        left = self.budget.epsilon - self.total.epsilon
+        return left if left > self.budget.epsilon * _TOLERANCE else 0.0
+
+    def charged(self, charge: Charge) -> Entries:
+        """The same with one charge more."""
+        chain = _digest([self.last, len(self.charges) + 1, asdict(charge)])
+        return replace(self, charges=(*self.charges, charge), chains=(*self.chains, chain))
+
+    def content(self) -> dict[str, Any]:
+        """The file, but for the seal."""
+        charges = [asdict(each) | {"chain": chain} for each, chain in zip(self.charges, self.chains, strict=True)]
+        about = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "tool": __version__,
+            "id": self.id,
+            "key": self.key,
+        }
+        about |= {"budget": self.budget.model_dump(), "individual": self.individual, "counter": len(charges)}
+        return about | {"charges": charges}
+
+    def text(self, key: Key) -> str:
+        """The file, sealed."""
+        content = self.content()
+        return json.dumps(content | {"seal": _seal(content, key)}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _seal(content: Mapping[str, Any], key: Key) -> str:
+    return key.sealed(bytes.fromhex(_digest(content)))
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def entries_of(path: Path, key: Key | None = None) -> Entries:
+    """Reads a ledger; with its key, its seal is checked as well.
+
+    Raises UsageError where there is none, where it is one of another key, or was changed, cut short or put back;
+    DataError where it cannot be read, or is none.
+    """
+    try:
+        if os.stat(path).st_nlink > 1:
+            hint = "copy it to a file of its own: a charge would go to one of the names alone"
+            raise UsageError(Problem("is one file under several names", os.fspath(path), hint=hint))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        entries = _entries(content)
+    except FileNotFoundError:
+        hint = "it is made by the first release with --budget"
+        raise UsageError(Problem("there is no ledger", os.fspath(path), hint=hint)) from None
+    except OSError as error:
+        raise DataError(Problem(f"cannot be read: {reason(error)}", os.fspath(path))) from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        message = f"is not a ledger of format_version {FORMAT_VERSION}, or is damaged"
+        raise UsageError(Problem(message, os.fspath(path), hint="take a copy of it that is not")) from None
+    _check_unchanged(content, entries, path, key)
+    _check_last(entries, path)
+    return entries
+
+
+def _entries(content: Mapping[str, Any]) -> Entries:
+    """Raises some exception for what is not a ledger of this version."""
+    if (content["format"], content["format_version"]) != (FORMAT, FORMAT_VERSION):
+        raise ValueError
+    charges = [{name: value for name, value in each.items() if name != "chain"} for each in content["charges"]]
+    return Entries(
+        str(content["id"]),
+        str(content["key"]),
+        EpsilonDelta.model_validate(content["budget"]),
+        str(content["individual"]),
+        tuple(_charge(each) for each in charges),
+        tuple(str(each["chain"]) for each in content["charges"]),
+    )
+
+
+def _charge(content: Mapping[str, Any]) -> Charge:
+    charge = Charge(**content)
+    figures = [getattr(charge, name) for name in _SUMMED]
+    if not all(isinstance(each, float) and 0 <= each < math.inf for each in figures) and any(
+        each is not None for each in figures
+    ):
+        raise ValueError
+    return charge
+
+
+def _check_unchanged(content: Mapping[str, Any], entries: Entries, path: Path, key: Key | None) -> None:
+    """Raises UsageError for a ledger that is not as it was written."""
+    again = replace(entries, charges=(), chains=())
+    for charge in entries.charges:
+        again = again.charged(charge)
+    if key is not None and entries.key != key.fingerprint:
+        raise UsageError(
+            Problem("is a ledger of another key", os.fspath(path), hint="take the key that it was made with")
+        )
+    body = {name: value for name, value in content.items() if name != "seal"}
+    sealed = key is None or compare_digest(str(content.get("seal")), _seal(body, key))
+    if again.chains != entries.chains or content.get("counter") != len(entries.charges) or not sealed:
+        message = "has been changed since it was written: its charges are not those that were sealed"
+        raise UsageError(Problem(message, os.fspath(path), hint="take a copy of it that was not"))
+
+
+def _check_last(entries: Entries, path: Path) -> None:
+    """Raises UsageError where what is on record beside the ledger is of a later one, or of charges that it lacks."""
+    record = _record(path)
+    if record is None:
+        return
+    if record.get("id") != entries.id:
+        message = f"{lock_of(path)} is of another ledger, whose place this one has taken"
+        raise UsageError(Problem(message, os.fspath(path), hint="put that one back, or keep this one elsewhere"))
+    counter = int(record.get("counter", 0))
+    known = (entries.head, *entries.chains)
+    if counter > len(entries.charges):
+        message = f"{lock_of(path)} is of a later one: charges are missing from this one"
+        raise UsageError(Problem(message, os.fspath(path), hint="take the last one"))
+    if record.get("chain") != known[counter]:
+        message = f"{lock_of(path)} is of a charge that this one does not have: there are two ledgers of one beginning"
+        raise UsageError(Problem(message, os.fspath(path), hint="take the one that has it"))
+
+
+def _record(path: Path) -> dict[str, Any] | None:
+    """What is on record of a ledger; None where nothing is."""
+    try:
+        content = json.loads(lock_of(path).read_text(encoding="utf-8"))[RECORD]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+# --- charging ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The ledger at a path, under its key. `budget`: the cap that a spec declares, which is needed to make one.
+
+    Nothing is held open between two steps: each reads the ledger as it is then, and a charge does so under the lock, so
+    that two processes never pass the cap together.
+    """
+
+    path: Path
+    key: Key
+    budget: EpsilonDelta | None
+
+    @classmethod
+    def opened(cls, path: str | Path, key: str | Path | None, budget: EpsilonDelta | None) -> Ledger:
+        """The ledger of a release. Raises UsageError without a key, without a cap where there is no ledger yet, with
+        another cap than the ledger's, and what reading it raises."""
+        if key is None:
+            hint = "--key FILE, a file of `anonymize key make`"
+            raise UsageError(Problem("--budget: a ledger is sealed with a key", hint=hint))
+        ledger = cls(Path(os.path.realpath(path)), load(key), budget)
+        if ledger.path.is_dir() or not ledger.path.parent.is_dir():
+            what = "is a folder" if ledger.path.is_dir() else f"there is no folder {ledger.path.parent}"
+            raise UsageError(f"--budget: {path}: {what}")
+        with _waiting(ledger.path):
+            ledger._entries(ROW)
+        return ledger
+
+    def check(self, charge: Charge) -> dict[str, Any]:
+        """What the ledger comes to with a charge, as a private report has it. Nothing is written, and nothing is known
+        to be left when the charge is made: see `charge`.
+
+        Raises InfeasibleError, with what is left, for a charge that would pass the cap; UsageError for one about
+        another individual than the ledger is about.
+        """
+        with _waiting(self.path):
+            return _block(self._with(charge))
+
+    def charge(self, charge: Charge) -> None:
+        """Charges, and waits until that is on disk. Raises as `check` does; WriteError where it cannot be written.
+        Whatever happens afterwards, the charge stays."""
+        with _waiting(self.path) as journal:
+            entries = self._with(charge)
+            with OutputFile(self.path, force=True, private=True) as output:
+                journal.begin([output])
+                output.write_text(entries.text(self.key))
+                journal.commit([output])
+                journal.record(RECORD, {"id": entries.id, "counter": len(entries.charges), "chain": entries.last})
+                journal.end()
+
+    def _with(self, charge: Charge) -> Entries:
+        before = self._entries(charge.individual)
+        if before.individual != charge.individual:
+            kinds = [f"the unit {each}" if each != ROW else "rows" for each in (before.individual, charge.individual)]
+            message = f"the ledger is about {kinds[0]}, and this release about {kinds[1]}"
+            hint = "name the same people by the same `unit`, or keep a ledger for each"
+            raise UsageError(Problem(message, os.fspath(self.path), hint=hint))
+        entries = before.charged(charge)
+        if charge.bounded and entries.total.epsilon > entries.budget.epsilon * (1 + _TOLERANCE):
+            raise InfeasibleError(self._over(before, charge))
+        return entries
+
+    def _over(self, before: Entries, charge: Charge) -> Problem:
+        spent, cap = before.total, before.budget
+        message = (
+            f"the budget is spent: of epsilon {cap.epsilon:g} at delta {cap.delta:g}, {spent.epsilon:.6g} are spent, "
+            f"{before.left:.6g} are left, and this release of epsilon {charge.epsilon:.6g} at delta {charge.delta:.3g} "
+            "would bring it above"
+        )
+        hint = "require a smaller epsilon, or release nothing more about these people"
+        return Problem(message, os.fspath(self.path), hint=hint)
+
+    def _entries(self, individual: str) -> Entries:
+        """What the ledger has, or the first of one that is to be made."""
+        if os.path.lexists(self.path):
+            entries = entries_of(self.path, self.key)
+            if self.budget is not None and self.budget != entries.budget:
+                cap = entries.budget
+                message = (
+                    f"the ledger was made for epsilon {cap.epsilon:g} at delta {cap.delta:g}, the spec has another"
+                )
+                raise UsageError(Problem(message, os.fspath(self.path), hint="the cap is fixed when a ledger is made"))
+            return entries
+        if _record(self.path) is not None:
+            message = f"the ledger is gone: {lock_of(self.path)} has it on record"
+            raise UsageError(
+                Problem(message, os.fspath(self.path), hint="put it back; a new one would forget its charges")
+            )
+        if self.budget is None:
+            message = "there is no ledger, and the spec has no budget for a new one"
+            raise UsageError(Problem(message, os.fspath(self.path), hint="budget: {epsilon: 4, delta: 1.0e-8}"))
+        return Entries(secrets.token_hex(8), self.key.fingerprint, self.budget, individual)
+
+
+@contextmanager
+def _waiting(path: Path) -> Iterator[Journal]:
+    """The journal of a ledger, under its lock; another process that has it at this moment is waited for."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            held = locked(path, RECORD)
+            journal = held.__enter__()
+            break
+        except UsageError:
+            if time.monotonic() > end or not path.parent.is_dir():
+                raise
+            time.sleep(0.02)
+    try:
+        yield journal
+    finally:
+        held.__exit__(None, None, None)
+
+
+# --- what is said -----------------------------------------------------------------------------------------------------
+
+
+def _block(entries: Entries) -> dict[str, Any]:
+    """What a private report has of a ledger, whose last charge is the release's own."""
+    new = [MADE] if len(entries.charges) == 1 else []
+    return summary(entries) | {"charge": _said(entries.charges[-1]), "remarks": new}
+
+
+def sentence(block: Mapping[str, Any], *, dry_run: bool) -> str:
+    """What a charge comes to, of a block as `Ledger.check` makes it."""
+    charge, spent, cap = block["charge"], block["spent"], block["budget"]
+    beside = "no epsilon, so that it stands beside the sum"
+    own = f"epsilon {charge['epsilon']:.6g} at delta {charge['delta']:.3g}" if "epsilon" in charge else beside
+    verb = "would be charged" if dry_run else "is charged"
+    return (
+        f"the ledger {verb} with this release: {own}; together {spent['epsilon']:.6g} of epsilon {cap['epsilon']:g} at "
+        f"delta {cap['delta']:g}"
+    )
+
+
+def summary(entries: Entries) -> dict[str, Any]:
+    """What a ledger comes to."""
+    spent, cap = entries.total, entries.budget
+    beside = [each for each in entries.charges if not each.bounded]
+    return {
+        "id": entries.id,
+        "individual": entries.individual,
+        "budget": cap.model_dump(),
+        "charges": len(entries.charges),
+        "spent": {"rho": spent.rho, "slack": spent.slack, "epsilon": spent.epsilon, "delta": spent.delta},
+        "left": {"epsilon": entries.left},
+        "beside": {
+            "unbounded": sum(not each.local for each in beside),
+            "local": sum(bool(each.local) for each in beside),
+        },
+        "covered": COVERED,
+    }
+
+
+def _said(charge: Charge) -> dict[str, Any]:
+    return {name: value for name, value in asdict(charge).items() if value not in (None, {}, "")}
+
+
+def contents(path: str | Path, key: str | Path | None = None) -> dict[str, Any]:
+    """A ledger with all its charges; what an interrupted run has left is finished first. With its key, its seal is
+    checked as well. Raises what reading it raises."""
+    place = Path(os.path.realpath(path))
+    if not place.exists() and not Journal(place).path.exists():
+        entries_of(place)  # which says that there is none, before a lock is made
+    with _waiting(place):
+        entries = entries_of(place, None if key is None else load(key))
+    return summary(entries) | {"sealed": key is not None, "list": [_said(each) for each in entries.charges]}

@@ -1,0 +1,73 @@
+"""What a release charges to the ledger of its people, and when: before the first draw of what is private, and else
+before anything of it takes its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from anonymize.dp.ledger import ROW, Charge, Ledger, sentence
+from anonymize.errors import Caution
+from anonymize.meaning.kinds import Changed
+from anonymize.publication import Committing
+from anonymize.request import Request
+from anonymize.table import OutputFile
+
+
+@dataclass(frozen=True)
+class Charging:
+    """The ledger of a request; `ledger` None where it has none, and nothing is charged."""
+
+    request: Request
+    ledger: Ledger | None
+
+    @classmethod
+    def of(cls, request: Request) -> Charging:
+        """Raises UsageError as `Ledger.opened` does."""
+        if request.budget is None:
+            return cls(request, None)
+        return cls(request, Ledger.opened(request.budget, request.key, request.spec.budget))
+
+    def beside(self, local: Mapping[str, float | None], table: str) -> Bill:
+        """What a release is charged that is not differentially private. `local`: see `Charge`; `table`: the hash of the
+        input. Raises as `Ledger.check` does."""
+        return self.bill(Charge(self.request.algorithm, self.request.spec.unit or ROW, local=local, input=table))
+
+    def bill(self, charge: Charge) -> Bill:
+        """The same of any charge."""
+        if self.ledger is None:
+            return Bill(self, charge)
+        block, dry_run = self.ledger.check(charge), self.request.dry_run
+        said = [Caution(each) for each in (sentence(block, dry_run=dry_run), *block.pop("remarks"))]
+        return Bill(self, charge, {"budget": block | {"charged": not dry_run}}, [] if self.request.public else said)
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a release is charged. `block`: of a private report; `said`: what there is to say of it there."""
+
+    charging: Charging
+    charge: Charge
+    block: dict[str, Any] = field(default_factory=dict)
+    said: Sequence[Caution] = ()
+
+    def committing(self, commit: Committing) -> Committing:
+        """What gives outputs their places once the charge is on disk; on a dry run nothing is charged."""
+        ledger, dry_run = self.charging.ledger, self.charging.request.dry_run
+        return commit if ledger is None or dry_run else partial(_charged, ledger, self.charge, commit)
+
+
+def _charged(ledger: Ledger, charge: Charge, commit: Committing, outputs: Sequence[OutputFile]) -> None:
+    for output in outputs:
+        output.sync()
+    ledger.charge(charge)
+    commit(outputs)
+
+
+def local_epsilons(own: Mapping[str, float | None], meanings: Mapping[str, Changed]) -> dict[str, float | None]:
+    """By column, the epsilon of values that are randomized one by one: by the family's `own` account, and as steps of
+    `treatments` change them; None for one without bound."""
+    steps = {name: each.details.get("epsilon") for name, each in meanings.items() if each.kind == "channel"}
+    return {**own, **steps}
