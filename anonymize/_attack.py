@@ -52,7 +52,7 @@ from anonymize.table import Table
 def _about_units(unit: str) -> Caution:
     """That rows are attacked where individuals are protected."""
     said = f"rows are attacked, not individuals: the spec has the unit {unit}, which a release does not show"
-    return Caution.of(said, "`--series STATE` of a series knows whom rows are about; else read the excess as of rows")
+    return Caution.of(said, "give `--series STATE` for a series, or read the excess as one of rows")
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _check(request: Attack) -> None:
     if request.series is not None and request.previous is not None:
         problems.append("--previous: is one of those that --series names")
     if request.key is not None and request.series is None:
-        problems.append("--key: is that of a --series")
+        problems.append("--key: needs --series")
     if not request.spec.quasi_identifiers and not OF_NUMBERS.issuperset(request.attackers):
         problems.append("attackers know quasi-identifiers, and the spec has none: list what others may know")
     if problems:
@@ -203,14 +203,14 @@ def _head(request: Attack, people: Known, release: ReadRelease, remarks: Sequenc
 
 
 UNREAD = Caution.of(
-    "risk.attacks: a public report has no attacks, and no max_excess judges them: nobody attacked",
+    "risk.attacks: a public report has no attacks, and no max_excess judges them: nothing was attacked",
     "`risk: {max_excess: 0.05}`, or a private report",
 )
 
 
 @dataclass(frozen=True)
 class ReleaseTrial:
-    """What the attackers of a spec made of a release. `block`: of the report, None where nobody attacked."""
+    """What the attackers of a spec made of a release. `block`: of the report, None where nothing was attacked."""
 
     block: dict[str, Any] | None = None
     problems: tuple[Problem, ...] = ()

@@ -245,7 +245,7 @@ def _check(request: Audit) -> None:
     request.further.check()
     against = request.against
     if not 0 < request.threshold <= 1:
-        raise UsageError("--threshold: is above 0 and at most 1")
+        raise UsageError("--threshold: must be above 0 and at most 1")
     if against.no_regress and against.baseline is None:
         raise UsageError("--no-regress: needs a --baseline")
     _check_links(request)
@@ -261,9 +261,9 @@ def _check_links(request: Audit) -> None:
     """Raises UsageError for links that lead nowhere."""
     against, linked = request.against, request.against.previous_link is not None
     if linked and (against.previous is None or request.link is None):
-        raise UsageError("--previous-link: needs --previous, the release that it is of, and --link, of this table")
+        raise UsageError("--previous-link: needs --previous, the release that it belongs to, and --link for this table")
     if request.link is not None and request.unit_from is None and not linked:
-        raise UsageError("--link: needs --unit-from, the table that it leads to, or --previous-link")
+        raise UsageError("--link: needs --unit-from, the table that it refers to, or --previous-link")
     if against.by_position and request.link is not None and (linked or against.previous is None):
         raise UsageError("--by-position: rows are matched by --link")
 
@@ -283,7 +283,7 @@ def _required(request: Audit) -> Spec:
     extra = sorted(name for name in APART if getattr(request, name))
     if extra:
         raise UsageError(
-            [f"--{OPTION.get(name, name)}: comes from the spec, it cannot be given beside one" for name in extra]
+            [f"--{OPTION.get(name, name)}: cannot be given together with a spec, which contains it" for name in extra]
         )
     changed = require(request.spec, request.require, PARAMETERS)
     _refuse_stray_t(request, changed)
@@ -294,7 +294,7 @@ def _refuse_stray_t(request: Audit, spec: Spec) -> None:
     """Raises UsageError for a t where no t-closeness is required."""
     if request.t is not None and not any("t" in type(each.parameters).model_fields for each in spec.privacy.models):
         hint = f'add one: --require "t-closeness t={request.t:g}", or under `privacy.models` of a spec'
-        raise UsageError(Problem("-t: there is no t-closeness model whose t it could be", hint=hint))
+        raise UsageError(Problem("-t: there is no t-closeness model", hint=hint))
 
 
 def _with_meaning(spec: Spec, missing_as: str | None) -> Spec:

@@ -135,7 +135,7 @@ def compare(request: Compare) -> dict[str, Any]:
 def cells_of(request: Compare) -> list[Cell]:
     """Every algorithm at every k, in the order given, each once. Raises UsageError for what there is not."""
     if request.seeds < 1:
-        raise UsageError("--seeds: is at least 1")
+        raise UsageError("--seeds: must be at least 1")
     if request.public and request.seeds > 1:
         raise UsageError("--seeds: a release with a seed must not be published, and this report is public")
     chosen = []
@@ -354,7 +354,7 @@ def pick(report: Mapping[str, Any], within: float | None) -> list[Result]:
     """
     releases = by_k(report)
     if not releases:
-        raise UsageError("--pick: no release was made of which a loss (gcp) is known")
+        raise UsageError("--pick: no release with a known loss (gcp) was made")
     if within is None:
         return [least(results) for results in releases.values()]
     return [_fastest(results, least(results)["gcp"] * (1 + within)) for results in releases.values()]

@@ -134,7 +134,7 @@ def _published(request: Evaluate, manifest: Manifest) -> dict[str, Any]:
         hidden = spec if spec.hides else None
         file = ReleasedFile(source.path, source.format, source.separator, source.sha256, hidden)
         report = public_evaluation(Published([file], spec, manifest))
-        report["left_out"] |= dict.fromkeys(MEASURES, "it takes the original, of which a public report has nothing")
+        report["left_out"] |= dict.fromkeys(MEASURES, "it needs the original, which a public report must not use")
         report["warnings"] = [*_about_units(request), *_exposed(spec, source.columns), *manifest.remarks]
         publish(report)
     return report
@@ -181,7 +181,7 @@ def _check_public(request: Evaluate) -> None:
     }
     problems = [f"--public-report: has nothing of {flag}" for flag, value in given.items() if value is not None]
     if problems:
-        raise UsageError([Problem(each, hint="it is made from the release alone") for each in problems])
+        raise UsageError([Problem(each, hint="it is made only from the release") for each in problems])
 
 
 def _manifest(request: Evaluate) -> Manifest:

@@ -80,7 +80,7 @@ def init(request: Init) -> str:
         if [guess.role for guess in decided] != [guess.role for guess in made]:
             decided = _without_derived(decided, source, reading)
         if not any(guess.role == "quasi-identifier" for guess in decided):
-            raise UsageError("a spec needs a quasi-identifier, and no column is to be one")
+            raise UsageError("a spec needs a quasi-identifier, but no column is one")
         proposal = _proposal(request, facts, decided, values)
         if request.hierarchies is not None:
             proposal, files = _with_files(request, proposal, source)
@@ -106,7 +106,7 @@ def _without_derived(made: Sequence[Guess], source: Source, reading: Spec) -> li
         derivations |= {each.column: each for each in derived(source.scan(), spec, missing, released)}
     return [
         each.as_role(
-            "identifier", f"{derivations[each.name]}: left out, as it would tell what is generalized", "derived"
+            "identifier", f"{derivations[each.name]}: left out, as it discloses what is generalized", "derived"
         )
         if each.name in derivations
         else each

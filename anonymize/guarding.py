@@ -96,7 +96,7 @@ def _own(error: BaseException) -> AnonymizeError:
     if isinstance(error, AnonymizeError):
         return reworded(error)
     if isinstance(error, MemoryError):
-        return MemoryShortage("the memory did not suffice; nothing was written")
+        return MemoryShortage("there was not enough memory; nothing was written")
     if isinstance(error, OSError) and error.strerror:
         return WriteError(f"{error.filename or 'input or output'}: {error.strerror}")
     return ProgramError.of(error)

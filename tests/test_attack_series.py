@@ -91,7 +91,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         attacked(tmp_path, "out.9.csv")
     with pytest.raises(UsageError, match="is one of those that --series names"):
         attacked(tmp_path, previous=str(tmp_path / "out.0.csv"))
-    with pytest.raises(UsageError, match="--key: is that of"):
+    with pytest.raises(UsageError, match="--key: needs"):
         attacked(tmp_path, series=None)
     with pytest.raises(UsageError, match="is not the key of this series"):
         attacked(tmp_path, key=str(tmp_path / "other.json"))

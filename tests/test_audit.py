@@ -98,7 +98,7 @@ def test_links_that_lead_nowhere(option: str, given: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("fraction", [0, 1.01])
 def test_a_share_of_the_population_that_is_none(fraction: float) -> None:
-    with pytest.raises(UsageError, match="--sampling-fraction: is above 0 and at most 1"):
+    with pytest.raises(UsageError, match="--sampling-fraction: must be above 0 and at most 1"):
         audit(None, "new.csv", quasi_identifiers=["age"], further=Deeper(fraction=fraction))
 
 

@@ -361,7 +361,7 @@ def test_a_release_of_which_nothing_is_required_is_published_with_a_warning(
     comparison = {"comparison": with_front([result])}
     (section,) = sections(comparison)
     assert section.rows == [("forced", *["-"] * 6, "1", "")]
-    with pytest.raises(UsageError, match="no release was made of which a loss"):
+    with pytest.raises(UsageError, match="no release with a known loss"):
         pick(comparison, None)
 
 

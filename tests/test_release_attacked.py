@@ -106,7 +106,7 @@ def test_no_public_report_has_attacks(folder: Path, limit: float | None) -> None
     risk = {"attacks": ["prosecutor"]} | ({} if limit is None else {"max_excess": limit})
     report = _release(folder, _spec(folder, risk), public=True, reports=[str(path)])
     assert report["public"] and "attacks" not in json.loads(path.read_text())
-    assert any("nobody attacked" in each for each in report["warnings"]) == (limit is None)
+    assert any("nothing was attacked" in each for each in report["warnings"]) == (limit is None)
     with pytest.raises(UnsafeError):
         _release(folder, _spec(folder, risk | {"max_excess": 0.01}), public=True, force=True)
 

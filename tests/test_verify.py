@@ -188,7 +188,7 @@ def test_all_rows_suppressed() -> None:
     assert found.classes == {"count": 1, "min_size": 3, "mean_size": 3, "max_size": 3}
     assert found.satisfied is True and found.suppressed_rows == 0
     assert found.blank and [each.text for each in found.cautions] == [
-        "every row is suppressed in every quasi-identifier: they tell nothing about anybody"
+        "every row is suppressed in every quasi-identifier: they contain no information"
     ]
 
 

@@ -234,7 +234,7 @@ def _explain(
     return [
         Problem(
             f"{binding.requirement} is not met by the whole table as one class, which reaches {_reached(binding)}; "
-            f"suppressing {given_up} rows would mend it, {limit} may be suppressed",
+            f"suppressing {given_up} rows would fix it, {limit} may be suppressed",
             hint=f"nearest feasible: privacy.suppression of {share}{alternative(table, binding)}",
         )
         for binding in _binding(table, requirements)

@@ -88,7 +88,7 @@ FEWER = {LOW: 0.2, NORMAL: 1.0, HIGH: 1.0}
 TRIAL_ROWS = 3_000
 TRIAL_PASSES = 2
 """Passes of refinement in a trial on a sample."""
-ORDERED = "its classes were cut anew where rows in the order of their numbers lose least"
+ORDERED = "its classes were cut again along the order of their numbers, where that loses least"
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _settled(table: Table, requirements: tuple[Requirement, ...], first: Regions
         named = " and ".join(name for name in ("targets", "selections") if getattr(table, name))
         return f"the workload names {named}, which its cuts follow"
     if not options.local:
-        return "a recoding that can be saved was asked for"
+        return "a recoding that can be saved was requested"
     if options.effort == 0:
         return "there is no budget for more"
     if not weighted_ncp(table.attributes, first.partition):

@@ -381,7 +381,7 @@ class RoundsAttacker:
     """
 
     ID = "refinement"
-    KNOWS = "that the release was made in rounds, each of which released all that it could"
+    KNOWS = "that the release was made in rounds, each of which released as much as possible"
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

@@ -43,13 +43,13 @@ class Deeper:
     def check(self) -> None:
         """Raises UsageError for a number that is not a fraction."""
         if self.fraction is not None and not 0 < self.fraction <= 1:
-            raise UsageError("--sampling-fraction: is above 0 and at most 1")
+            raise UsageError("--sampling-fraction: must be above 0 and at most 1")
         if any(each < 1 for each in self.risky_cells):
             raise UsageError("--risky-cells: numbers of rows, from 1")
         if self.risky_cells and self.subsets is None:
             raise UsageError("--risky-cells: needs --subsets, whose cells they are")
         if self.log_linear not in (None, *TERMS):
-            raise UsageError(f"--log-linear: is one of {', '.join(TERMS)}")
+            raise UsageError(f"--log-linear: must be one of {', '.join(TERMS)}")
 
 
 def deeper(table: Audited, further: Deeper, threshold: float, records: OutputFile | None = None) -> dict[str, Any]:

@@ -135,8 +135,8 @@ def _left(may_share: csr_array, old: csr_array, new: csr_array) -> tuple[int, in
 # --- audit --series ---------------------------------------------------------------------------------------------------
 
 DIFFERS = "{}: the state has something else on record than the files say"
-FOLLOWS_NOBODY = "{}: in {} rows {} is not the pseudonym of whom the row is about"
-UNFOLLOWED = "{}: that {} is the pseudonym of whom a row is about could not be shown"
+FOLLOWS_NOBODY = "{}: in {} rows {} is not the pseudonym of the person the row is about"
+UNFOLLOWED = "{}: that {} is the pseudonym of the person a row is about could not be shown"
 UNBOUNDED = "{}: of each release alone, and not bounded over time"
 COMPANY = (
     "{} of {} people who left one release to the next left in company of fewer than k: that they did is not hidden"
@@ -273,7 +273,7 @@ class _Facts:
         few = sum(each.in_small_company or 0 for each in left)
         company = COMPANY.format(few, sum(each.people for each in left))
         departed = [Caution.of(company, "`series: {departures: deferred}` shows them until k have left")] if few else []
-        alone = "k, l and their kind are bounded over time: require one of these beside it (docs/over-time.md)"
+        alone = "k, l and their kind are bounded over time: require one of these in addition (docs/over-time.md)"
         unbounded = [Caution.of(UNBOUNDED.format(model), alone) for model in self.verdict.unbounded]
         return [*lacking(list(self.releases)), *unbounded, *departed]
 

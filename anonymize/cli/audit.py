@@ -89,7 +89,7 @@ def audited(spec: Any, state: str | None, key: str | None, given: dict[str, Any]
 
     context = click.get_current_context()
     if state is None:
-        raise UsageError("--key: is that of a --series")
+        raise UsageError("--key: needs --series")
     if spec is None:
         raise UsageError("--series: give the spec of the releases")
     if key is None:
@@ -141,7 +141,7 @@ def _counts(context: click.Context, parameter: click.Parameter, value: str | Non
     """Whole numbers parted by commas."""
     texts = [] if value is None else value.split(",")
     if not all(text.strip().isdecimal() for text in texts):
-        raise click.BadParameter("numbers of rows, parted by commas: 20,10,5", context, parameter)
+        raise click.BadParameter("numbers of rows, separated by commas: 20,10,5", context, parameter)
     return [int(text) for text in texts]
 
 

@@ -37,7 +37,7 @@ def _numbers(context: click.Context, parameter: click.Parameter, value: str | No
     try:
         return tuple(map(int, parted(value or "")))
     except ValueError:
-        raise click.BadParameter("whole numbers, parted by commas, such as 2,5,10") from None
+        raise click.BadParameter("whole numbers, separated by commas, such as 2,5,10") from None
 
 
 def _pick(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float | None] | None:

@@ -154,7 +154,7 @@ def _described(error: BaseException) -> tuple[int, list[str]]:
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return INTERRUPTED, [early.MESSAGE, *_own_notes(error)]
     if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(str(error)):
-        return NO_MEMORY, ["error: the memory did not suffice; nothing was written"]
+        return NO_MEMORY, ["error: there was not enough memory; nothing was written"]
     if isinstance(error, OSError):
         _silence_stdout()
         where = error.filename or "input or output"

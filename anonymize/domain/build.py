@@ -76,7 +76,7 @@ def build(
     if isinstance(source, Path):
         return file(name, source, values, missing, normalize=normalize)
     if isinstance(source, IntervalsSource | NumberBands):
-        raise SpecError(Problem(f"column {name!r}: intervals are made of numbers", hint="add 'type: numeric'"))
+        raise SpecError(Problem(f"column {name!r}: intervals need numbers", hint="add 'type: numeric'"))
     if not values and missing is None:
         raise DataError(f"column {name!r} has no values")
     steps: Sequence[Step] = ()

@@ -280,7 +280,7 @@ class _YamlTree:
         siblings: dict[str, int] = {}
         for child in self.nodes(node.children):
             if child.label in siblings:
-                self.faults.add(f"the node stands in line {siblings[child.label]} already", child.line, "write it once")
+                self.faults.add(f"the node occurs in line {siblings[child.label]} already", child.line, "write it once")
                 continue
             siblings[child.label] = child.line
             yield from self.branches(child, labels, lines)
@@ -290,7 +290,7 @@ class _YamlTree:
         if id(node) in self.seen:
             self.faults.add("an alias repeats a part of the tree", _line(node), hint="write each node once")
         elif isinstance(node, yaml.ScalarNode):
-            self.faults.add("a text stands where children should", _line(node), hint="write them as a list: [A, B]")
+            self.faults.add("a text instead of a list of children", _line(node), hint="write them as a list: [A, B]")
         elif not node.value:
             self.faults.add("the list of children is empty", _line(node), hint="a leaf has none: leave it out")
         else:
@@ -364,7 +364,7 @@ def _check(branches: list[Branch], faults: Faults) -> None:
         first = seen.setdefault(branch.labels[0], branch)
         if first is not branch:
             same = "on the same path" if first.labels == branch.labels else "under another parent"
-            faults.add(f"the leaf stands in line {first.line} already, {same}", branch.line, hint="keep one of them")
+            faults.add(f"the leaf occurs in line {first.line} already, {same}", branch.line, hint="keep one of them")
     _check_parents(list(seen.values()), faults)
 
 
@@ -380,7 +380,7 @@ def _check_parents(branches: list[Branch], faults: Faults) -> None:
             if line_of and branch.labels[above] not in line_of:
                 where = f"line {next(iter(line_of.values()))}"
                 message = f"the label on level {level} above the leaf has another parent in {where}"
-                faults.add(message, branch.lines[here], hint="a label stands under one parent: rename it")
+                faults.add(message, branch.lines[here], hint="a label can have only one parent: rename it")
             line_of.setdefault(branch.labels[above], branch.lines[here])
 
 

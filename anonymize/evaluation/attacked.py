@@ -37,7 +37,7 @@ from anonymize.table.source import copied
 from anonymize.verify.unclassed import COUNT
 
 REPEATED = "every row of the original is there {0} times, or a multiple of that, and rates count rows"
-SAME_PEOPLE = "{} of its individuals ({}) are in the original, too: nobody of a control may be in the release"
+SAME_PEOPLE = "{} of its individuals ({}) are in the original, too: a control group must not be in the release"
 ALIKE = (
     "{:.1%} of the control's rows equal a row of one half of the original, drawn at random, and {:.1%} of the other "
     "half do: the control may be about the same people, and what is learned of them is not counted then"
@@ -134,7 +134,7 @@ def _outside(spec: Spec, source: Source, control: Source) -> tuple[Caution, ...]
     """What there is to say of a control whose rows equal those of a half of the original more often than the other half
     does. Raises UsageError where it is about the same people: nothing would be an excess."""
     if source.sha256 == control.sha256:
-        raise UsageError(Problem("is the original itself: nobody of it is outside of the release", file=control.name))
+        raise UsageError(Problem("is the original itself, whose people are in the release", file=control.name))
     if spec.unit is not None and spec.unit in control.columns and spec.unit in source.columns:
         own, others = (units_of(each.scan(), spec.unit, spec.missing(each.format)) for each in (source, control))
         both = int(others.drop_nulls().unique().is_in(own.drop_nulls().unique().implode()).sum())
@@ -160,11 +160,13 @@ def _together(spec: Spec, source: Source, further: Source) -> Iterator[Source]:
     if lacking:
         raise DataError(lacking)
     if (source.format == "csv") != (further.format == "csv"):
-        raise DataError(Problem("is of another kind than the original: both CSV, or neither", file=further.name))
+        raise DataError(
+            Problem("has another format than the original: both must be CSV, or neither", file=further.name)
+        )
     try:
         both = pl.concat([*source.batches(names), *further.batches(names)], how="vertical_relaxed")
     except pl.exceptions.PolarsError:
-        raise DataError(Problem("has columns of other types than the original", file=further.name)) from None
+        raise DataError(Problem("has columns with other types than the original", file=further.name)) from None
     with copied(both.lazy(), source) as path, Source.open(spec.of_release(), path) as opened:
         yield opened
 

@@ -26,8 +26,8 @@ from anonymize.verify.order import is_sorted
 from anonymize.verify.table import TextTable, numbered
 
 K_ANONYMITY, DISTINCT, FREQUENCY = "k-anonymity", "distinct-l-diversity", "frequency-l-diversity"
-FEW = "{}: nobody could be attacked"
-NOBODY = "no attacker found anybody to attack"
+FEW = "{}: there was nobody to attack"
+NOBODY = "no attacker could attack anybody"
 IDLE = "{}: there is nothing of the kind to attack in this release"
 UNLINKED = "distance-linkage was not tried: whose rows are whose, the link of the release says"
 

@@ -27,7 +27,7 @@ def check_bound(request: Request) -> None:
     if request.bound and family_of(request.algorithm) is not classes:
         raise UsageError(f"--bound: a release of {request.algorithm} has no equivalence classes")
     if request.bound and request.public:
-        raise UsageError("--bound: it follows from the input, and a public report has nothing that does")
+        raise UsageError("--bound: depends on the input, and so cannot be in a public report")
 
 
 def family_of(algorithm: str) -> Family:

@@ -210,7 +210,7 @@ def _utility(table: Table, buckets: Bucketized) -> dict[str, Any]:
 def _warnings(request: Request, table: Table, buckets: Bucketized) -> list[Caution]:
     warnings = [*table.warnings, *unused(request), *order_warnings(request.spec)]
     if request.seed is not None:
-        said = "groups were drawn with a given seed: whoever knows it and the table's order can draw them again"
+        said = "groups were drawn with a given seed: anybody who knows it and the table's order can draw them again"
         warnings.append(Caution.of(said, "release without `--seed`"))
     if buckets.left_out:
         left_out = f"{buckets.left_out} rows were left out: their sensitive values are too frequent"

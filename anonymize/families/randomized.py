@@ -183,7 +183,7 @@ def _warnings(request: Request, table: Table, distorted: Randomized, *, written:
     """`written`: the parameters have a file."""
     warnings = [*table.warnings, *distorted.warnings, *unused(request), *order_warnings(request.spec)]
     if distorted.seeded:
-        said = "unsafe to publish: the values were drawn with a given seed, and whoever knows it can undo them"
+        said = "unsafe to publish: the values were drawn with a given seed, and anybody who knows it can undo them"
         warnings.append(Caution.of(said, "release without `--seed`"))
     if not written:
         warnings.append(Caution.of("the recipient's parameters were not written", "`--parameters FILE`"))
@@ -195,9 +195,9 @@ def warnings_of_spec(spec: Spec) -> Iterator[Caution]:
     if spec.privacy.suppression:
         yield Caution.of("privacy.suppression has no effect on randomize: no row is left out", "remove it")
     if spec.sampling_weight is not None:
-        idle = "sampling_weight has no effect on randomize: distorted quasi-identifiers tell nobody apart"
+        idle = "sampling_weight has no effect on randomize: distorted quasi-identifiers do not distinguish people"
         yield Caution.of(idle, "remove it")
     untouched = [name for name, role in spec.roles().items() if role in ("insensitive", "target")]
     if untouched:
-        as_they_are = f"released as they are, beside distorted columns: {', '.join(untouched)}"
+        as_they_are = f"released unchanged, together with distorted columns: {', '.join(untouched)}"
         yield Caution.of(as_they_are, f"`identifiers: [{', '.join(untouched)}]` leaves them out")

@@ -151,7 +151,7 @@ def check_needs(request: Request) -> None:
     if not algorithm.NEEDS.populations:
         for index, entry in enumerate(spec.privacy.models):
             if entry.parameters.given(Means.POPULATION) is not None:
-                message = f"{entry.model}: {{}} does not look anybody up in a population"
+                message = f"{entry.model}: {{}} does not look up people in a population"
                 raise UsageError(_unable(request, ("privacy", "models", index), message, "populations"))
     if algorithm.NEEDS.family != "full-domain":
         _check_merges(request)

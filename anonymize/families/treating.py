@@ -21,7 +21,7 @@ def check_treatments(request: Request) -> None:
     """Raises UsageError for steps of `treatments` that cannot be made on this road."""
     spec, method = request.spec, request.algorithm
     if not spec.quasi_identifiers and method != PERTURB:
-        hint = "`anonymize perturb` makes the spec's treatments alone"
+        hint = "`anonymize perturb` applies only the spec's treatments"
         raise UsageError(Problem(f"{method} needs quasi-identifiers, and the spec has none", hint=hint))
     if not spec.quasi_identifiers and request.save_risk is not None:
         raise UsageError("--save-risk: records are found by quasi-identifiers, and the spec has none")
@@ -33,7 +33,7 @@ def check_treatments(request: Request) -> None:
         "--save-recoding: rows that are recoded later would keep what a step of `treatments` changes": (
             request.save_recoding is not None
         ),
-        "treatments: not in a series: what is drawn anew at each release averages out over them": request.in_series,
+        "treatments: not in a series: values drawn again at each release average out": request.in_series,
         f"treatments: {method} has no meaning of its own sensitive attributes for a changed one": (
             unclassed and bool(set(spec.sensitive) & set(treated))
         ),

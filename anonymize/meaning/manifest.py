@@ -108,7 +108,7 @@ class Manifest:
         unread = list(self.unread.items())
         for file, meanings in self.files.items():
             unread += [(f"{file}: {name}", each.kind) for name, each in meanings.items() if not each.read]
-        ask = "take what is said of it from whoever made the release"
+        ask = "ask the publisher of the release what it means"
         return [Caution.of(f"{name}: is {kind}, {DEFINED[kind]}; nothing here reads it", ask) for name, kind in unread]
 
     def check_read(self, names: Iterable[str], doing: str) -> None:
@@ -211,7 +211,7 @@ class Manifest:
         release."""
         manifest = cls.read(path)
         if not manifest.channels:
-            message = "says of no column how it was distorted: there is nothing to reconstruct"
+            message = "does not say for any column how it was distorted: there is nothing to reconstruct"
             raise DataError(Problem(message, file=path))
         return manifest
 
@@ -251,7 +251,7 @@ class Manifest:
 def unjudged(path: str | None, parameters: str | None) -> UsageError:
     """That a release through channels is not judged by itself."""
     message = f"{path}: is randomized, as {parameters} tells, and cannot be judged without its original"
-    hint = "randomize has checked it; evaluate and reconstruct measure what it tells"
+    hint = "randomize has checked it; evaluate and reconstruct measure what it shows"
     return UsageError(Problem(message, hint=hint))
 
 

@@ -86,7 +86,7 @@ def check_algorithm(algorithm: str, options: Any) -> None:
     """Raises UsageError for one whose recoding is not a function of the values, and cannot be applied to other rows."""
     reason = why_not_reusable(ALGORITHMS[algorithm], options)
     if reason:
-        raise UsageError(f"--algorithm: {reason}, so that it cannot be applied to the test part")
+        raise UsageError(f"--algorithm: {reason}, so it cannot be applied to the test part")
 
 
 @dataclass(frozen=True)

@@ -224,7 +224,7 @@ def requirements(spec: Spec) -> tuple[Requirement, ...]:
         hint = "list what others may know under quasi_identifiers"
         problems.append(
             Problem(
-                "privacy: what is required is of rows that read alike in quasi-identifiers, and there are none",
+                "privacy: the models are about classes of rows with the same quasi-identifiers, and there are none",
                 _file(spec),
                 _line(spec, "k"),
                 hint=hint,
@@ -402,7 +402,7 @@ def _line(spec: Spec, key: str) -> int | None:
 
 def _nothing_asked(spec: Spec) -> Problem:
     line, column = spec.place("privacy") or (None, None)
-    return Problem("privacy asks for nothing", _file(spec), line, column, hint="set k, l or models")
+    return Problem("privacy requires nothing", _file(spec), line, column, hint="set k, l or models")
 
 
 def _file(spec: Spec) -> str | None:

@@ -76,11 +76,11 @@ def text_of(proposal: Proposal) -> str:
     blocks = [
         _head(proposal),
         _input(proposal),
-        _list(proposal, groups, "identifier", "identifiers", "left out of the release: what names a person, alone"),
+        _list(proposal, groups, "identifier", "identifiers", "left out of the release: identifies a person on its own"),
         _unit(proposal),
         _quasi(proposal, groups),
         _sensitive(proposal, groups),
-        _list(proposal, groups, "insensitive", "insensitive", "pass through untouched: neither known nor secret"),
+        _list(proposal, groups, "insensitive", "insensitive", "pass through unchanged: neither known nor secret"),
         _weight(proposal),
         _undecided(proposal, groups),
         _others(proposal),
@@ -237,7 +237,7 @@ def _quasi(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
     lines = ["# quasi_identifiers: what others may know of a person; generalized. Together they name one."]
     for single in proposal.joint:
         names = ", ".join(map(_comment, single.columns))
-        lines.append(f"# {single.share:.1%} of the {proposal.rows:,} rows are alone by {names}.")
+        lines.append(f"# {single.share:.1%} of the {proposal.rows:,} rows are unique by {names}.")
     if proposal.all_together is not None:
         by_these, passing, _ = proposal.all_together
         lines.append(f"# {by_these:.1%} are alone by all of them, {passing:.1%} by these and what passes through.")
@@ -290,10 +290,12 @@ def _weight(proposal: Proposal) -> list[str]:
 
 
 def _undecided(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:
-    meaning = "left out of the release, until somebody says under which of the others they belong"
+    meaning = "left out of the release, until you list them under one of the other sections"
     lines = _list(proposal, groups, "undecided", "undecided", meaning)
     if lines and proposal.all_together is not None:
-        lines.insert(1, f"# {proposal.all_together[2]:.1%} of the rows would be alone if these passed through as well.")
+        lines.insert(
+            1, f"# {proposal.all_together[2]:.1%} of the rows would be unique if these passed through as well."
+        )
     return lines
 
 

@@ -147,7 +147,7 @@ def measure(source: Source, memory: int = MEMORY) -> TableFacts:
             each.finish(keep=len(groups) == 1)
         counted |= counting
     if not source.rows:
-        raise DataError(Problem("no rows: a header alone", file=source.name))
+        raise DataError(Problem("no rows: there is only a header", file=source.name))
     sample = thinned.frame().select(column(name).cast(pl.String) for name in names)
     seen = frozenset().union(*(each.unknown for each in counted.values()))
     unknown = tuple(word for word in MISSING_WORDS if word in seen)

@@ -52,7 +52,7 @@ class Spec:
     def __init__(self, source: str | os.PathLike[str] | Mapping[str, Any] | None = None, /, **keys: Any) -> None:
         if isinstance(source, str | os.PathLike):
             if keys:
-                raise UsageError(f"Spec: a file takes no keywords beside it: {', '.join(keys)}")
+                raise UsageError(f"Spec: keywords cannot be combined with a file: {', '.join(keys)}")
             self.model = specs.load(Path(source), privacy.PARAMETERS)
         else:
             self.model = specs.make({"version": 1, **(source or {}), **keys}, privacy.PARAMETERS)

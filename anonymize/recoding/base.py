@@ -256,9 +256,11 @@ class Regions(Recoding):
         from anonymize.recoding.saved.save import refusal
 
         if self.tree is None:
-            raise refusal("its regions were not found by cuts that part all rows alike")
+            raise refusal("its regions were not found by cuts that split all rows in the same way")
         if len(self.suppressed):
-            raise refusal(f"{len(self.suppressed)} rows are suppressed for what they have beside quasi-identifiers")
+            raise refusal(
+                f"{len(self.suppressed)} rows are suppressed because of values other than their quasi-identifiers"
+            )
         return contents_of_tree(self.tree, self.partition, table, released, spec)
 
 

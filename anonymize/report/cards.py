@@ -166,8 +166,10 @@ def officer(report: Report) -> str:
     kept = passing.get("columns", [])
     alone = passing.get("uniques_with_quasi_identifiers", 0.0)
     unique = {name: share for name, share in risk.get("unique_values", {}).items() if share}
-    secret = "".join(f"; whoever knows {name} singles out {percent(share)}" for name, share in unique.items())
-    besides = f"; whoever knows {shortened(kept)} as well singles out {percent(alone)} of the rows" if kept else ""
+    secret = "".join(
+        f"; an attacker who also knows {name} singles out {percent(share)}" for name, share in unique.items()
+    )
+    besides = f"; an attacker who also knows {shortened(kept)} singles out {percent(alone)} of the rows" if kept else ""
     others, most = counted(smallest - 1, "other row"), percent(risk["prosecutor_max"])
     return (
         f"Everybody in the table shares the quasi-identifiers{which} with at least {others}, so that somebody who "

@@ -349,7 +349,7 @@ def _warnings(facts: ReleaseFacts) -> list[Caution]:
     spec = request.spec
     warnings = [*table.warnings, *facts.verdict.cautions, *cautions.order_warnings(spec)]
     if request.seed is not None and spec.output.row_order == "shuffle":
-        shuffled = "the rows were shuffled with a given seed: whoever knows it can undo the shuffle"
+        shuffled = "the rows were shuffled with a given seed: anybody who knows it can undo the shuffle"
         warnings.append(Caution.of(shuffled, "release without `--seed`, or with `output: {row_order: sorted}`"))
     if released.dropped_rows and spec.output.suppressed_rows == "keep":
         left_out = (

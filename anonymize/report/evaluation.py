@@ -20,20 +20,20 @@ SHOWN = 25
 MEANINGS = {
     "Re-identification risk": {
         "prosecutor_max": "highest risk of a row, if the attacker knows that the person is in the table",
-        "prosecutor_mean": "mean risk over the rows, if he knows it",
+        "prosecutor_mean": "mean risk over the rows, if the attacker knows it",
         "journalist_max": "highest risk of a row, if the attacker does not know it",
         "marketer": "rows expected to be linked correctly",
         "records_at_risk": "rows whose risk is above {threshold}",
-        "uniques": "unique rows: alone in their class",
+        "uniques": "unique rows, alone in their class",
     },
     "Rows that may be yours": {
         "by_regions": "rows of all classes whose regions cover a person, the median",
         "by_method": "rows of the smallest of these regions, where the method mostly puts people, the median",
         "right": "people whose class it is",
-        "right_by_rows": "the same where a class is taken by its rows alone",
+        "right_by_rows": "the same if a class is picked by its number of rows alone",
     },
     "Columns that pass through": {
-        "uniques": "unique rows by these columns alone",
+        "uniques": "rows that are unique by these columns alone",
         "uniques_with_quasi_identifiers": "unique rows, with the quasi-identifiers as released",
         "uniques_with_sensitive": "unique rows, with the sensitive attributes as well",
         "below_k": "rows in groups of fewer than {k} by these columns alone",
@@ -49,10 +49,10 @@ MEANINGS = {
         "records_at_risk": "rows whose individual risk is above {threshold}",
     },
     "Risk of units": {
-        "units": "units, such as households, whom the rows are about",
+        "units": "units (such as households) that the rows are about",
         "max": "highest chance that at least one row of a unit is linked correctly",
         "mean": "mean of that chance over the units",
-        "expected": "units of which a row is expected to be linked correctly",
+        "expected": "units expected to have a correctly linked row",
         "at_risk": "units whose chance is above {threshold}",
     },
     "Population uniqueness by a log-linear model": {
@@ -190,7 +190,7 @@ def _subsets(subsets: list[dict[str, Any]]) -> Section:
     single = [subset for subset in subsets if len(subset["attributes"]) == 1]
     others = sorted((s for s in subsets if len(s["attributes"]) > 1), key=lambda s: -s["minimal_uniques"])
     listed = [*single, *others][: max(SHOWN, len(single))]
-    title = "What subsets of the quasi-identifiers tell apart"
+    title = "What subsets of the quasi-identifiers distinguish"
     if len(listed) < len(subsets):
         title += f" ({len(listed)} of {len(subsets)}; all are in the JSON report)"
     headings = {
@@ -304,7 +304,7 @@ def _uncertainty(utility: Mapping[str, Any]) -> Section:
         for x, by in coefficients.items()
         if by.get(y) is not None
     ]
-    return Section("How much is told (uncertainty coefficient)", ("by", "of", "original", "release"), rows, names=2)
+    return Section("Association (uncertainty coefficient)", ("by", "of", "original", "release"), rows, names=2)
 
 
 def _imprecision(utility: Mapping[str, Any]) -> Section:
@@ -347,7 +347,7 @@ def _projection(target: str, steps: list[Mapping[str, Any]]) -> Section:
             name = next(iter(next(iter(by.values()))))
             rows.append((dropped, model, _spread(by.get("original"), name), _spread(by.get("released"), name)))
     return Section(
-        f"{target} without what tells most of it", ("dropped, too", "model", "original", "release"), rows, names=2
+        f"{target} without its best predictors", ("dropped, too", "model", "original", "release"), rows, names=2
     )
 
 

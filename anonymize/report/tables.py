@@ -21,10 +21,10 @@ INTROS = {
     "shown.",
     "Marginals": "How many rows have each value before, and how many a reader of the release would count if every "
     "value under a label were equally likely. Rows that show nothing in a column are not in its bars.",
-    "Associations": "Cramér's V of pairs of columns: 0 where they are independent, 1 where one tells the other. "
+    "Associations": "Cramér's V of pairs of columns: 0 if they are independent, 1 if one determines the other. "
     "After, from what the classes show. The pairs with the strongest associations before.",
     "Settings": "What the command line can replace, and where each value came from.",
-    "Information loss compared": "The metrics beside gcp; the report in JSON has sums over rows as well.",
+    "Information loss compared": "The metrics other than gcp; the report in JSON has sums over rows as well.",
     "Algorithms compared": "Risk is the highest of any row, loss is gcp. Efficient: no other release here has less of "
     "one and no more of the other.",
     blocks.ATTACKS: "Success: how often the attacker is right. Excess: the share of what was left to learn that he "

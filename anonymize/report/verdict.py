@@ -67,7 +67,7 @@ GONE = 0.9
 NAMED = 5
 """Columns that a line names at most."""
 UNSHOWN = "NOT SHOWN: a requirement could not be shown to be met"
-UNSHOWN_HERE = "NOT SHOWN by this public report: whether requirements are met does not follow from the release alone"
+UNSHOWN_HERE = "NOT SHOWN by this public report: whether requirements are met cannot be seen from the release alone"
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,9 @@ def _of_audit(report: Mapping[str, Any]) -> Caution | None:
         return None
     said = f"the smallest group by the quasi-identifiers has {counted(smallest, 'row')}"
     if State(report["privacy"]["state"]) is State.NOTHING_REQUIRED:
-        return Caution.of(f"{said}; whether that is enough nobody has said", "`-k 5`, or a spec, requires something")
+        return Caution.of(
+            f"{said}; no requirement says whether that is enough", "`-k 5`, or a spec, requires something"
+        )
     return None
 
 

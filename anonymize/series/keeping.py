@@ -135,8 +135,8 @@ def forget(
     with locked(Path(path)) as journal:
         series, series_key = _last(path, key_path)
         if series.departures == DEFERRED and not force:
-            message = "departures are deferred: from the next release on, that somebody who is forgotten is gone shows"
-            hint = "--force forgets them all the same; what was promised of those who leave is not kept for them then"
+            message = "departures are deferred: from the next release on, it shows that a forgotten person is gone"
+            hint = "--force forgets them nevertheless; the guarantee about departures then does not hold for them"
             raise UsageError(Problem(message, str(path), hint=hint))
         if any(len(person) != len(series.person) for person in people):
             raise UsageError(f"a person is named by {', '.join(series.person)}, in this order")

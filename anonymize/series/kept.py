@@ -80,7 +80,7 @@ def _wrong(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[
     for name, value in before.items():
         if name in RISING:
             if value is not None and (now[name] is None or now[name] < value):
-                yield name, f"is below {value}, which those who are in the series were promised"
+                yield name, f"is below {value}, the k of the earlier releases of the series"
         elif name == "models":
             if any(entry not in now[name] for entry in value):
                 yield "privacy.models", "lacks what was required at earlier releases"
@@ -102,13 +102,13 @@ def check_possible(spec: Spec) -> None:
     if spec.largest_k is None:
         raise UsageError(Problem("a series needs a k", hint="set privacy.k"))
     if names := spec.missing_as_value:
-        message = f"sensitive.{names[0]}.missing: value: not in a series, whose histories have known values alone"
+        message = f"sensitive.{names[0]}.missing: value: not in a series, whose histories contain only known values"
         raise UsageError(Problem(message, hint="leave `missing` out"))
     if spec.series.departures == "deferred" and spec.output.row_order == "keep":
         hint = "row_order: sorted, or shuffle"
         raise UsageError(Problem("departures: deferred: rows in the input's order show who is not in it", hint=hint))
     if spec.output.pseudonym is not None and spec.series.departures != "deferred":
-        message = "output.pseudonym: whoever follows people sees who leaves, in whatever company"
+        message = "output.pseudonym: recipients who follow people would see who leaves"
         raise UsageError(Problem(message, hint="series: {departures: deferred}"))
     if spec.weight_coding is not None and spec.weight_coding.bands:
         hint = "sampling_weight: {column: NAME, round: STEP} shows the same at every release"

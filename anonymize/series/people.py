@@ -24,7 +24,7 @@ def naming(spec: Spec) -> tuple[str, ...]:
     """The columns that name a person. Raises SpecError where the spec has none, or names one that is released."""
     names = spec.series.person or (() if spec.unit is None else (spec.unit,))
     if not names:
-        hint = "name the column that says whom a row is about: `unit`, or `series: {person: [...]}` of identifiers"
+        hint = "name the column that identifies the person: `unit`, or `series: {person: [...]}` of identifiers"
         raise SpecError(spec.problem(("series",), "a series needs to know whom each row is about", hint))
     roles = spec.roles()
     wrong = [name for name in names if roles.get(name) not in ("identifier", "unit")]
@@ -44,11 +44,11 @@ def pseudonyms(spec: Spec, source: Source, names: Sequence[str], key: Key) -> pl
     identifiers = [named_by(unnamed(each), missing) for each in texts.iter_columns()]
     lacking = [name for name, each in zip(names, identifiers, strict=True) if each.null_count()]
     if lacking:
-        raise DataError(Problem(f"{', '.join(lacking)}: missing in some rows, which name nobody then", source.name))
+        raise DataError(Problem(f"{', '.join(lacking)}: missing in some rows, which then identify nobody", source.name))
     people = pl.Series(key.pseudonyms(zip(*(each.to_list() for each in identifiers), strict=True)), dtype=pl.Binary)
     repeated = len(people) - people.n_unique()
     if repeated:
-        message = f"{repeated} rows are about somebody who has another row: a series has one row a person"
+        message = f"{repeated} rows are about somebody who has another row: a series needs one row for each person"
         raise UsageError(Problem(message, source.name, hint="one table of people, or a column that differs"))
     return people
 
@@ -70,7 +70,7 @@ def check_known(current: CurrentPeople, state: SeriesState | None, least: float 
         least = min(_shares(state), default=0.0) / 2 if len(state.releases) >= FAMILIAR else 0.0
     if known < least * before:
         message = f"{known} of {before} people of the last release are in it: were they given other names?"
-        hint = "`series: {known: SHARE}` of the spec says how many have to be; 0 if it may be nobody"
+        hint = "`series: {known: SHARE}` of the spec sets the minimum; 0 for none"
         raise DataError(Problem(message, name, hint=hint))
 
 

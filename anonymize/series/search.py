@@ -153,7 +153,7 @@ class SeriesSearch:
         """What helps where nobody can be released; within a series k stays."""
         if self.state is None:
             return "add people, or lower k"
-        return "newcomers wait by series.wait; of all others too few came" if self.waiting else "too few came"
+        return "newcomers wait by series.wait, and too few others are present" if self.waiting else "too few came"
 
     def _settled(self, partition: Partition, new: Recoding | None, levels: tuple[int, ...] | None) -> SeriesClasses:
         """The classes without groups that are not safe, or read as suppressed, once everything is seen together."""

@@ -69,7 +69,7 @@ def places_of(names: Sequence[str]) -> dict[str, str]:
 
 def read_otherwise() -> DataError:
     """The error for a DataFrame that is not the same in every pass."""
-    return DataError("the rows of the DataFrame were others when they were read again: write them to a table")
+    return DataError("the rows of the DataFrame changed when they were read again: write them to a table")
 
 
 def hash_of(columns: Sequence[str], salt: str = "") -> str:

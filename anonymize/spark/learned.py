@@ -84,7 +84,7 @@ class CodeBook:
         different, first, which = np.unique(keys, return_index=True, return_inverse=True)
         own = codes[first].astype(code_type(size), copy=False)
         if (own[which] != codes).any():
-            hint = "make the release on one machine, or change one of them by what nobody would see"
+            hint = "make the release on one machine, or change one of the two values slightly"
             raise DataError(Problem("two values of a column have the same hash of 64 bits", hint=hint))
         return cls(column, key, different, own, size)
 

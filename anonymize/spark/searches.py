@@ -242,7 +242,7 @@ def _check_feasible(learned: Learned, requirements: Sequence[Requirement]) -> No
     everyone = Groups(np.array([learned.rows]), histograms)
     failing = [each for each in requirements if not check(everyone, [each]).all()]
     if failing:
-        hint = "an engine suppresses no single rows: where that would mend it, make the release on one machine"
+        hint = "an engine does not suppress single rows: if that would help, make the release on one machine"
         raise InfeasibleError([Problem(f"{each} is not met by all rows as one class", hint=hint) for each in failing])
 
 

@@ -143,7 +143,9 @@ def _missing_values(spec: Spec) -> Iterator[Fault]:
         if attribute.missing == "apart":
             message = f"`{dotted(path)}`: apart is not done: each missing value would count as one of its own, so that"
             yield Fault(
-                path, f"{message} a class of missing values alone would be as diverse as can be", "uncounted, or value"
+                path,
+                f"{message} a class with nothing but missing values would count as fully diverse",
+                "uncounted, or value",
             )
         elif attribute.missing == "value" and (attribute.type == "numeric" or attribute.hierarchy is not None):
             what = (
@@ -158,7 +160,7 @@ def _notations(spec: Spec) -> Iterator[Fault]:
     for path, attribute in _all_attributes(spec):
         given = [key for key in NumberFormat.model_fields if getattr(attribute, key) is not None]
         if given and attribute.type != "numeric":
-            message = f"`{dotted((*path, given[0]))}`: how numbers are written is said of numeric attributes"
+            message = f"`{dotted((*path, given[0]))}`: number formats apply only to numeric attributes"
             yield Fault((*path, given[0]), message, "add `type: numeric`", at_key=True)
         if attribute.thousands is not None:
             places.append((path, spec.notation(str(path[1])).decimal, attribute.thousands))
@@ -210,7 +212,7 @@ def _coded(spec: Spec) -> Iterator[Fault]:
                 yield Fault(path, message, f"leave `{key}` out", at_key=True)
             elif isinstance(attribute.hierarchy, Path):
                 hint = "give the file a label for what lies beyond, or use `intervals`"
-                message = f"`{dotted(path)}`: cannot stand beside a hierarchy file, whose labels it would make wrong"
+                message = f"`{dotted(path)}`: cannot stand beside a hierarchy file, because its labels would be wrong"
                 yield Fault(path, message, hint, at_key=True)
         yield from _levels(spec, name)
         if not attribute.ends_ascend:

@@ -175,7 +175,7 @@ def _syntax_hint(error: Any, mark: Any) -> str | None:
     if "\t" in characters:
         return "indent with spaces, not with tabs"
     if characters & set("*&!%@`,"):
-        return "text that begins with one of * & ! % @ ` , belongs in quotes"
+        return "text that begins with one of * & ! % @ ` , must be quoted"
     lines = marks[0].buffer.splitlines() if marks and marks[0].buffer else []
     braces = mark.line < len(lines) and "{low}" in lines[mark.line]
     return "text with braces or brackets belongs in quotes" if braces else None
@@ -209,7 +209,7 @@ class _Reader:
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node, path, shape)
         if node.tag not in _COLLECTIONS:
-            return self.refuse(path, "tags (!...) are not read here")
+            return self.refuse(path, "tags (!...) are not supported")
         return self.collection(node, path, shape)
 
     def collection(self, node: Any, path: KeyPath, shape: Shape) -> Any:
@@ -263,7 +263,7 @@ class _Reader:
         """Whether a key stands here already; the second one is reported."""
         if first.setdefault(name, place) == place:
             return False
-        message = f"`{name}` stands here a second time"
+        message = f"`{name}` is given twice"
         self.document.report((*path, name), message, f"the first is in line {first[name][0]}", place)
         return True
 
@@ -271,7 +271,7 @@ class _Reader:
         if not isinstance(node, yaml.ScalarNode) or not _is_unicode(node.value):
             return self.refuse(path, "a key has to be text", place=_place(node))
         if node.value == "<<" and node.style is None:
-            return self.refuse(path, "merge keys (<<) are not read here", place=_place(node))
+            return self.refuse(path, "merge keys (<<) are not supported", place=_place(node))
         return str(node.value)
 
     def scalar(self, node: Any, path: KeyPath, shape: Shape) -> Any:
@@ -287,7 +287,7 @@ class _Reader:
         try:
             return _SCALARS[node.tag](written)
         except KeyError:
-            return self.refuse(path, "tags (!...) are not read here")
+            return self.refuse(path, "tags (!...) are not supported")
         except ValueError:
             return self.refuse(path, f"cannot be read as {_NAMES[node.tag]}")
 

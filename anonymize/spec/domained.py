@@ -99,7 +99,7 @@ def _synthesis(spec: Spec) -> Iterator[Fault]:
         if len(set(columns)) < len(columns):
             yield Fault(place, f"`{dotted(place)}`: a column is listed twice")
     if own.rows_per_unit > 1 and spec.unit is None:
-        hint = "name the column that says whom a row is about: `unit: NAME`"
+        hint = "name the column that identifies the person a row is about: `unit: NAME`"
         yield Fault(("synthesize", "rows_per_unit"), "`synthesize.rows_per_unit`: the spec has no `unit`", hint)
     elif own.rows_per_unit > 1 and own.count == "public":
         message = "`synthesize.count`: public is of one row per individual: how many rows there are tells of people"

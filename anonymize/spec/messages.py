@@ -232,7 +232,7 @@ def _shape_hint(kind: str, value: object) -> str | None:
     if kind in ("int_type", "float_type") and isinstance(value, str):
         if value.endswith("%"):
             return "a share is written from 0 to 1: 1 % is 0.01"
-        return "numbers stand without quotes" if value.replace(".", "", 1).isdigit() else None
+        return "numbers are written without quotes" if value.replace(".", "", 1).isdigit() else None
     return None
 
 

@@ -107,7 +107,7 @@ def remarks(column: str, alike: int, unknown: int, *, counted: bool = False) -> 
         return [Caution.of(f"column {column!r}: {text} not counted as different ones", exact) for text in said]
     messages = []
     if alike:
-        differ = f"column {column!r}: {alike} values differ from another one in case alone, and count as different"
+        differ = f"column {column!r}: {alike} values differ from another one only in case, and count as different"
         messages.append(Caution.of(differ, "if they mean the same, write them alike in the input"))
     if unknown:
         reads, counts = ("value reads", "counts") if unknown == 1 else ("values read", "count")

@@ -137,7 +137,7 @@ def left_over_warnings(spec: Spec) -> Iterator[Caution]:
             else f"{len(undecided)} columns are undecided, and are"
         )
         said = f"{columns} left out of the release (others: drop): {', '.join(undecided)}"
-        yield Caution.of(said, f"to keep one, list it where it belongs: {ROLES}")
+        yield Caution.of(said, f"to keep one, list it under one of: {ROLES}")
 
 
 ROLES = "`quasi_identifiers` what others may know, `sensitive` what they should not learn, else `insensitive`"

@@ -112,7 +112,7 @@ def _published(spec: Spec, step: Pram, path: KeyPath) -> Iterator[Fault]:
             message = (
                 f"the matrices of parts stand in the manifest by values of `{name}`, which the release does not show"
             )
-            yield Fault((*path, "by"), f"`{dotted(path)}`: {message}", "part by columns that are released as they are")
+            yield Fault((*path, "by"), f"`{dotted(path)}`: {message}", "use columns that are released unchanged")
 
 
 def _noise(step: Noise, path: KeyPath) -> Iterator[Fault]:

@@ -108,7 +108,7 @@ class UnitColumn(TextColumn):
         about."""
         texts, missing = self.distinct()
         if missing:
-            hint = "every row needs one; rows about nobody known need one each"
+            hint = "every row needs one; give each row about an unknown person one of its own"
             raise DataError(Problem(f"unit {self.name!r} is missing in some rows", source.name, hint=hint))
         stands = look_alikes(texts, known=False) if self._missing.normalize else None
         if stands is not None:
@@ -180,8 +180,8 @@ class WeightColumn:
         if not count:
             return []
         verb = "weight is" if count == 1 else "weights are"
-        said = f"{count} sampling {verb} below one: a row stands at least for itself"
-        return [Caution.of(said, "give weights that say for how many people a row stands, not shares")]
+        said = f"{count} sampling {verb} below one: a row represents at least itself"
+        return [Caution.of(said, "give the number of people that each row represents, not shares")]
 
 
 def _code(field: Field) -> pl.Expr:

@@ -242,7 +242,7 @@ def _stream(source: Source, encoders: Sequence[Taker], *, fits: bool = False) ->
         for encoder in encoders:
             encoder.add(batch)
     if not source.rows:
-        raise DataError(Problem("no rows: a header alone", file=source.name))
+        raise DataError(Problem("no rows: there is only a header", file=source.name))
 
 
 # --- what comes out --------------------------------------------------------------------------------------------------
@@ -413,7 +413,7 @@ def _unique_warnings(passing: Iterable[UniquenessSample | KeptTexts]) -> Iterato
     for column in passing:
         if column.exceeds(NEARLY_UNIQUE, FEWEST_ROWS):
             yield Caution.of(
-                f"column {column.name!r} passes through untouched and may identify people: more than "
+                f"column {column.name!r} passes through unchanged and may identify people: more than "
                 f"{NEARLY_UNIQUE:.0%} of its values differ",
                 f"leave it out: `identifiers: [{column.name}]`",
             )
@@ -423,7 +423,7 @@ def _combination_warnings(spec: Spec) -> Iterator[Caution]:
     if spec.privacy.combinations:
         k = max(each.k for each in spec.privacy.combinations)
         said = f"privacy.combinations: classes by all quasi-identifiers are made of k = {k}, which meets each of them"
-        yield Caution.of(said, f"`privacy: {{k: {k}}}` promises what the release has")
+        yield Caution.of(said, f"`privacy: {{k: {k}}}` guarantees what the release achieves")
 
 
 def _text_warnings(spec: Spec, encoders: Mapping[str, Encoder]) -> Iterator[Caution]:
@@ -439,4 +439,4 @@ def _constant_warnings(attributes: tuple[Attribute, ...]) -> Iterator[Caution]:
     for attribute in attributes:
         if attribute.codes.min() == attribute.codes.max():
             said = f"quasi-identifier {attribute.name!r} has the same value in every row"
-            yield Caution.of(said, f"`identifiers: [{attribute.name}]` leaves it out, if nobody needs it")
+            yield Caution.of(said, f"`identifiers: [{attribute.name}]` leaves it out, if it is not needed")

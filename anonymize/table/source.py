@@ -288,7 +288,7 @@ class Source:
 
 UNREAD = pl.Array(pl.Null, 0)
 """The type of a column in place of one of a frame that cannot be converted: there are no values in it."""
-HINT = "a cell is a text, a number, a date or a truth value: part the column, or list it under identifiers"
+HINT = "a cell is a text, a number, a date or a truth value: split the column, or list it under identifiers"
 
 
 def not_values(schema: Mapping[str, pl.DataType], names: Iterable[str], file: str | None = None) -> list[Problem]:

@@ -112,7 +112,7 @@ def _unfit(values: Floats, missing: str, names: Sequence[str]) -> list[Problem]:
         name = f'column "{names[index]}"' if names else f"column {index + 1}"
         infinite, gone = int(np.isinf(column).sum()), int(np.isnan(column).sum())
         if infinite:
-            problems.append(Problem(f"{name} has {infinite} infinite values, of which no mean can be taken"))
+            problems.append(Problem(f"{name} has {infinite} infinite values, which have no mean"))
         if gone and missing == "refuse":
             hint = "`missing: pattern` groups rows that miss the same"
             problems.append(Problem(f"{name} has {gone} missing values", hint=hint))

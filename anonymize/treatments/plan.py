@@ -106,7 +106,7 @@ class TreatedTable:
         if not self.changes:
             return []
         methods = ", ".join(dict.fromkeys(entry.method for entry in self.spec.treatments))
-        said = Caution.of(UNBOUNDED.format(methods), "`attack` measures what linking and inference come to")
+        said = Caution.of(UNBOUNDED.format(methods), "`attack` measures linking and inference")
         return [said] if public else [said, *self._private_warnings(steps.figures)]
 
     def _private_warnings(self, figures: Sequence[Mapping[str, Any]]) -> Iterator[Caution]:

@@ -66,7 +66,7 @@ class Units:
         column = step.columns[entry.households]
         nobody = np.flatnonzero(column.missing)
         if len(nobody):
-            raise wrong_rows(column, nobody, "no household", "a number of its own for each who lives alone")
+            raise wrong_rows(column, nobody, "no household", "with a number of its own for everybody who lives alone")
         of_row = step.parts([entry.households])
         first = np.full(int(of_row.max(initial=-1)) + 1, rows)
         first[of_row[::-1]] = np.arange(rows)[::-1]

@@ -50,7 +50,7 @@ def pseudonyms(
     named = table.select(_as_named(text) if normalize else text for text in texts).collect(engine="streaming")
     lacking = named.select(pl.any_horizontal(pl.all().is_null() | (pl.all() == ""))).to_series()
     if lacking.any():
-        raise DataError(f"{lacking.sum()} rows do not say whom they are about")
+        raise DataError(f"{lacking.sum()} rows do not say which individual they are about")
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     digests = [encode(row).encode() for row in named.iter_rows()]
     for secret in secrets:

@@ -60,7 +60,7 @@ class Derivation:
     def problem(self) -> str:
         """That it is not accepted, and what to do about it."""
         return (
-            f"{self}, as measured in the original: it tells what the release hides. Leave it out, make it a "
+            f"{self}, as measured in the original: it discloses what the release hides. Leave it out, make it a "
             "quasi-identifier, or name it in privacy.passing.accept_derived"
         )
 
@@ -144,7 +144,9 @@ class PassingFigures:
         certain = {name: share for name, share in self.certain.items() if share >= CERTAIN}
         if certain:
             named = ", ".join(f"{name} of {_percent(share)}" for name, share in certain.items())
-            certainty = f"the quasi-identifiers as released tell for certain what passes through: {named} of the people"
+            certainty = (
+                f"the quasi-identifiers as released disclose with certainty what passes through: {named} of the people"
+            )
             remedy = f"where that may do harm: `sensitive: {{{next(iter(certain))}: {{}}}}` and `privacy: {{l: 2}}`"
             accepted.append(Caution.of(certainty, remedy))
         if not self.uniques.with_quasi_identifiers:

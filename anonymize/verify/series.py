@@ -30,7 +30,7 @@ from anonymize.verify.table import TextRows, TextTable, entries_of, plain, read,
 from anonymize.verify.twins import TWINS
 from anonymize.verify.verdict import Check, Subject, Tree
 
-ON_ITS_WORD = "whom the rows are about is known from the state alone, and not from the originals"
+ON_ITS_WORD = "whom the rows are about is known only from the state, not from the originals"
 
 _OF_PEOPLE = {"failing_classes": "failing_histories", "failing_rows": "failing_people"}
 _BY_POPULATION = ("k-map", "delta-presence")
@@ -82,7 +82,7 @@ class ReleasedAt:
         if len(self.people) != self.rows.count:
             raise DataError(f"{self.name}: {self.rows.count} rows, and the people are those of {len(self.people)}")
         if self.people.null_count():
-            raise DataError(f"{self.name}: {self.people.null_count()} rows do not say whom they are about")
+            raise DataError(f"{self.name}: {self.people.null_count()} rows do not say which individual they are about")
         if (several := len(self.people) - self.people.n_unique()) > 0:
             raise DataError(f"{self.name}: {several} rows are about somebody who has another row in it")
 

@@ -303,7 +303,7 @@ def units_of(table: TextTable, rows: int) -> Numbering | None:
             codes = codes.to_frame("unit").select(plain(pl.col("unit")).replace("", None)).to_series()
         codes = codes.cast(pl.Categorical(pl.Categories.random())).to_physical()
     if codes.null_count():
-        raise DataError(f"{codes.null_count()} rows have no unit: it must say for every row whom it is about")
+        raise DataError(f"{codes.null_count()} rows have no unit: every row needs one")
     return Numbering(codes, len(codes) and whole(codes.max()) + 1)
 
 

@@ -14,11 +14,11 @@ from anonymize.verify.kept import PassingFigures
 THRESHOLD = 0.2
 
 NOTHING_ASKED = Caution.of(
-    "nothing is required of the table: its figures are measured, and no promise is made",
+    "nothing is required of the table: its figures are measured, but nothing is guaranteed",
     "require something, such as `privacy: {k: 5}` in the spec, or `-k 5`",
 )
 BLANK = Caution.of(
-    "every row is suppressed in every quasi-identifier: they tell nothing about anybody",
+    "every row is suppressed in every quasi-identifier: they contain no information",
     "a smaller k, fewer quasi-identifiers, or levels in `hierarchy` leave more of them",
 )
 
@@ -30,7 +30,7 @@ DIVERSITY = frozenset(
 )
 """Models that count how diverse sensitive values are."""
 
-BY_ORDER = ", by what the order of the rows tells"
+BY_ORDER = ", given what the order of the rows discloses"
 """Behind a result that is measured on the rows as their order narrows them."""
 
 Figures = dict[str, float | int | None]
@@ -61,7 +61,7 @@ COMBINATION = "k-anonymity of a combination"
 WEAKER = Caution.of(
     "k-anonymity is promised of combinations of quasi-identifiers, and not of all of them together: "
     "whoever knows more of them than a combination has may single people out",
-    "`privacy: {k: 5}` beside the combinations promises it of all",
+    "`privacy: {k: 5}` in addition to the combinations guarantees it for all",
 )
 
 

@@ -323,7 +323,7 @@ def test_as_few_rows_go_as_a_share_of_the_population_allows(rows: int, others: i
     given_up = rows_to_suppress(among(people, rows), wanted, Context(suppression_limit=rows - most))
     assert len(given_up) == rows - most
     if most < rows:
-        with pytest.raises(InfeasibleError, match=f"suppressing {rows - most} rows would mend it") as caught:
+        with pytest.raises(InfeasibleError, match=f"suppressing {rows - most} rows would fix it") as caught:
             rows_to_suppress(among(people, rows), wanted, Context(suppression_limit=rows - most - 1))
         nearest = float(re.findall(r"or max=([0-9.e-]+)", str(caught.value))[0])
         assert (

@@ -105,7 +105,7 @@ def test_rows_of_the_most_frequent_value_are_suppressed_within_the_limit() -> No
     wanted = [requirement("frequency-l-diversity", "s", l=2.0)]
     found = run(table, wanted, limit=4)
     assert len(found.suppressed) == 4 and found.suppressed.max() < 7 and found.suppressed.dtype == np.uint32
-    with pytest.raises(InfeasibleError, match="4 rows would mend it, 3 may be"):
+    with pytest.raises(InfeasibleError, match="4 rows would fix it, 3 may be"):
         run(table, wanted, limit=3)
 
 

@@ -221,7 +221,7 @@ def test_rows_of_the_most_frequent_value_go_first_where_the_whole_table_fails() 
     table = table_of(leveled("a", ["1"] * 10), sensitive=[sensitive(["x"] * 7 + ["y"] * 3)])
     wanted = [requirement("frequency-l-diversity", "s", l=2.0)]
     assert len(run(table, wanted, 4).suppressed) == 4
-    with pytest.raises(InfeasibleError, match="4 rows would mend it, 3 may be"):
+    with pytest.raises(InfeasibleError, match="4 rows would fix it, 3 may be"):
         run(table, wanted, 3)
 
 

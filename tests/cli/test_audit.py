@@ -272,7 +272,7 @@ def test_a_column_with_a_comma_is_named_in_quotes(desk: Desk, call: Call) -> Non
 @pytest.mark.parametrize("threshold", ["0", "1.5", "-1", "nan"])
 def test_a_threshold_that_is_no_probability(released: Path, call: Call, threshold: str) -> None:
     ended = gate(call, "--threshold", threshold)
-    assert (ended.code, ended.out) == (2, b"") and "--threshold: is above 0 and at most 1" in ended.err
+    assert (ended.code, ended.out) == (2, b"") and "--threshold: must be above 0 and at most 1" in ended.err
 
 
 def test_numbers_of_a_column_that_is_not_measured(released: Path, call: Call) -> None:

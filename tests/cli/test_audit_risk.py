@@ -278,7 +278,7 @@ def test_a_log_linear_model_needs_a_sampling_fraction(desk: Desk, call: Call) ->
     [
         (("--risky-cells", "2"), "--risky-cells: needs --subsets"),
         (("--risky-cells", "0", "--subsets", "1"), "--risky-cells: numbers of rows, from 1"),
-        (("--risky-cells", "a,b", "--subsets", "1"), "numbers of rows, parted by commas"),
+        (("--risky-cells", "a,b", "--subsets", "1"), "numbers of rows, separated by commas"),
     ],
 )
 def test_risky_cells_that_make_no_sense(desk: Desk, call: Call, options: tuple[str, ...], message: str) -> None:

@@ -76,7 +76,7 @@ def test_what_is_believed_is_1_with_null(folder: Path, capsys: pytest.CaptureFix
     ("options", "message"),
     [
         (["audit", "spec.yaml", "--series", "state"], "needs --key"),
-        (["audit", "spec.yaml", "--key", "key.json"], "is that of a --series"),
+        (["audit", "spec.yaml", "--key", "key.json"], "--key: needs --series"),
         (["audit", "--series", "state", "--key", "key.json", "--qi", "area"], "give the spec"),
         (["audit", "spec.yaml", "--series", "state", "--key", "key.json", "-i", "out.0.csv"], "is about one table"),
         (["audit", "spec.yaml", "--series", "state", "--key", "key.json", "--subsets", "2"], "is about one table"),

@@ -116,7 +116,7 @@ def test_audit_says_what_is_not_met(call: Call) -> None:
         "column name is a direct identifier, and it is in the table",
         "columns that pass through (ward) single out 0 % of the rows by themselves, 100 % together with the "
         "quasi-identifiers as released; 100 % are then in groups of fewer than 3",
-        "the quasi-identifiers as released tell for certain what passes through: ward of 100 % of the people",
+        "the quasi-identifiers as released disclose with certainty what passes through: ward of 100 % of the people",
     ]
     assert "spec.yaml:12: k-anonymity (k=3) is not met" in ended.err
 

@@ -84,7 +84,7 @@ def test_bad_tables_on_standard_input(desk: Desk, launch: Call, content: str | b
 BAD_SPECS = {
     "unknown key": (SPEC.replace("privacy", "privcay"), "spec.yaml:11:1: unknown key"),
     "no YAML": ("version: [1", "spec.yaml:1"),
-    "nothing asked": (SPEC.partition("privacy")[0], "privacy asks for nothing"),
+    "nothing asked": (SPEC.partition("privacy")[0], "privacy requires nothing"),
     "two roles": (SPEC.replace("[ward]", "[ward, age]"), "spec.yaml:10:21: column `age` is a quasi-identifier"),
     "unknown model": (SPEC + "  models: [{model: magic}]\n", "unknown privacy model `magic`"),
     "no such hierarchy": (
@@ -246,7 +246,7 @@ def test_infeasible_within_the_limit_says_what_limit_would_do(desk: Desk, call: 
     spec += "privacy: {models: [{model: frequency-l-diversity, l: 2}], suppression: %s}\n"
     desk.fill("\n".join(["a,d", *rows]), spec % 0.25)
     ended = call("mondrian", "spec.yaml")
-    assert ended.code == 4 and "suppressing 6 rows would mend it, 3 may be suppressed" in ended.err
+    assert ended.code == 4 and "suppressing 6 rows would fix it, 3 may be suppressed" in ended.err
     assert "nearest feasible: privacy.suppression of 0.5" in ended.err
     desk.fill("\n".join(["a,d", *rows]), spec % 0.5)
     assert call("mondrian", "spec.yaml").code == 0
@@ -405,7 +405,7 @@ def test_memory_that_does_not_suffice_is_no_bug(desk: Desk, call: Call, register
     name = registered(failing(MemoryError("CANARY")))
     before = desk.files()
     ended = call(name, "spec.yaml", "-o", "out.csv", "-r", "r.json")
-    assert (ended.code, ended.out, ended.err) == (71, b"", "error: the memory did not suffice; nothing was written\n")
+    assert (ended.code, ended.out, ended.err) == (71, b"", "error: there was not enough memory; nothing was written\n")
     assert desk.files() == before
 
 

@@ -121,7 +121,7 @@ def test_what_is_more_than_a_table_goes_to_no_database(command: tuple[str, ...],
 @pytest.mark.parametrize("uri", ["duckdb://o.duckdb", "duckdb://o.duckdb?table=", "duckdb://o.duckdb?table=a."])
 def test_a_uri_without_a_table(uri: str, call: Call) -> None:
     ended = call("mondrian", "spec.yaml", "-o", uri)
-    assert ended.code == 2 and "does not say which table" in ended.err
+    assert ended.code == 2 and "does not name a table" in ended.err
 
 
 def test_databases_that_cannot_be_read(desk: Desk, call: Call) -> None:

@@ -102,7 +102,7 @@ def test_a_column_without_values() -> None:
 
 
 def test_intervals_are_for_numbers() -> None:
-    with pytest.raises(SpecError, match=r"column 'x': intervals are made of numbers .*numeric"):
+    with pytest.raises(SpecError, match=r"column 'x': intervals need numbers .*numeric"):
         built(Intervals(intervals=(5.0,)), ["1"])
 
 

@@ -59,7 +59,7 @@ def test_csv_labels_are_normalized_unless_they_are_taken_as_they_stand(tmp_path:
 
 def test_leaves_that_are_one_when_normalized_are_refused(tmp_path: Path) -> None:
     assert problems(tmp_path, "SECRET;*\nb;*\nSECRET\u200b;*\n") == [
-        (3, "the leaf stands in line 1 already, on the same path")
+        (3, "the leaf occurs in line 1 already, on the same path")
     ]
 
 
@@ -89,9 +89,9 @@ def test_csv_a_label_may_stand_on_two_levels(tmp_path: Path) -> None:
         ("SECRET;*\n\nb;*\n  \n;;\n", [(2, "the line is empty"), (4, "the line is empty"), (5, "the line is empty")]),
         ("SECRET;*\nb\n", [(2, "the line has one field, and needs a leaf and a root at least")]),
         ("SECRET;*;\nb;;*\n", [(1, "field 3 is empty"), (2, "field 2 is empty")]),
-        ("a;SECRET;*\na;SECRET;*\n", [(2, "the leaf stands in line 1 already, on the same path")]),
-        ("SECRET;g;*\nb;g;*\nSECRET;h;*\n", [(3, "the leaf stands in line 1 already, under another parent")]),
-        ("SECRET;g;*\nb;g;*\nSECRET;*\n", [(3, "the leaf stands in line 1 already, under another parent")]),
+        ("a;SECRET;*\na;SECRET;*\n", [(2, "the leaf occurs in line 1 already, on the same path")]),
+        ("SECRET;g;*\nb;g;*\nSECRET;h;*\n", [(3, "the leaf occurs in line 1 already, under another parent")]),
+        ("SECRET;g;*\nb;g;*\nSECRET;*\n", [(3, "the leaf occurs in line 1 already, under another parent")]),
         ("code;SECRET;root\na;g;*\nb;g;*\n", [(1, "the root is not that of most lines")]),
         ("a;g;*\nb;g;SECRET\n", [(2, "the root is not that of most lines")]),
         (
@@ -231,16 +231,16 @@ def test_yaml_a_node_called_label(tmp_path: Path) -> None:
         ("SECRET", [(1, "the file is not one root with children below it")]),
         ("SECRET:", [(1, "the file is not one root with children below it")]),
         ("SECRET: [a]\nb: [c]\n", [(1, "the file is not one root with children below it")]),
-        ("any:\n  g: SECRET\n", [(2, "a text stands where children should")]),
+        ("any:\n  g: SECRET\n", [(2, "a text instead of a list of children")]),
         ("any:\n  SECRET: []\n", [(2, "the list of children is empty")]),
         ("any:\n  SECRET: {}\n", [(2, "the list of children is empty")]),
         ("any:\n- SECRET\n- \n", [(3, "a node has no label")]),
         ("any:\n- SECRET\n- [b]\n", [(3, "a node has no label")]),
         ("any:\n- SECRET\n- {[b]: c}\n", [(3, "a node has no label")]),
         ('any:\n  "": [SECRET]\n', [(2, "a node with children has an empty label")]),
-        ("any:\n- SECRET\n- b\n- SECRET\n", [(4, "the node stands in line 2 already")]),
-        ("any:\n  SECRET: [a]\n  h: [b]\n  SECRET: [c]\n", [(4, "the node stands in line 2 already")]),
-        ("any:\n  g: [SECRET]\n  h: [SECRET]\n", [(3, "the leaf stands in line 2 already, under another parent")]),
+        ("any:\n- SECRET\n- b\n- SECRET\n", [(4, "the node occurs in line 2 already")]),
+        ("any:\n  SECRET: [a]\n  h: [b]\n  SECRET: [c]\n", [(4, "the node occurs in line 2 already")]),
+        ("any:\n  g: [SECRET]\n  h: [SECRET]\n", [(3, "the leaf occurs in line 2 already, under another parent")]),
         (
             "any:\n  g: {SECRET: [a]}\n  h:\n    SECRET: [b]\n",
             [(4, "the label on level 1 above the leaf has another parent in line 2")],

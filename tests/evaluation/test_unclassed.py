@@ -213,5 +213,5 @@ def test_reports_of_it(spec: Any, form: str) -> None:
     if form == ".json":
         assert json.loads(told) == report
     else:
-        assert "How much is told (uncertainty coefficient)" in told
+        assert "Association (uncertainty coefficient)" in told
         assert "| age | ill |" in told

@@ -66,7 +66,7 @@ def test_what_is_asked_twice_is_required_once() -> None:
 @pytest.mark.parametrize(
     ("privacy", "changes", "message"),
     [
-        ({}, {}, "privacy asks for nothing"),
+        ({}, {}, "privacy requires nothing"),
         ({"models": [{"model": "k-anonymity", "attribute": "diagnosis", "k": 2}]}, {}, "takes no attribute"),
         (
             {"models": [{"model": "squared-error-diversity", "attribute": "diagnosis", "error": 2}]},

@@ -35,7 +35,7 @@ def test_subsets_are_every_attribute_and_then_those_that_tell_most(pairs: int, s
     subsets = [subset("a", 1), *(subset("ab", number) for number in range(pairs)), subset("b", 0)]
     _, section, special = risks({"risk": BLOCK | {"subsets": subsets, "special_uniques": SPECIAL}})
     told = f" ({SHOWN} of {len(subsets)}; all are in the JSON report)" if len(subsets) > SHOWN else ""
-    assert section.title == "What subsets of the quasi-identifiers tell apart" + told
+    assert section.title == "What subsets of the quasi-identifiers distinguish" + told
     assert [row[0] for row in section.rows] == ["a", "b", *["a, b"] * (shown - 2)]
     assert [row[-1] for row in section.rows[2:]] == [str(number) for number in reversed(range(pairs))][: shown - 2]
     assert special.rows[-1][:2] == ("age", "75 %")
@@ -110,7 +110,7 @@ def test_a_projection_names_what_was_dropped_last_and_one_figure_of_each_model()
     ]
     models = {"naive_bayes": {"original": told(0.75, None), "released": told(0.5, None)}}
     _, section = evaluation_sections({"models": {"targets": {"ill": {"models": models, "projection": steps}}}})
-    assert section.title == "ill without what tells most of it" and section.names == 2
+    assert section.title == "ill without its best predictors" and section.names == 2
     assert section.rows == [
         ("none", "naive_bayes", "0.75", "0.75 ± 0.1"),
         ("age", "naive_bayes", "0.5", "0.5 ± 0.1"),

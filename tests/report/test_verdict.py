@@ -113,5 +113,5 @@ def test_a_release_needs_no_sentence_and_what_is_measured_in_the_input_is_no_req
     assert figures["requirements"][0] == "1 met"
     alone = main_figures(report | {"risk": {"unique_values": {"pay": 0.98, "ill": 0.0}}})
     assert [more for name, _, more in alone if name == "smallest group"] == [
-        " by the quasi-identifiers; whoever knows pay singles out 98 %"
+        " by the quasi-identifiers; an attacker who also knows pay singles out 98 %"
     ]

@@ -107,7 +107,7 @@ QI = ("--qi", "age,sex,day", "-k", 5)
 def test_a_sorted_table_in_its_own_order_is_not_safe(tmp_path: Path, run: Run, descending: bool) -> None:
     written(tmp_path, people("age", descending=descending))
     ended = run("mondrian", "spec.yaml", "-o", "r.csv")
-    assert ended.code == 1 and "by what the order of the rows tells" in ended.err
+    assert ended.code == 1 and "given what the order of the rows discloses" in ended.err
     assert not (tmp_path / "r.csv").exists()
 
 

@@ -156,7 +156,7 @@ def test_an_audit_holds_pseudonyms_against_whom_rows_are_about(
     assert measured(nights) == (0, [0, 0])
     exchanged(nights, "night1")
     assert measured(nights) == (1, [0, 2])
-    assert "night1.csv: in 2 rows who is not the pseudonym of whom the row is about" in capsys.readouterr().err
+    assert "night1.csv: in 2 rows who is not the pseudonym of the person the row is about" in capsys.readouterr().err
 
 
 def test_a_release_without_its_pseudonyms_is_seen(tmp_path: Path) -> None:

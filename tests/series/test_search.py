@@ -11,7 +11,7 @@ from tests.series.nights import SPEC, Nights
 
 @pytest.mark.parametrize(
     ("wait", "newcomers", "hint"),
-    [(1, 60, "newcomers wait by series.wait; of all others too few came"), (0, 1, "too few came")],
+    [(1, 60, "newcomers wait by series.wait, and too few others are present"), (0, 1, "too few came")],
 )
 def test_what_helps_is_not_a_lower_k(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], wait: int, newcomers: int, hint: str

@@ -63,7 +63,7 @@ def test_other_rows(frame_of: Any, tmp_path: Path, name: str) -> None:
     same.write_parquet(tmp_path / "own" / "0.parquet")
     own = other.sparkSession.read.parquet(str(tmp_path / "own"))
     check_rows(own, own, COLUMNS)
-    with pytest.raises(DataError, match="others when they were read again"):
+    with pytest.raises(DataError, match="changed when they were read again"):
         check_rows(own, other, COLUMNS)
 
 
@@ -76,7 +76,7 @@ def test_other_rows_by_their_different_rows(frame_of: Any, name: str) -> None:
     assert apart is not None and RowSum.counted(apart) == before
     other = few_rows(frame_of(OTHERS[name]), COLUMNS)
     assert other is not None and RowSum.counted(other) != before
-    with pytest.raises(DataError, match="others when they were read again"):
+    with pytest.raises(DataError, match="changed when they were read again"):
         check_rows(frame_of(TABLE), table, COLUMNS, other)
 
 
@@ -101,7 +101,7 @@ def test_a_release_of_other_rows_is_refused(
         return kept if change == "lost" else kept.unionAll(rows.filter("c0 = 8"))
 
     monkeypatch.setattr("anonymize.spark.road.in_order", broken)
-    with pytest.raises(DataError, match="others when they were read again"):
+    with pytest.raises(DataError, match="changed when they were read again"):
         spark.release(frame_of(TABLE), SPEC, checkpoint=str(tmp_path))
 
 

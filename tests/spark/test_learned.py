@@ -40,7 +40,7 @@ def test_codes_of_keys(name: str) -> None:
 )
 def test_a_key_that_is_not_known(name: str, other: int) -> None:
     known = KEYS[name]
-    with pytest.raises(DataError, match="others when they were read again"):
+    with pytest.raises(DataError, match="changed when they were read again"):
         book_of(known).codes(keys_of([known[0], other]))
 
 

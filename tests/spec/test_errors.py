@@ -229,8 +229,8 @@ def test_l_needs_a_sensitive_attribute(problem: One) -> None:
         ("identifiers: [i]\nworkload: {targets: [i]}", (4, 22), "`i` is an identifier (line 3) and cannot be a targ"),
         ("workload: {targets: [t, t]}", (3, 25), "column `t` is listed twice"),
         ("sensitive: [s]\nworkload: {targets: [s: {type: numeric}]}", (4, 22), "`s` is sensitive (line 3) and cannot"),
-        ("sensitive: [s, s]", (3, 16), "`s` stands here a second time"),
-        ("sensitive: {s: {}, s: {}}", (3, 20), "`s` stands here a second time"),
+        ("sensitive: [s, s]", (3, 16), "`s` is given twice"),
+        ("sensitive: {s: {}, s: {}}", (3, 20), "`s` is given twice"),
         (
             "sampling_weight: age",
             (3, 1),
@@ -322,7 +322,7 @@ ouput: {}
         (1, 10, "`version`: expected 1"),
         (4, 15, "`quasi_identifiers.age.type`: expected one of numeric"),
         (4, 24, "`weight` has no value"),
-        (5, 3, "`age` stands here a second time"),
+        (5, 3, "`age` is given twice"),
         (6, 3, "column `zip` is an identifier (line 2) and cannot be a quasi-identifier as well"),
         (6, 21, "unknown builder `masks` in `quasi_identifiers.zip.hierarchy`"),
         (7, 31, "`quasi_identifiers.race.rules[0].keep_apart`: expected at least 2 entries"),
@@ -420,7 +420,7 @@ def test_files_that_are_not_a_yaml_mapping(
         ("privacy: {k: !!int x}", 3, 14, "cannot be read as a whole number"),
         ("privacy: {k: " + "9" * 5000 + "}", 3, 14, "cannot be read as a whole number"),
         ('identifiers: ["\\ud800"]', 3, 15, "half a character"),
-        ("version: 1", 3, 1, "`version` stands here a second time"),
+        ("version: 1", 3, 1, "`version` is given twice"),
     ],
 )
 def test_yaml_that_a_spec_does_not_use(problems: Problems, text: str, line: int, column: int, words: str) -> None:

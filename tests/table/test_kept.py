@@ -113,7 +113,7 @@ def test_every_kind_is_told_with_its_first_line(read_text: Read) -> None:
 
 def test_below_one_is_warned_about(read_text: Read) -> None:
     (warning,) = read_text("a,w\nx,0.5\ny, 1 \nx,0.99\ny,1e3\n", "a:c", sampling_weight="w").warnings
-    assert warning.text == "2 sampling weights are below one: a row stands at least for itself"
+    assert warning.text == "2 sampling weights are below one: a row represents at least itself"
     assert "1 sampling weight is below" in read_text("a,w\nx,0.5\ny,1\n", "a:c", sampling_weight="w").warnings[0]
     assert read_text("a,w\nx,1\ny,7.25\n", "a:c", sampling_weight="w").warnings == ()
 
@@ -140,7 +140,7 @@ def test_a_table_that_is_only_looked_at(file_of: Callable[[str], Path]) -> None:
     spec = Spec(version=1, quasi_identifiers={"a": QuasiIdentifier()}, sampling_weight="w")
     with Source.open(spec, file_of("a,w\nx,0.5\ny,2\n")) as source:
         (warning,) = kept.check(spec, source)
-        assert warning.text == "1 sampling weight is below one: a row stands at least for itself"
+        assert warning.text == "1 sampling weight is below one: a row represents at least itself"
         assert source.rows == 2 and source.sha256
     with Source.open(spec, file_of("a\nx\n")) as source, pytest.raises(DataError, match="has no column w"):
         kept.check(spec, source)

@@ -36,7 +36,7 @@ def test_numbers_are_their_text_and_spaces_count_where_nothing_is_normalized() -
 
 @pytest.mark.parametrize("lacking", [None, "", " \u200b"])
 def test_a_row_about_nobody_is_refused(lacking: str | None) -> None:
-    with pytest.raises(DataError, match="1 rows do not say whom they are about"):
+    with pytest.raises(DataError, match="1 rows do not say which individual they are about"):
         pseudonyms(pl.DataFrame({"id": ["a", lacking]}).lazy(), [pl.col("id")], [SECRET], normalize=True)
 
 

@@ -273,4 +273,4 @@ def test_what_is_judged_is_part_of_the_verdict() -> None:
     verdict = measured(["[1-5]", "[1-5]", "[4-9]", "[4-9]"], ["1", "5", "5", "9"])
     assert verdict.satisfied is True
     verdict = measured(["[1-5]", "[4-9]", "[1-5]", "[4-9]"], ["1", "4", "5", "9"])
-    assert verdict.satisfied is False and verdict.unmet[0].endswith("by what the order of the rows tells")
+    assert verdict.satisfied is False and verdict.unmet[0].endswith("given what the order of the rows discloses")

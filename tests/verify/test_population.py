@@ -193,7 +193,7 @@ def test_what_a_search_enforces_the_check_finds(algorithm: str, model: dict[str,
 def test_an_algorithm_that_looks_nobody_up_refuses(algorithm: str, tmp_path: Path) -> None:
     write(tmp_path / "table.csv", [("20", "cook", "0211")])
     wanted = spec(tmp_path, {"model": "k-map", "k": 2})
-    with pytest.raises(UsageError, match=f"{algorithm} does not look anybody up"):
+    with pytest.raises(UsageError, match=f"{algorithm} does not look up people"):
         release(Request(wanted, algorithm, ALGORITHMS[algorithm].Options(), output=str(tmp_path / "out.csv")))
 
 

@@ -187,7 +187,7 @@ def test_nobody_has_two_rows_and_everybody_is_somebody() -> None:
     frame = pl.DataFrame({"zip": ["A", "A"], "ill": ["x", "y"]})
     with pytest.raises(DataError, match="1 rows are about somebody who has another row"):
         ReleasedAt.of_text("1", frame, pl.Series(["a", "a"]), ["zip"], ["ill"])
-    with pytest.raises(DataError, match="1 rows do not say whom they are about"):
+    with pytest.raises(DataError, match="1 rows do not say which individual they are about"):
         ReleasedAt.of_text("1", frame, pl.Series(["a", None]), ["zip"], ["ill"])
     with pytest.raises(DataError, match="2 rows, and the people are those of 1"):
         ReleasedAt.of_text("1", frame, pl.Series(["a"]), ["zip"], ["ill"])

@@ -262,7 +262,7 @@ def contents(
     classes = {tuple(row) for row in shown_combinations.tolist()}
     torn = any(tuple(row) in classes for row in lost.tolist())
     if torn or len(classes) < len(shown_combinations):
-        raise refusal("some rows are suppressed of which others with the same values are released")
+        raise refusal("some rows are suppressed while others with the same values are released")
     names = {attribute.name: index for index, attribute in enumerate(table.attributes)}
 
     def class_of(attribute: str) -> Ints:

@@ -46,14 +46,14 @@ class TableUri:
         if scheme_of(uri) not in SCHEMES:
             known = ", ".join(f"{each}://" for each in SCHEMES)
             hint = f"a table is a file, or the URI of a table in a database: {known} with ?table=name"
-            raise UsageError(Problem(f"{masked(uri)}: is not a place that is known", hint=hint))
+            raise UsageError(Problem(f"{masked(uri)}: is not a supported location", hint=hint))
         scheme, _, rest = uri.partition("://")
         address, _, query = rest.partition("?")
         given = parse_qsl(query, keep_blank_values=True)
         tables = [value for key, value in given if key == "table"]
         if len(tables) != 1 or not all(tables[0].split(".")):
             hint = f"{scheme.lower()}://...?table=name, or ?table=schema.name"
-            raise UsageError(Problem(f"{masked(uri)}: does not say which table", hint=hint))
+            raise UsageError(Problem(f"{masked(uri)}: does not name a table", hint=hint))
         schema, _, table = tables[0].rpartition(".")
         others = urlencode([(key, value) for key, value in given if key != "table"])
         database = f"{scheme}://{address}" + (f"?{others}" if others else "")

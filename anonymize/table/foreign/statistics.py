@@ -134,7 +134,7 @@ def check_names(columns: list[str], name: str, form: str, longest: int) -> None:
         hint = "rename the columns of the input, or write .parquet, .xlsx or .csv"
         named = ", ".join(wrong)
         raise WriteError(
-            Problem(f"{name}: cannot be written: these are not names of columns: {named}; {rule}", hint=hint)
+            Problem(f"{name}: cannot be written: these are not valid column names: {named}; {rule}", hint=hint)
         )
 
 
