@@ -1,31 +1,32 @@
 """Anatomy: exact quasi-identifiers, and sensitive values by group: 1/l bounds a guess in proportion, not the best one.
 
-What it does. Rows are put into buckets by sensitive value. While at least l buckets have rows, one random row from each
-of the l largest makes a group; each row that is left over joins a random group without its value. Published are the
-quasi-identifiers as they are with the number of their group (`released.qit.csv`, the QIT), and of each group the
+What it does. Rows are sorted into buckets by sensitive value. While at least l buckets have rows, one random row from
+each of the l largest forms a group; each remaining row joins a random group without its value. The release consists of
+the exact quasi-identifiers with the number of their group (`released.qit.csv`, the QIT), and, for each group, the
 sensitive values with their counts (`released.st.csv`, the ST). With `--joined` it is one file: every row has its group
-and a sensitive value of it, dealt out at random within the group.
+and a sensitive value, assigned at random within the group.
 
-What it guarantees. Every group has at least l different sensitive values, none in more than 1/l of its rows: who knows
-a person's group, and guesses in proportion to the values of that group, names the sensitive value with probability at
-most 1/l. It does not bound an ordinary attacker, who counts over all groups which value goes with the person's
+What it guarantees. Every group has at least l different sensitive values, none in more than 1/l of its rows. An
+attacker who knows a person's group, and guesses in proportion to the values of that group, is right with probability at
+most 1/l. This does not bound an ordinary attacker, who counts over all groups which value occurs with the person's
 quasi-identifiers, and names the most frequent one: that succeeds nearly as often as in the original table, whatever l
-is, unless it comes near the number of values. On the Adult data (occupation, given education, salary, sex and race) it
+is, unless l is close to the number of values. On the Adult data (occupation, given education, salary, sex and race) it
 is right for 0.318, 0.315, 0.296 and 0.206 of the people at l = 2, 3, 5 and 7; in the original for 0.322, without
-quasi-identifiers for 0.134. The private report has it as `risk.attacker`. Nothing hides that a person is in
-the table, or a person's quasi-identifiers: there is no k-anonymity, and `k` is refused. The report's `risk` is that of
+quasi-identifiers for 0.134. The private report has this rate as `risk.attacker`. Neither a person's presence in the
+table nor the quasi-identifiers are hidden: there is no k-anonymity, and `k` is refused. The report's `risk` is that of
 the exact quasi-identifiers.
 
-Not possible where one value holds more than 1/l of the rows. Then rows of the most frequent values are left out, if
-`privacy.suppression` allows it; else it ends with exit code 4, and says how frequent which rank of value is.
+If one value occurs in more than 1/l of the rows, groups cannot be formed. Then rows with the most frequent values are
+left out, if `privacy.suppression` allows it; otherwise it ends with exit code 4 and reports the frequency of the value
+by its rank.
 
-Groups are drawn from the operating system's entropy, which is kept nowhere. With `--seed` whoever learns it and has the
-table's order can draw them again: the report says so, and `--public-report` refuses it.
+Groups are drawn from the operating system's entropy, which is not stored. With `--seed`, anybody who learns the seed
+and has the order of the table can reproduce them: the report says so, and `--public-report` refuses it.
 
-Groups are made of different values whichever they are: where a model protects some `values` alone, the others still
-have to be diverse.
+Groups consist of different values, whichever they are: if a model protects only some `values`, the others still have to
+be diverse.
 
-Missing sensitive values are not counted towards l; their rows are dealt out over the groups evenly.
+Missing sensitive values do not count towards l; their rows are distributed evenly over the groups.
 
 Recoding model. Bucketization.
 
@@ -165,8 +166,8 @@ NEEDS = Needs(family="bucketization", sensitive=True, populations=False, reusabl
 class Options:
     """Options of the subcommand."""
 
-    joined: bool = option(False, "One file: sensitive values dealt out at random within each group.")
-    group: str = option("group", "Name of the column of groups.")
+    joined: bool = option(False, "Write one file, with sensitive values assigned at random within each group.")
+    group: str = option("group", "Name of the group column.")
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Bucketized:

@@ -2,42 +2,41 @@
 
 What it does. While groups of fewer than k rows exist, each of them in turn is merged with the group, of any size, that
 makes the union of least weighted normalized certainty penalty (NCP), summed over the union's rows. A group that has
-merged in a round waits for the next, so that a round at least doubles the smallest group. The paper leaves open whose
-turn comes first: here it is the group whose best union has the least NCP at the round's start, ties going to the one
-with the lowest first row. Between equal unions, the one of fewer rows is taken, then the one with the group of the
-lowest first row. After each round a group of m >= 2k rows is cut into floor(m / k) groups of at least k: around two
-rows that lie far apart, where the two sides lose least together.
+merged in a round waits for the next, so that a round at least doubles the smallest group. The paper does not specify
+the order of groups: here, the group whose best union has the least NCP at the start of the round comes first, ties
+going to the one with the lowest first row. Between equal unions, the one with fewer rows is chosen, then the one with
+the group of the lowest first row. After each round a group of m >= 2k rows is split into floor(m / k) groups of at
+least k, around two distant rows, where the two sides together lose least.
 
-Equal rows. They merge at no cost, so before the first round equal rows become one group, and groups of 2k and more are
-cut.
+Equal rows. They merge at no cost, so before the first round equal rows become one group, and groups of 2k or more are
+split.
 
-What it guarantees. Every class meets every model of the spec, or nothing is released. Where the table as one class does
-not, the rows of the most frequent sensitive values are suppressed within the spec's limit, if that mends it. Under
-k-anonymity alone every class has k to 2k - 1 rows. Under other models, k is the least size they allow; then classes
-that break one are merged with the class that mends them at least cost, of the 64 nearest, or else with the nearest. It
-does not guarantee the least loss. Only refinement is random, by `--seed`, which is 0 if it is not given.
+What it guarantees. Every class meets every model of the spec, or nothing is released. If the table as one class does
+not, rows with the most frequent sensitive values are suppressed within the spec's limit, if that helps. Under
+k-anonymity alone every class has k to 2k - 1 rows. Under other models, k is the least size they allow; classes that
+violate a model are then merged with the one of the 64 nearest classes that fixes them at the least cost, or else with
+the nearest. It does not guarantee the least loss. Only refinement is random; it depends on `--seed`, by default 0.
 
-Two more steps go beyond the paper. With `--start mondrian` Mondrian cuts the table into parts of about a thousand rows,
-and the method works inside each; so it does of itself where the table is too large to be searched whole. Then, unless
-`--no-refine` is given, the classes are refined, or those of another method: `mondrian`, `top-down` and `bottom-up` are
-all tried by a few passes on the table itself, and what then loses least is refined on (above 100,000 rows: these
-classes or Mondrian's, whichever lose less as they are). For as many `--passes` as it pays, rows go to classes that they
-cost less in, alone or together, and classes that lie near each other, across the borders of parts too, are grouped
-anew; in turns with them, rows change places by chance. Tables below 2,000 rows are gone through two or three times with
-other random numbers, and those of up to 10,000 once as `mondrian --refine` does it, so that no release loses more than
-by that. What is lost never rises, every class still meets every model, and a class may have more than 2k rows then. A
-`--time-limit` ends it earlier, with what was found by then. Up to 10,000 different rows `top-down` and `bottom-up` come
-to much the same so, and `release` too.
+Two steps go beyond the paper. With `--start mondrian`, Mondrian cuts the table into parts of about a thousand rows, and
+the method works within each part; this is the default if the table is too large to be searched as a whole. Then, unless
+`--no-refine` is given, the classes are refined: `mondrian`, `top-down` and `bottom-up` are all tried with a few passes
+on the table itself, and the best result is refined further (above 100,000 rows: the better of these classes and
+Mondrian's). For up to `--passes` passes, as long as it is worthwhile, rows move, alone or together, to classes where
+they cost less, neighbouring classes (also of different parts) are regrouped, and rows are exchanged at random. Tables
+below 2,000 rows are refined two or three times with different random numbers, and those of up to 10,000 also once as by
+`mondrian --refine`, so that no release loses more than with that command. The loss never increases and every class
+still meets every model, but a class may then have more than 2k rows. A `--time-limit` stops earlier, with the best
+result so far. Up to 10,000 different rows, `top-down`, `bottom-up` and `release` then give similar results.
 
-Recoding model. Local: equal rows may be released differently, and regions of classes may overlap.
+Recoding model. Local: equal rows may be released differently, and the regions of classes may overlap.
 
-How far it reaches. Rows are merged within the whole table as long as its different rows have no more than 3 million
-cells of quasi-identifiers (500,000 rows of 6, 15,000 rows of 200), and within Mondrian's parts beyond: to merge them
-within the whole would take more than a quarter of an hour, and `--start whole` is refused there. The report says which,
-as `merged_within` of its `recoding`.
+How far it reaches. Rows are merged within the whole table as long as its distinct rows have at most 3 million cells of
+quasi-identifiers (500,000 rows of 6, 15,000 rows of 200), and within Mondrian's parts otherwise: merging in the whole
+table would take more than a quarter of an hour, and `--start whole` is refused. The report says which, as
+`merged_within` in its `recoding` block.
 
-Cost. At most ceil(log2 k) rounds, each of O(n^2) penalties at worst. Groups are laid in blocks of similar ones, and a
-block that cannot hold one of the nearest is passed over: far fewer are looked at, and the result is the same.
+Cost. At most ceil(log2 k) rounds, each with at worst O(n^2) penalties. Groups are arranged in blocks of similar ones,
+and blocks that cannot contain a nearest group are skipped, which does not change the result.
 
 Reference. Xu, Wang, Pei, Wang, Shi, Fu: Utility-based anonymization using local recoding, KDD 2006, section 4.1 and
 figure 4.
@@ -74,9 +73,9 @@ class Options(Refinable):
     """Options of the subcommand."""
 
     start: str = option(
-        AUTO, "What rows are merged within: the whole table, Mondrian's parts, or what its size allows.", CHOICES
+        AUTO, "Where rows are merged: within the whole table, within Mondrian's parts, or as its size allows.", CHOICES
     )
-    refine: bool = option(True, "Refine the classes once they are found.", random=frozenset({True}))
+    refine: bool = option(True, "Refine the classes afterwards.", random=frozenset({True}))
 
 
 @within_levels

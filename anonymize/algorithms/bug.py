@@ -1,26 +1,27 @@
-"""BUG: bottom-up generalization, which gives up what tells least about a target for the anonymity that it buys.
+"""BUG: bottom-up generalization, which sacrifices the least information about a target for the anonymity gained.
 
-What it does. Every row starts as it is. A generalization replaces the children of a node by the node wherever they
-occur, in all rows alike; it can be carried out when all of them are shown. The anonymity is the size of the smallest
+What it does. It starts with the original values. A generalization replaces the children of a node by the node wherever
+they occur, in all rows; it can be carried out if all of them are shown. The anonymity is the size of the smallest
 class. Among the generalizations that raise it, the one with the least information loss per row gained is carried out;
-where none raises it, the one of least information loss. This goes on until no more rows are in classes that fail a
+if none raises it, the one with the least information loss. This continues until no more rows are in classes that fail a
 requirement than the spec's suppression limit allows; these are suppressed. Ties go to the first attribute of the spec,
 and there to the first values. Where the spec has a `unit`, the anonymity counts individuals instead of rows.
 
 What is lost. The entropy of the class labels in the rows of the node less the weighted entropies in those of its
 children, summed over the targets.
 
-What it needs. One target or more under `workload: targets`, none of them numeric. A missing label is a label of its
-own. Numbers go up the hierarchy that the spec gives them, such as `intervals`, and are released as its labels; without
-one they are kept as they are or suppressed, all at once.
+What it needs. At least one target under `workload: targets`, none of them numeric. A missing label is a label of its
+own. Numbers are generalized by their hierarchy in the spec, such as `intervals`, and released as its labels; without
+one they are all kept or all suppressed.
 
 What it guarantees. Every class meets every model of the spec, and no more rows are suppressed than allowed, or nothing
-is released. It does not guarantee the least loss: no step is taken back. Where a model is not monotone, it may climb
-past a cut that is safe and end at the top without one, though one exists; then it says that the search found none.
+is released. It does not guarantee the least loss: no step is undone. If a model is not monotone, it may pass a safe cut
+and end at the top without one; then the message says that the search found none.
 
 Recoding model. Single-dimensional recoding: a cut through each hierarchy, the same for all rows.
 
-Cost. One look at the classes a step, at most as many steps as the hierarchies have nodes above their leaves.
+Cost. Each step reads the classes once; there are at most as many steps as the hierarchies have nodes above their
+leaves.
 
 Reference. Wang, Yu, Chakraborty: Bottom-up generalization: a data mining solution to privacy protection, ICDM 2004.
 """

@@ -1,24 +1,24 @@
 """Datafly: generalizes the attribute with the most distinct values, level by level, then suppresses what is left over.
 
-What it does. Every row starts as it is. While more rows than are allowed lie in classes that fail a requirement, the
-quasi-identifier that shows the most distinct values goes up one level of its hierarchy, in all rows alike (of several,
-the first in the spec; one that is at its root stays there). Then the rows of the classes that still fail are
-suppressed, as whole rows.
+What it does. As long as more rows than allowed are in classes that fail a requirement, the quasi-identifier with the
+most distinct values is generalized by one level of its hierarchy in all rows (of several, the first in the spec; those
+at their root are skipped). Then the rows of the classes that still fail are suppressed.
 
 What it guarantees. Every class meets every model of the spec, and no more rows are suppressed than allowed, or nothing
-is released. It does not guarantee a minimal generalization, let alone the least loss: it looks at the number of values
-and never at what a step mends, and takes no step back. Where a model is not monotone, it may climb past a safe node and
-end at the top without one, though one exists; then it says that the search found none.
+is released. It does not guarantee a minimal generalization, let alone the least loss: it considers only the number of
+values, not the effect of a step, and never goes back. If a model is not monotone, it may pass a safe node and end at
+the top without one; then the message says that the search found none.
 
-What a node stands for, which of its rows are suppressed, and what `--mask-minimality` does: as in `incognito`.
+For the meaning of a node, the suppressed rows and `--mask-minimality`, see `incognito`.
 
 Recoding model. Full-domain generalization with suppression of rows.
 
-Cost. One check a step, at most the sum of the heights of the hierarchies; each on the distinct rows of the step before.
+Cost. One check for each step, on the distinct rows of the previous one; at most the sum of the heights of the
+hierarchies.
 
-How many rows are allowed. By default the share of `privacy.suppression`, which is 0 unless the spec says otherwise. The
-paper has no such limit and allows k rows: `--outliers k` does that, whatever the spec's limit (without a k, the fewest
-rows that a class may have).
+How many rows are allowed. By default the share `privacy.suppression`, which is 0 unless the spec says otherwise. The
+paper instead allows k rows, as does `--outliers k`, whatever the spec's limit (without a k, the smallest allowed class
+size).
 
 Reference. Sweeney: Guaranteeing anonymity when sharing medical data, the Datafly system, AMIA 1997; Achieving
 k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5), 2002.

@@ -1,57 +1,58 @@
 """Incognito: the best of all full-domain generalizations, by any metric, with every node of the lattice accounted for.
 
-What it does. A node of the lattice gives each quasi-identifier one level of its hierarchy. A node is safe when the rows
-in classes that fail a privacy model are no more than may be suppressed. The safe node of the least score is released.
-The score is a metric of each attribute, put together by an aggregate; rows in failing classes are suppressed.
+What it does. A node of the lattice assigns each quasi-identifier one level of its hierarchy. A node is safe if no more
+rows are in classes that fail a privacy model than may be suppressed; these are suppressed. The safe node with the least
+score is released. The score is a metric of each attribute, combined by an aggregate.
 
-By default the whole lattice is searched with predictive tagging: a check of one node settles those below it that cannot
-be safe and those that cannot be better. With `--subsets` the lattices of all subsets of the quasi-identifiers are gone
-through as published, from single attributes up: a node is looked at only if each of its parts was safe. Both find an
-optimum; of several nodes with the same score they may find different ones.
+By default the whole lattice is searched with predictive tagging: a check of one node also rules out nodes below it that
+cannot be safe and nodes that cannot be better. With `--subsets` the lattices of all subsets of the quasi-identifiers
+are searched as published, from single attributes up: a node is checked only if each of its parts was safe. Both find an
+optimum, but possibly different ones of several nodes with the same score.
 
-`--iterate` releases what is safe at the best node, then searches again among the rows that are left, and so on: every
-row is released at the most specific node at which it found company (local recoding). Every round releases a share of
-the rows that are left; a smaller share makes more rounds and less loss. Under models that may fail in a class made of
+`--iterate` releases the rows that are safe at the best node, then searches again among the remaining rows, and so on:
+every row is released at the most specific node at which its class is safe (local recoding). Every round releases a
+share of the remaining rows; a smaller share means more rounds and less loss. Under models that may fail in a union of
 classes that meet them, such as t-closeness and entropy l-diversity, there are two searches: one takes the best node of
-the first path that has one, the other looks further in every round, which takes longer and is no better in the end on
-every table. That one looks further until it has checked ten times as many nodes as the first, or 5,000. Where rows may
-be suppressed, each is made without suppression too; and where classes have to have k rows, with k + 1. The release that
-loses least weighted NCP is kept, a suppressed row losing all; so it never loses more than it would with `suppression:
-0`, or than the rounds do at k + 1, unless a time limit ended a search. Rounds are greedy, and not steady in general: a
-release at a smaller k, l or with a larger t may lose more than one that asks for more.
+the first path that has one; the other searches further in every round, which takes longer and is not better for every
+table, until it has checked ten times as many nodes as the first, or 5,000. If rows may be suppressed, each search is
+also made without suppression; and if classes need k rows, with k + 1. The release with the least weighted NCP is kept,
+where a suppressed row loses everything. So it never loses more than with `suppression: 0`, or than the rounds at k + 1,
+unless a time limit ended a search. Rounds are greedy and in general not monotone: a release with a smaller k or l, or a
+larger t, may lose more than one with stricter requirements.
 
-What a node stands for. One release: the classes of its levels, of which those that fail are suppressed and no others.
-Suppressed rows are published as one class that shows nothing; they count in the whole table that models such as
-t-closeness compare with, and their class has to meet the models like any other. Where it does not, where the spec says
-`suppressed_rows: drop`, and where a population is asked about, they are dropped: the classes that are left are then
-compared with each other alone, and those that fail go, too, until none does. What is asked of the table as a whole
-(`risk: marketer` and `records_at_risk`, `sample-uniqueness`, `population-uniqueness`) is judged so: the smallest
-classes are suppressed as well, as many as it takes, published or dropped, whichever takes fewer rows; of classes of one
-size the first in the order of the hierarchies. The optimum is over these releases, one a node. A release in which
-classes are suppressed that need not be, or others than these, is not one of them: where rows are dropped that classes
-are compared with, or rows are at risk in classes of different sizes, such a choice may be better.
+What a node stands for. A node represents one release: the classes of its levels, of which exactly those that fail are
+suppressed. Suppressed rows are published as one class that shows nothing; they count in the whole table with which
+models such as t-closeness compare, and their class has to meet the models like any other. If it does not, if the spec
+has `suppressed_rows: drop`, or if a model refers to a population, they are dropped: the remaining classes are then
+compared only with each other, and those that fail are dropped, too, until none does. For requirements on the table as a
+whole (`risk: marketer` and `records_at_risk`, `sample-uniqueness`, `population-uniqueness`), as many of the smallest
+classes as necessary are suppressed as well, published or dropped, whichever takes fewer rows; of classes of the same
+size the first in the order of the hierarchies. The optimum is over these releases, one for each node. A release that
+suppresses other or additional classes is not considered: if classes are compared with dropped rows, or rows are at risk
+in classes of different sizes, such a release may be better.
 
 What it guarantees. Every class meets every model of the spec, and no node within the suppression limit has a lower
 score, unless the time limit or, in a lattice of more than 2 million nodes, the budget ended the search: then the report
-says which of them did (`stopped: time` or `work`), and by how much at most another node may be lower (`gap`). With
-`--iterate` the rounds are greedy, and what they find together is not an optimum; no row is released at the root of
-every hierarchy unless all are, as it would be a suppressed row.
+says which (`stopped: time` or `work`), and by how much another node may be lower at most (`gap`). With `--iterate` the
+rounds are greedy, and their joint result is not an optimum; no row is released at the root of every hierarchy unless
+all are, because it would be a suppressed row.
 
-Tagging. Nodes above a safe one are safe if no row may be suppressed and all models are monotone, or if every model is
-one that a class keeps with any further rows: k-anonymity, distinct l-diversity, squared error. For the others with
-suppression, or with a `unit` in the spec, nodes are ruled out by the metric's lower bounds and by the k-anonymity that
-is asked for beside them.
+Tagging. Nodes above a safe one are safe if no row may be suppressed and all models are monotone, or if every model
+remains met when further rows join a class: k-anonymity, distinct l-diversity, squared error. For other models with
+suppression, or with a `unit` in the spec, nodes are ruled out by the metric's lower bounds and by k-anonymity, if it is
+required as well.
 
-`--mask-minimality`. The node is sought as if classes only had to have enough rows; then the way from the top towards it
-ends at the first step that may give somebody away, and rows that the node suppresses are left out. An attacker who
-knows the method then learns nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l
-values for everybody under distinct l-diversity; other models of sensitive values are refused beside it.
+`--mask-minimality`. The node is searched as if classes only needed enough rows; then the path from the top towards it
+ends at the first step that may disclose somebody's value, and rows that the node suppresses are left out. An attacker
+who knows the method then infers nobody's value with probability above 1/l under frequency l-diversity, and is left with
+at least l values for everybody under distinct l-diversity; other models about sensitive values cannot be combined with
+it.
 
 Recoding model. Full-domain; local with `--iterate`.
 
-Cost. At worst a check of every node, which is a sort of the distinct rows of a node below it. Lattices of more than 2
-million nodes are searched best first with a descent from the top before it, until nothing better is left or it has come
-to as many nodes as hold 8.6 billion cells of distinct rows; a `--time-limit` takes the place of that budget.
+Cost. At worst a check of every node, which sorts the distinct rows of a node below it. Lattices of more than 2 million
+nodes are searched best first after a descent from the top, until nothing better is left or the checked nodes have 8.6
+billion cells of distinct rows; a `--time-limit` replaces this budget.
 
 Reference. LeFevre, DeWitt, Ramakrishnan: Incognito: efficient full-domain k-anonymity, SIGMOD 2005. Kohlmayer, Prasser,
 Eckert, Kemper, Kuhn: Flash, PASSAT 2012. Prasser, Kohlmayer, Kuhn: MIM 2016 (iterated local recoding).
@@ -93,28 +94,28 @@ NEEDS = Needs.of_full_domain("weights", "weights: correlation", "rules")
 class Options:
     """Options of the subcommand."""
 
-    metric: str = option("loss", "What nodes are compared by.", METRICS)
+    metric: str = option("loss", "The metric by which nodes are compared.", METRICS)
     aggregate: str = option(
         "auto",
-        "How attributes are put together; auto is the metric's own.",
+        "How the metric is aggregated over attributes; auto is the metric's default.",
         ("auto", *AGGREGATES),
         only_with={"metric": tuple(DEFAULT_AGGREGATE)},
     )
     gs_factor: float = option(
         0.5,
-        "Weight of generalization against suppression in the metric: 0 suppression is free, 1 generalization is.",
+        "Weight of generalization against suppression in the metric; at 0 suppression is free, at 1 generalization.",
         minimum=0,
         maximum=1,
         only_with={"metric": ("loss", "ncp", "precision", "entropy", "c_avg", "publisher-payout")},
     )
-    subsets: bool = option(False, "Go through the lattices of all subsets of the quasi-identifiers, as published.")
+    subsets: bool = option(False, "Search the lattices of all subsets of the quasi-identifiers, as published.")
     time_limit: float = time_limit_option()
     iterate: bool = option(
-        False, "Release what is safe, then search again among the rows that are left.", local=frozenset({True})
+        False, "Release what is safe, then search again among the remaining rows.", local=frozenset({True})
     )
     round_share: float = option(
         0.01,
-        "Share of the rows left that every round of --iterate releases.",
+        "Share of the remaining rows that each round of --iterate releases.",
         above=0,
         maximum=1,
         only_with={"iterate": (True,)},

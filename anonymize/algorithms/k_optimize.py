@@ -1,12 +1,12 @@
-"""K-Optimize: the best way to part every attribute's values into intervals, by cost, with a proof or a bound.
+"""K-Optimize: the least costly division of every attribute's values into intervals, with a proof or a bound.
 
 What it does. The values of an attribute have one total order: numbers ascend, categories follow their hierarchy. A set
-of splits between neighbours parts each attribute into intervals, the same for all rows. Classes that fail a requirement
-are suppressed. Among all sets that suppress no more rows than the spec allows, the search looks for the one of least
-cost. It has several ways to a good one: greedy specialization and generalization, the levels of the hierarchies, the
-splits that Mondrian would make; a tabu search, which adds or leaves out one split a step; and, where the size of a
-class alone decides, the best cut through one attribute while the others stay, which is a shortest path: for one
-attribute after the other, and for the one of most splits while the others' are annealed. The
+of splits between neighbours divides each attribute into intervals, the same for all rows. Classes that fail a
+requirement are suppressed. Among all sets that suppress no more rows than the spec allows, the search looks for the one
+with the least cost. It has several heuristics to find a good one: greedy specialization and generalization, the levels
+of the hierarchies, the splits that Mondrian would make; a tabu search, which adds or leaves out one split a step; and,
+where the size of a class alone decides, the best cut through one attribute while the others stay, which is a shortest
+path: for one attribute after the other, and for the one of most splits while the others' are annealed. The
 set-enumeration tree over splits, pruned by lower bounds on the cost and of useless values, goes on until no set can be
 better.
 
@@ -34,9 +34,9 @@ When it stops. When the set is proved to be the best one; or after `--nodes` of 
 `--work` million numbers read by the last stage; or `--time-limit` seconds, after the round that is under way. Then the
 report's `recoding` block has the cost of the best set, the lower bound that is proved, the gap between them as a share
 of the cost, and what `stopped` it (`nodes`, `work` or `time`); on a terminal, bound and cost are shown while the search
-goes on. Interrupted, it leaves them on the terminal and writes nothing: `--time-limit` is the way to have what is found
-by a certain time. What `--nodes` or `--work` ends is the same on every machine, with any number of `--threads`; what
-`--time-limit` ends is not.
+goes on. If interrupted, it leaves them on the terminal and writes nothing; use `--time-limit` to get the best set found
+by a certain time. A search that ends by `--nodes` or `--work` gives the same result on every machine, with any number
+of `--threads`; one that ends by `--time-limit` does not.
 
 How far it reaches. That depends on k more than on the number of values: the larger the classes have to be, the fewer
 sets are possible, fewer still where no row may be suppressed. Of 30,162 rows, with eight attributes and 156 splits, the
@@ -46,16 +46,16 @@ depends on the order of siblings as well: the figures are of one order, and in a
 took 3,677 nodes in place of 1,103 to 1,409, and k = 100 ended with a gap of 35 %. With models beyond k-anonymity only
 the published bound is known, and a node takes longer.
 
-Processes. A round parts the tree into tasks that know nothing of each other. Once the search is long, `--threads`
-processes share them, each with a copy of the table's distinct rows.
+Processes. A round divides the tree into independent tasks. In a long search, `--threads` processes share them, each
+with a copy of the table's distinct rows.
 
-The order of siblings. A hierarchy says what lies under one node, and not which of the nodes under it come side by side;
-the order in which they are listed decides which values an interval may hold, so that a set is the best one of that
-order alone. `--orders N` begins with so many of them: as listed, by their rows with the most frequent first, by their
-labels, and at random by fixed seeds. Each gets the sets to begin with and the first steps of local search, which is
-most of the time of a short search; the tree is searched in that of the least cost, the first of several. Release, cost,
-bound and `optimal` are of this one, which the report names as `order`; a set is shown in its order. What is said of
-coarser levels and stricter specs holds for one order.
+The order of siblings. A hierarchy defines which nodes are siblings, but not their order; the order in which they are
+listed determines which values an interval may contain, so a set is optimal only for that order. `--orders N` starts
+with N orders: as listed, by their rows with the most frequent first, by their labels, and at random by fixed seeds.
+Each gets the sets to begin with and the first steps of local search, which is most of the time of a short search; the
+tree is searched in that of the least cost, the first of several. Release, cost, bound and `optimal` are of this one,
+which the report names as `order`; a set is shown in its order. What is said of coarser levels and stricter specs holds
+for one order.
 
 `--level N` takes the nodes of that level of each hierarchy for the values, which makes the search smaller: no interval
 ends within one. A hierarchy that is less high counts as a whole, numbers without one too.
@@ -65,18 +65,18 @@ is released; `optimal: true` where no set of splits costs less. With models that
 class does not (entropy, frequency and recursive l-diversity) less can be pruned: the proof holds, and takes longer. An
 interval of categories that is not a node of the hierarchy reads as the set of its values.
 
-Which classes are suppressed. Those that fail, where a class is judged by itself. Where classes are compared with the
-whole release and rows may be suppressed (t-closeness, beta-likeness, delta-disclosure), or something is asked of the
-table as a whole (`risk: marketer` and `records_at_risk`, `sample-uniqueness`, `population-uniqueness`), it takes all
-classes of a set to tell. Of a set in which no more than six could be suppressed beside those that have to be, every
-choice is tried; of others one, that of `incognito`. A set that might cost less with another choice than it does keeps
-the lower bound down: then `optimal` is false though no set is left to be looked at, and `not_proved` says so.
+Which classes are suppressed. If each class is judged separately, those that fail. If classes are compared with the
+whole release and rows may be suppressed (t-closeness, beta-likeness, delta-disclosure), or the table has requirements
+as a whole (`risk: marketer` and `records_at_risk`, `sample-uniqueness`, `population-uniqueness`), this depends on all
+classes of a set. If at most six classes could be suppressed in addition to those that must be, every choice is tried;
+otherwise only that of `incognito`. A set that might cost less with another choice lowers the proved bound: then
+`optimal` is false although every set has been examined, and `not_proved` says so.
 
 Recoding model. Single-dimensional recoding by a total order, with suppression of rows.
 
 Cost. A node reads the cells that its splits still tell apart a few times for each attribute; the tree is exponential in
-the number of splits. Where the sets to begin with would take too long (splits times distinct rows times attributes are
-above 268 million), it is refused at once.
+the number of splits. If the initial sets would take too long (splits times distinct rows times attributes above 268
+million), it is refused at once.
 
 Reference. Bayardo, Agrawal: Data privacy through optimal k-anonymization, ICDE 2005. There no limit is set on how many
 rows are suppressed, and the tree is searched depth first; here the node of the lowest bound comes first.
@@ -129,7 +129,7 @@ class Options:
 
     cost: str = option(
         "discernibility",
-        "What is to be least.",
+        "The cost to minimize.",
         ("discernibility", "classification"),
         workload=frozenset({"classification"}),
     )

@@ -1,28 +1,27 @@
 """MinGen: of all full-domain generalizations that are safe, the one of least distortion.
 
-What it does. Goes through the whole lattice of level vectors and keeps the safe node of least distortion, 1 - Prec: the
-mean over all cells of level / height, where every cell of a suppressed row counts 1 and attributes count by their
-weights. Ties go to the node of least height, then to the first in lexicographic order (the first attribute of the spec
-generalized least).
+What it does. It searches the whole lattice of level vectors for the safe node of least distortion, 1 - Prec: the
+weighted mean over all cells of level / height, where every cell of a suppressed row counts 1. Ties go to the node of
+least height, then to the first in lexicographic order (the first attribute of the spec generalized least).
 
-What it guarantees. Every class meets every model of the spec within the suppression limit, and no node that does so is
-of less distortion, whatever the models: nothing is concluded from one node for another. Nodes are visited by the
-distortion that they would have without any suppression, which is never above their own, so the search ends as soon as
-that exceeds the best; the nodes that this leaves out cannot be better. Nothing is released only where no node is safe.
+What it guarantees. Every class meets every model of the spec within the suppression limit, and no node that does so has
+less distortion, whatever the models, because no node is inferred to be safe or unsafe from another. Nodes are visited
+in the order of their distortion without suppression, which is never above their own, so the search can end as soon as
+that exceeds the best. Nothing is released only if no node is safe.
 
-What a node stands for, which of its rows are suppressed, and what `--mask-minimality` does: as in `incognito`.
+For the meaning of a node, the suppressed rows and `--mask-minimality`, see `incognito`.
 
-`--time-limit` ends the search earlier, with the best node so far, and `gap` in the report's `recoding` block says by
-how much at most another one may be of less distortion; `stopped: time` says that it did, as does a line on the
-terminal. It then begins with the node that `datafly` finds, whatever the time, and with the ways down from that and
-from the top of the lattice, always to the safe node of least distortion; where it has met none, it goes on to the first
-safe node. Interrupted, the best so far and the gap are told on the terminal, and nothing is written.
+`--time-limit` stops the search earlier, with the best node so far. `gap` in the report's `recoding` block says by how
+much the distortion of another one may be lower at most, and `stopped: time` that the time was up, as does a line on the
+terminal. With a limit, the search first runs `datafly`, whatever the time, and descends from its node and from the top
+of the lattice, always to the safe node of least distortion; if it has found none, it continues until the first safe
+node. If interrupted, it prints the best node so far and the gap on the terminal and writes nothing.
 
 Recoding model. Full-domain generalization with suppression of rows.
 
-Cost. In the worst case every node is checked once; their number is the product of (height + 1) over the attributes: the
-method is exhaustive, for small lattices and as a yardstick, and refuses those of more than 2 million nodes; `incognito`
-finds the same node with fewer checks.
+Cost. In the worst case every node is checked once; their number is the product of (height + 1) over the attributes. The
+method is exhaustive, meant for small lattices and comparisons, and refuses lattices of more than 2 million nodes;
+`incognito` finds the same node with fewer checks.
 
 Reference. Sweeney: Achieving k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5), 2002;
 there, ties are left to the data holder.

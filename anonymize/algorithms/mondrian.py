@@ -1,45 +1,46 @@
-"""Mondrian: cuts the table into ever smaller regions, as long as each still meets every privacy model.
+"""Mondrian: recursively splits the table into smaller regions, as long as each still meets every privacy model.
 
-What it does. All rows start as one class. Each class is cut in two along one quasi-identifier, where both parts meet
-every requirement, until none of the cuts that are tried is allowed. A class is released as the smallest region around
-its rows: an interval of numbers, the lowest common node of a hierarchy.
+What it does. All rows start as one class. Each class is cut in two along one quasi-identifier such that both parts meet
+every requirement, until none of the cuts tried is allowed. A class is released as the smallest region around its rows:
+an interval of numbers, or the lowest common node of a hierarchy.
 
-What it guarantees. Every class meets every model of the spec, at every cut, or nothing is released. Where the table as
-one class does not, the rows of the most frequent sensitive values are suppressed within the spec's limit, if that mends
-it. Under k-anonymity alone no class is left that any boundary between two leaves would part into two of at least k
-rows. Other models may refuse a cut at one place and allow it at another: at most three places of each quasi-identifier
-are tried, so a class may be left that could have been cut. It does not guarantee the least loss: cuts are greedy, and
-never taken back.
+What it guarantees. Every class meets every model of the spec, or nothing is released. If the table as one class does
+not, rows with the most frequent sensitive values are suppressed within the spec's limit, if that helps. Under
+k-anonymity alone, no remaining class can be split at any boundary between two leaves into two of at least k rows. Other
+models may refuse a cut at one position and allow it at another; since at most three positions of each quasi-identifier
+are tried, a class may remain that could have been cut. It does not guarantee the least loss: cuts are greedy and never
+undone.
 
-What `--cut auto` does. It takes what the spec's workload asks for: `infogain` for categorical targets, `lsd` for
-numeric ones, `mixed` for both, and `selection` before them where there are selections. Without targets, under
-k-anonymity alone, it is `rate`. Under other models, which may refuse the cuts that a rule counts on, `rate`, `widest`,
-`entropy` and `ncp` are tried on at most 32,768 rows, spread evenly over the table, and the one that loses least
-weighted NCP there cuts the table. The report's `recoding` block says which. In a table of no more rows none of the four
-loses less; in a larger one that is likely, not certain.
+What `--cut auto` does. It follows the spec's workload: `infogain` for categorical targets, `lsd` for numeric ones,
+`mixed` for both, preceded by `selection` if there are selections. Without targets it uses `rate` under k-anonymity
+alone. Under other models, which may refuse the cuts that a rule prefers, `rate`, `widest`, `entropy` and `ncp` are
+tried on at most 32,768 rows, spread evenly over the table, and the one with the least weighted NCP is used; the
+report's `recoding` block names it. For tables up to this size it is the best of the four; for larger ones this is
+likely, but not certain.
 
-Recoding model. Strict multidimensional: equal rows stay together, and classes that were parted on an attribute have no
-value of it in common. The label of one may still cover values of another: of three siblings, the first and the last are
-released as their parent when the middle one is parted from them. With `--relaxed` rows of equal value may part at a
-median: by their other values, those attributes first that have the fewest. Where whole numbers are shown with rounded
-ends (`edges: rounded`), the cut below an even number is taken of the two beside a median, if both are allowed: narrow
-intervals begin and stop at multiples of 2.
+Recoding model. Strict multidimensional: equal rows stay together, and classes that were separated on an attribute have
+no value of it in common. The label of one may still cover values of another: of three siblings, the first and the last
+are released as their parent if the middle one is separated from them. With `--relaxed`, rows of equal value may be
+separated at a median, by their other values (attributes with the fewest values first). If whole numbers are shown with
+rounded ends (`edges: rounded`), of the two cuts next to a median the one below an even number is preferred if both are
+allowed: narrow intervals begin and end at multiples of 2.
 
-With `--refine` the classes are refined once they are cut (see below), and the recoding is local: equal rows may be
-released differently. With `--cut auto` and no workload they are cut with and without `--relaxed`, and, under
-k-anonymity alone, into parts of four to seven classes of which each is then cut by the best of many sequences of cuts;
-the classes that lose least are refined.
+With `--refine` the classes are refined after cutting (see below), and the recoding is local: equal rows may be released
+differently. With `--cut auto` and no workload, the table is cut with and without `--relaxed`, and, under k-anonymity
+alone, into parts of four to seven classes, each of which is then cut by the best of many sequences of cuts; the classes
+with the least loss are refined.
 
-Refinement. For as many `--passes` as it pays, rows go to classes that they cost less in, alone or together, and classes
-that lie near each other are grouped anew. What is lost never rises, and every class still meets every model. What is
-random follows `--seed`; without one the seed is 0. A `--time-limit` ends it earlier, with what was found by then.
+Refinement. For up to `--passes` passes, as long as it is worthwhile, rows move, alone or together, to classes where
+they cost less, and neighbouring classes are regrouped. The loss never increases, and every class still meets every
+model. Random choices depend on `--seed`, by default 0. A `--time-limit` stops earlier, with the best result so far.
 
-`--mask-minimality`. Cuts follow from quasi-identifiers alone (`--cut auto` is `rate`, after selections), and a class
-stays whole after the first cut that is refused for its sensitive values. An attacker who knows the method then learns
-nobody's value with more than the probability 1/l under frequency l-diversity, and keeps l values for everybody under
-distinct l-diversity; other models of sensitive values are refused beside it. No row is suppressed.
+`--mask-minimality`. Cuts depend on quasi-identifiers alone (`--cut auto` is `rate`, after selections), and a class
+stays whole after the first cut that is refused because of its sensitive values. An attacker who knows the method then
+infers nobody's value with probability above 1/l under frequency l-diversity, and is left with at least l values for
+everybody under distinct l-diversity; other models about sensitive values cannot be combined with it. No row is
+suppressed.
 
-Cost. O(n log n) comparisons; a handful of array operations for all classes of a level.
+Cost. O(n log n) comparisons, in a few array operations for all classes of a level.
 
 Reference. LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006; Workload-aware
 anonymization, KDD 2006, figure 3.
@@ -90,26 +91,26 @@ class Options(Refinable):
 
     cut: str = option(
         "auto",
-        "How the next cut is chosen; auto takes what the workload asks for.",
+        "How the next cut is chosen; auto follows the workload.",
         ("auto", *RULES),
         workload=frozenset({"auto", *BY_TARGET, Selecting.ID}),
     )
     ties: str = option(
         "leaves",
-        "Which of equally wide attributes is cut: of fewest leaves, or listed first.",
+        "Which of several equally wide attributes is cut: the one with fewest leaves, or the first.",
         ("leaves", "listed"),
         only_with={"cut": ("widest",)},
     )
-    relaxed: bool = option(False, "Rows of equal value may part at a median.", local=frozenset({True}))
+    relaxed: bool = option(False, "Rows of equal value may be separated at a median.", local=frozenset({True}))
     refine: bool = option(
         False,
-        "Refine the classes: less is lost, regions may overlap, and it takes longer.",
+        "Refine the classes: this loses less, takes longer, and regions may overlap.",
         local=frozenset({True}),
         random=frozenset({True}),
     )
     exact: bool = option(
         True,
-        "For targets, weigh every cut by all rows; or, a little faster, some cuts by a sample of large classes.",
+        "For targets, evaluate every cut on all rows; or, slightly faster, some cuts on a sample of large classes.",
         off="sampled",
         only_with={"cut": ("auto", *BY_TARGET, Selecting.ID)},
     )

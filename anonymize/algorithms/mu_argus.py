@@ -1,46 +1,45 @@
-"""mu-Argus: combinations of two and three values that are rare are generalized, then suppressed cell by cell.
+"""mu-Argus: generalizes rare combinations of two and three values, then suppresses single cells.
 
-What it does. How identifying an attribute is, the spec says: `identifying: most | more | yes` (yes where it says
-nothing).
+What it does. The spec says how identifying an attribute is: `identifying: most | more | yes` (by default yes).
 
 1. Each attribute is generalized, by itself, to the lowest level at which each of its values is safe: the rows that show
-   it, taken as one class, meet every requirement (under k-anonymity, there are k of them). Of what is asked of the
-   table as a whole (`risk: marketer`, `sample-uniqueness`), no value is unsafe where all values, as the classes of a
-   table, meet it.
+   it, taken as one class, meet every requirement (under k-anonymity, there are k of them). For requirements on the
+   table as a whole (`risk: marketer`, `sample-uniqueness`), no value is unsafe if all values, taken as the classes of a
+   table, meet them.
 2. Combinations of values of two and of three attributes are tested in the same way. As in Sweeney's description these
    are: yes and more; yes and most; more and most; most and most; yes, more and most; yes, most and most; more, most and
-   most; most, most and most. So two attributes that are only `more` are never tested with each other. Where all
-   attributes are of one class, it tells them apart no longer, and all pairs and triples are tested.
+   most; most, most and most. So two attributes that are only `more` are never tested with each other. If all attributes
+   are equally identifying, all pairs and triples are tested.
 3. The data holder of the paper decides whether to generalize further. Here: while more rows than allowed have an unsafe
    combination or would lose a cell in step 4, the attribute in most unsafe combinations (the first in the spec of
    several) goes up one level, in all rows.
 4. Then cells are suppressed. The value in most unsafe combinations (of several, that of the first attribute in the
    spec, the first in its hierarchy) is suppressed in the rows that have one of these, until no combination is left.
-   That can make others unsafe, for there are fewer rows that show them now: they are tested again until all are safe.
+   Since fewer rows show the remaining combinations, others can become unsafe: they are tested again until all are safe.
 
-The allowed rows of step 3 are the share `privacy.suppression`, which is 0 unless the spec says otherwise (then all is
-mended by generalization); with `--outliers k` it is k, whatever the spec's limit (without a k, the fewest rows that a
-class may have). Rows that lose some cells do not count as suppressed rows.
+The allowed rows of step 3 are the share `privacy.suppression`, which is 0 unless the spec says otherwise (then
+generalization alone removes all unsafe combinations); with `--outliers k` it is k, whatever the spec's limit (without a
+k, the smallest allowed class size). Rows that lose some cells do not count as suppressed rows.
 
-`--time-limit` shortens step 3: once the time is up, the attribute goes up to its root at once, and the report's
-`recoding` block says `stopped_early`. Less is shown then than might have been; by how much is not known, for no best
-generalization is searched for. Interrupted, the levels so far are told on the terminal, and nothing is written.
+`--time-limit` shortens step 3: once the time is up, attributes are generalized to their root at once, and the report's
+`recoding` block has `stopped_early`. The release may then show less than without the limit. If interrupted, the levels
+so far are printed on the terminal, and nothing is written.
 
 What it guarantees. Every combination that is tested and shows no suppressed cell is safe, and no more rows than allowed
-lose a cell. It does NOT guarantee k-anonymity or any other model of the spec: the combination of four attributes may
-single out a person where no three of them do, some pairs and triples are not tested, and a row with suppressed cells
-may be the only one that reads so. The check of the release finds that out: the command ends with exit code 1 and writes
-nothing, unless `--allow-unsafe`. The report's `recoding` block counts what remains: `unsafe_combinations` of shown
-values by their size (1 to 4, tested or not; a value alone may have become rare by suppression), and the classes and
-rows that fail as they read.
+lose a cell. It does NOT guarantee k-anonymity or any other model of the spec: a combination of four attributes may
+single out a person although no three of them do, some pairs and triples are not tested, and a row with suppressed cells
+may be unique. The check of the release detects this: the command ends with exit code 1 and writes nothing, unless
+`--allow-unsafe` is given. The report's `recoding` block counts the remaining `unsafe_combinations` of shown values by
+their size (1 to 4, tested or not; a single value may have become rare by suppression), and the classes and rows that
+fail.
 
 Recoding model. Full-domain generalization, and suppression of single cells: a suppressed cell reads as the root of its
-hierarchy. Where even the whole table as one class fails, rows of the most frequent sensitive values are suppressed
+hierarchy. If even the whole table as one class fails, rows with the most frequent sensitive values are suppressed
 first; they count among the allowed ones.
 
-Cost. At most the sum of the heights of the hierarchies tests, each a sort of the distinct rows for every pair and
-triple. What would sort more than 69 billion rows so is refused before it begins: with hierarchies of three levels that
-is more than 50 quasi-identifiers of one class, however few the rows are.
+Cost. At most as many rounds of tests as the sum of the heights of the hierarchies, each sorting the distinct rows for
+every pair and triple. A search that would sort more than 69 billion rows is refused: with hierarchies of three levels,
+that is more than 50 equally identifying quasi-identifiers, however few the rows are.
 
 Reference. Hundepool, Willenborg: mu- and tau-Argus, software for statistical disclosure control, 1996; as described in
 Sweeney: Achieving k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5), 2002.

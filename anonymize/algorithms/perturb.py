@@ -1,21 +1,19 @@
-"""Perturb: the steps of the spec's `treatments`, and nothing else: no class is made.
+"""Perturb: applies only the steps of the spec's `treatments`, without forming classes.
 
-What it does. Every row is released, and in it every column that is released at all; columns that no step of
-`treatments` changes pass through as they are, quasi-identifiers among them. The steps say how they change values:
-microaggregation, PRAM, rank swapping, record swapping, noise, shuffling, date shifting. Every other release command
-makes the same steps beside its classes.
+What it does. Every row is released. Columns that no step of `treatments` changes pass through unchanged, including
+quasi-identifiers. The steps are microaggregation, PRAM, rank swapping, record swapping, noise, shuffling and date
+shifting. Every other release command applies the same steps in addition to forming classes.
 
-What it guarantees. Nothing of itself. What the spec requires of rows that read the same (`k`, `l`, models) is measured
-in the written table as of any release: microaggregation of all quasi-identifiers meets `k`, and values that pass
-through untouched do so only by chance. Where nothing is required, the verdict says that. What a step guarantees stands
-in its own manual.
+What it guarantees. Nothing by itself. Requirements on classes (`k`, `l`, models) are measured in the written table as
+for any release: microaggregation of all quasi-identifiers meets `k`, but values that pass through unchanged do so only
+by chance. If nothing is required, the verdict says so. What a step guarantees is in its own manual.
 
-What is checked. The written table is read again, and each step measured against the input by code that shares nothing
-with it: which values may not have changed, which sums and ranks are kept, how far values moved.
+What is checked. The written table is read again, and each step is checked against the input by independent code: which
+values may not have changed, which sums and ranks are preserved, how far values moved.
 
-Recoding model. None: a cell is what its step makes of it, and the manifest beside the release says which.
+Recoding model. None: the manifest next to the release describes how each column was changed.
 
-Cost. One reading of the columns that are treated, and that of each step.
+Cost. Reading the treated columns once, and the cost of each step.
 
 Reference. Hundepool, Domingo-Ferrer, Franconi, Giessing, Schulte Nordholt, Spicer, de Wolf: Statistical Disclosure
 Control, 2012; Templ, Kowarik, Meindl: Statistical Disclosure Control for Micro-Data Using the R Package sdcMicro,

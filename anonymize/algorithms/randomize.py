@@ -2,41 +2,40 @@
 
 What it does. Every row keeps its value of an attribute with probability p; otherwise it shows one of the attribute's
 other values, each equally likely. Attributes are distorted independently. `--on qi` distorts the quasi-identifiers
-(RR-QI), `--on sensitive` the sensitive attributes (RR-S), `--on both` whichever of them it takes (RR-Both). The p are
-those of least distortion, by the product of the squared norms of the inverse distortion matrices, that keep Pr(S | QI),
-the chance of an attacker who knows a person's quasi-identifiers, and guesses in proportion, to name the sensitive
-value, at most 1/l for every combination that occurs; and, where the models `local-dp` or `amplification` are asked for,
-what a row tells of its sensitive value within their bounds. With `--p` they are given by hand; the report says what
-risk they leave.
+(RR-QI), `--on sensitive` the sensitive attributes (RR-S), and `--on both` whichever are needed (RR-Both). The values of
+p minimize the distortion (the product of the squared norms of the inverse distortion matrices) such that Pr(S | QI),
+the probability that an attacker who knows a person's quasi-identifiers and guesses in proportion names the sensitive
+value, is at most 1/l for every combination that occurs; and, if the models `local-dp` or `amplification` are required,
+such that a row discloses no more about its sensitive value than they allow. With `--p` they are given by hand, and the
+report has the resulting risk.
 
-What it guarantees. The risk 1/l is that of the paper's attacker, who guesses in proportion to what a row may have
-been; it is bounded on average over the randomization. It does not bound an ordinary attacker, who reconstructs the
-table as any recipient does, and names the most frequent value of the person's quasi-identifiers: that succeeds nearly
-as often as in the original table, whatever l is. On the Adult data (occupation, given education, salary, sex and race;
-`--on qi`) it is right for 0.318, 0.314, 0.310 and 0.303 of the people at l = 2, 3, 5 and 7, where 1/l is 0.5, 0.333,
-0.2 and 0.143; in the original for 0.322, without quasi-identifiers for 0.134. The private report has it as
-`risk.attacker`. The models `local-dp` and `amplification` bound what a row adds to any belief, for each row that can be
-observed; they distort the sensitive attributes themselves, so that `--on qi` cannot meet them. They do not bound what
-is learnt of everybody with the same quasi-identifiers. Neither is 1/l a bound on the posterior that one
-observed row gives, on what is learnt from a second release of the same rows, or on columns that pass through beside the
-distorted ones; values of an attribute do occur in the table, so that a rare one shows that somebody has it. There is no
-k-anonymity: `k` is refused.
+What it guarantees. The risk 1/l is that of the paper's attacker, who guesses in proportion to the probabilities of the
+original values; it is bounded on average over the randomization. This does not bound an ordinary attacker, who
+reconstructs the table as any recipient can, and names the most frequent value for the person's quasi-identifiers: that
+succeeds nearly as often as in the original table, whatever l is. On the Adult data (occupation, given education,
+salary, sex and race; `--on qi`) it is right for 0.318, 0.314, 0.310 and 0.303 of the people at l = 2, 3, 5 and 7, where
+1/l is 0.5, 0.333, 0.2 and 0.143; in the original for 0.322, without quasi-identifiers for 0.134. The private report has
+this rate as `risk.attacker`. The models `local-dp` and `amplification` bound how much an observed row can change any
+prior belief; they require distorting the sensitive attributes themselves, so `--on qi` cannot meet them. They do not
+bound what is learnt about everybody with the same quasi-identifiers. Nor does 1/l bound the posterior given one
+observed row, what is learnt from a second release of the same rows, or what columns that pass through disclose. All
+values shown occur in the table, so a rare one shows that somebody has it. There is no k-anonymity: `k` is refused.
 
-What is checked. The written text is read again: in each column, values are kept and replaced as often as p says, within
-bounds that a sound release breaks once in 10^8; and the risk is computed anew, from the original table, the parameters
-of the written file, and other code. The original table is needed for it: a randomized table cannot be audited alone.
+What is checked. The written text is read again. In each column, values must be kept and replaced as often as p says,
+within bounds that a correct release violates once in 10^8; and the risk is recomputed by other code from the original
+table and the parameters of the written file. Since this needs the original, a randomized table cannot be audited alone.
 
-For the recipient. `released.params.json`, beside the release or where `--parameters` says, holds p and the values of
-each distorted attribute; `anonymize reconstruct` estimates the original distribution with it.
+For the recipient. `released.params.json`, next to the release or at the path of `--parameters`, contains p and the
+values of each distorted attribute; `anonymize reconstruct` uses it to estimate the original distribution.
 
-Random numbers are the operating system's, and are kept nowhere. With `--seed` whoever learns it can undo the release:
-the report says that it is unsafe to publish, and `--public-report` refuses it.
+Random numbers are the operating system's, and are not stored. With `--seed`, anybody who learns the seed can undo the
+randomization: the report says that the release is unsafe to publish, and `--public-report` refuses it.
 
-Recoding model. Randomized response over the values of each quasi-identifier, or those of `level`, or `bins`, where the
-spec has one. Missing is a value like any other.
+Recoding model. Randomized response over the values of each quasi-identifier, or those of its `level` or `bins` in the
+spec. Missing is a value like any other.
 
-Cost. One pass over the rows for each attribute; the search for p depends on the size of the joint table of the
-distorted quasi-identifiers alone: some milliseconds for hundreds of cells, at most 20 million of them.
+Cost. One pass over the rows for each attribute. The search for p depends only on the size of the joint table of the
+distorted quasi-identifiers: some milliseconds for hundreds of cells, at most 20 million of them.
 
 Reference. Guo, Ying, Wu: On attribute disclosure in randomization based privacy preserving data publishing, ICDM
 Workshops 2010.
@@ -82,8 +81,8 @@ class Options:
     """Options of the subcommand."""
 
     on: str = option("both", "What may be distorted.", ("both", "qi", "sensitive"), only_with={"p": ("",)})
-    p: str = option("", "Parameters by hand, NAME=P,...; attributes that are not named are left alone.")
-    parameters: str = option("", "File of the recipient's parameters; by default beside the release.", path=True)
+    p: str = option("", "Set the parameters by hand, NAME=P,...; attributes that are not named are not distorted.")
+    parameters: str = option("", "File for the recipient's parameters; by default next to the release.", path=True)
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Randomized:

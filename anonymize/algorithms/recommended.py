@@ -1,46 +1,45 @@
-"""Release: the recommended algorithm, chosen by what the spec asks for and by a trial on a sample of the table.
+"""Release: the recommended algorithm, chosen by the requirements of the spec and a trial on a sample of the table.
 
-What it does. It begins with `mondrian` and its default rule. Where the spec's workload names targets or selections,
-that is the release: its cuts follow them. With `--reusable` it is, too: its recoding can be saved and applied to other
-rows. And so it is where it loses nothing. Otherwise the same rows are released with less loss, by as much work as
-`--effort` allows.
+What it does. It starts with `mondrian` and its default rule. That is the release if the spec's workload names targets
+or selections, which its cuts then follow; with `--reusable`, so that its recoding can be saved and applied to other
+rows; and if it loses nothing. Otherwise the same rows are released with less loss, by as much work as `--effort`
+allows.
 
-With `normal`, the default, what `mondrian --refine` begins with is refined for as long as that pays: each further pass
-over the table has to save 0.4 % of what is lost by then. In tables with other models than k-anonymity, or with a unit,
-a pass counts twice, and more the larger the classes are; in small tables several count as one. Where not even the
-first pass pays, `top-down` and `bottom-up` are tried as well, on at most 3,000 rows. With `low` there is one pass. Of
-one column of numbers, of which a class only has to have enough, both begin with the groups that lose least of all that
-follow each other.
+With `normal`, the default, the initial classes of `mondrian --refine` are refined as long as each further pass over the
+table saves at least 0.4 % of the present loss. With models other than k-anonymity, or with a unit, a pass counts twice,
+and more for larger classes; in small tables several passes count as one. If not even the first pass is worthwhile,
+`top-down` and `bottom-up` are tried as well, on at most 3,000 rows. With `low` there is one pass. For a single numeric
+column whose classes only need enough rows, both start with the optimal groups of consecutive numbers.
 
-With `high`, or a number, no work is spared. Up to 100,000 rows, what `mondrian`, `top-down` and
-`bottom-up` begin with is tried on the table itself, and the best is refined to the end, in as many passes as the other
-commands make; up to 500 rows, what `mondrian --refine` comes to is released where that loses less. Beyond, and where
-`--effort` leaves fewer than five passes, `mondrian --refine`, `top-down` and `bottom-up` (both within Mondrian's parts,
-and refined) are tried on at most 3,000 rows, spread evenly over the table, and the one that loses least weighted NCP
-there makes the release. In a large table, where one pass of refinement over all rows is too much work, the classes that
-lose most are refined. Beyond 100,000 rows `normal` does so, too, and ends where it no longer pays; and so does `low`,
-with a fifth of the work.
+With `high`, or a number, much more work is done. Up to 100,000 rows, the initial classes of `mondrian`, `top-down` and
+`bottom-up` are tried on the table itself, and the best ones are refined in as many passes as the other commands make;
+up to 500 rows, the result of `mondrian --refine` is released if that loses less. For larger tables, and if `--effort`
+leaves fewer than five passes, `mondrian --refine`, `top-down` and `bottom-up` (both within Mondrian's parts, and
+refined) are tried on at most 3,000 rows, spread evenly over the table, and the one with the least weighted NCP makes
+the release. In a large table, where one pass of refinement over all rows is too much work, the classes that lose most
+are refined. Above 100,000 rows `normal` does this, too, until it is no longer worthwhile, and so does `low`, with a
+fifth of the work.
 
 What it guarantees. Every class meets every model of the spec, or nothing is released. The release's `gcp` is never
-above that of `mondrian` with its default options: both are rendered, and where the chosen one's is above it, which
-weights of attributes may bring about, Mondrian's is released. With targets or selections the release is Mondrian's,
-byte for byte. It does not guarantee the least loss: each of the algorithms loses less when it is given its own budget,
-a sample may mislead about the table, and more effort need not lose less.
+above that of `mondrian` with its default options: both are computed, and if the chosen one's is higher, which weights
+of attributes may cause, Mondrian's is released. With targets or selections the release is Mondrian's, byte for byte. It
+does not guarantee the least loss: each of the algorithms may lose less with its own budget, a sample may be misleading,
+and more effort does not always lose less.
 
-Budget. Counted in work, never in seconds. `high` is 1.0: up to 100,000 rows, passes of refinement go over a million
-rows in total, thirty times over the table at most. A table of 30,000 rows so takes half a minute to a minute and a half
-of the processor, the most under models that look at more than sizes. Beyond, they go over 2,500,000 cells, or a sixth
-of those of the quasi-identifiers where that is more. A number is times that. `normal` makes no more passes than `high`,
-and mostly a fifth: a table of 10,000 or 30,000 rows takes 5 to 12 seconds of the processor, and loses 3 % more in the
-median of public tables, 8 % at most; with `low` it loses 17 % more, and where classes are large up to twice as much. On
-a table of 1,000,000 rows with 6 quasi-identifiers out of 11 columns a release takes about eleven times the processor
-time of a copy of the file, half of it Mondrian, reading, checking and writing. The same table, spec, options and seed
-give the same bytes, at each effort. A `--time-limit` ends it earlier, and reruns may then differ.
+Budget. The budget is counted in work, not in seconds. `high` is 1.0: up to 100,000 rows, passes of refinement process a
+million rows in total, at most thirty times the table. A table of 30,000 rows takes 30 to 90 seconds of CPU time, most
+with models other than k-anonymity. Above 100,000 rows, they process 2,500,000 cells, or a sixth of those of the
+quasi-identifiers if that is more. A number multiplies this budget. `normal` makes no more passes than `high`, and
+mostly a fifth: a table of 10,000 or 30,000 rows takes 5 to 12 seconds of CPU time. Over public tables it loses 3 % more
+than `high` in the median, at most 8 %; `low` loses 17 % more, and up to twice as much if classes are large. On a table
+of 1,000,000 rows with 6 quasi-identifiers out of 11 columns a release takes about eleven times the CPU time of a copy
+of the file, half of it for Mondrian, reading, checking and writing. The same table, spec, options and seed give the
+same bytes at each effort. A `--time-limit` stops earlier, and reruns may then differ.
 
-The block `algorithm` of a report that is not public says what was chosen and why, as `recommended`.
+The choice and its reason are under `algorithm.recommended` in a private report.
 
-Recoding model. Strict multidimensional where Mondrian's classes are released as they are; else local: equal rows may
-be released differently, and regions of classes may overlap.
+Recoding model. Strict multidimensional if Mondrian's classes are released unchanged, otherwise local: equal rows may be
+released differently, and the regions of classes may overlap.
 
 Cost. That of Mondrian, and the budget.
 

@@ -1,11 +1,11 @@
-"""Research value: full-domain generalization of the highest worth to a researcher, by weights and rules.
+"""Research value: full-domain generalization with the highest research value, from weights and rules.
 
-What it does. Every level of every quasi-identifier has a research value (see the metric `research_value`): what an
-expert gives it, or the attribute's weight, times how little its values are put together, times the share of its rules
-that the level keeps. A generalization string, which has one level for each attribute, has the sum of these. The safe
-string of the highest research value is released; ties go to the one with the fewest attributes at their roots, then to
-the first in lexicographic order, of those that were met. The report lists all safe strings that the search met, with
-both figures, and `gap`: by how much at most another string may have a higher research value; 0 where none has.
+What it does. Every level of every quasi-identifier has a research value (see the metric `research_value`): the value
+given by an expert, or the attribute's weight times the detail that the level keeps times the share of the rules that it
+keeps. A generalization string, which has one level for each attribute, has the sum of these. The safe string with the
+highest research value is released; ties go to the one with the fewest attributes at their roots, then to the first
+found in lexicographic order. The report lists all safe strings that the search found, with both figures, and `gap`: by
+how much another string may have a higher research value at most (0 if none has).
 
 - Pre-pruning: levels at which an attribute by itself is not safe, with the levels below, are left out.
 - `--search global`: the strings are sorted by research value, and the one in the middle of those left is checked. If it
@@ -27,27 +27,27 @@ both figures, and `gap`: by how much at most another string may have a higher re
 What it guarantees. Every class meets every model of the spec within the suppression limit, or nothing is released.
 Global, hybrid and distributed find the optimum, unless `--time-limit` or `--work` ends them: then `gap` says how far
 off they may be. More memory never makes the distributed search find less with the same `--work`: it only saves looks at
-strings. Local proves nothing: its gap is that to every attribute at the lowest level that is safe by itself. Where it
-meets no safe string, as may be where the top of the lattice is not safe, the global search follows. The same options
-give the same release with any number of processes, except with `--time-limit`.
+strings. Local search proves no optimum: its gap is relative to every attribute at the lowest level that is safe by
+itself. If it finds no safe string, which may happen if the top of the lattice is not safe, the global search follows.
+The same options give the same release with any number of processes, except with `--time-limit`.
 
-What prunes. That levels and strings below an unsafe one are unsafe too is concluded only where it holds: for monotone
-models when no row may be suppressed and the spec has no `unit`, and else where too many rows fail k-anonymity, distinct
-l-diversity or squared error diversity alone, as they then do at every string below. Any other unsafe string, such as
-one that is unsafe by entropy l-diversity where rows may be suppressed, drops itself alone: the search stays exact and
-checks more.
+What prunes. Levels and strings below an unsafe one are ruled out only if they are certainly unsafe: for monotone models
+if no row may be suppressed and the spec has no `unit`, and otherwise if too many rows fail k-anonymity, distinct
+l-diversity or squared error diversity alone, because they then also fail at every string below. Any other unsafe
+string, such as one that violates entropy l-diversity where rows may be suppressed, rules out only itself: the search
+stays exact and checks more.
 
-Interrupted, it says on the terminal which string is the best so far, and the gap; nothing is written.
+If interrupted, it prints the best string so far and the gap on the terminal; nothing is written.
 
-What a node stands for, which of its rows are suppressed, and what `--mask-minimality` does: as in `incognito`.
+For the meaning of a node, the suppressed rows and `--mask-minimality`, see `incognito`.
 
 Recoding model. Full-domain generalization with suppression of rows.
 
 Cost. Each check is a roll-up of distinct rows; the global search checks few strings, and sorts all of them. Hybrid
-checks more strings than global where its descent finds less than it costs: of 500 tables with lattices of few nodes in
-177, half a check more on average; of 30 with up to 4,096 nodes in a third, though a quarter fewer in all. In the
-distributed search a look at a string reads each distinct row once, whatever the number of attributes; how many strings
-are looked at grows with the number of safe ones.
+checks more strings than global if its descent does not pay off: for 177 of 500 tables with small lattices, half a check
+more on average; for a third of 30 tables with up to 4,096 nodes, though a quarter fewer in all. In the distributed
+search a look at a string reads each distinct row once, whatever the number of attributes; how many strings are looked
+at grows with the number of safe ones.
 
 Reference. Morton, Mahoui, Gibson, Yechuri: An enhanced utility-driven data anonymization method, sections 4 and 5.3,
 figures 3 to 5. There the local search has no way to the most specific level of an attribute, ends after its binary

@@ -1,33 +1,31 @@
 """Samarati: a k-minimal generalization, found by binary search on the height of the lattice.
 
-What it does. A node of the lattice is good when the rows in classes that fail a requirement are at most MaxSup, the
-spec's suppression limit. The height of a node is the sum of its levels. The lowest height at which any node is good is
-found by bisection: where a height has a good node, the search goes on among the lower heights, otherwise among the
-higher. Then all nodes of that height are checked, and the good node of highest precision is released (the one for which
-the mean over all cells of level / height is least, where the cells of suppressed rows count 1 and attributes count by
-their weights). Ties go to the first in lexicographic order.
+What it does. A node of the lattice is good if at most MaxSup rows, the spec's suppression limit, are in classes that
+fail a requirement. The height of a node is the sum of its levels. The lowest height with a good node is found by
+bisection: if a height has a good node, the search continues among the lower heights, otherwise among the higher. Then
+all nodes of that height are checked, and the good node of highest precision is released: the one with the least
+weighted mean of level / height over all cells, where the cells of suppressed rows count 1. Ties go to the first in
+lexicographic order.
 
-`--all-minimal` (AllMin) walks the lattice from the bottom up and lists every minimal node, that is every good node with
-no good node below it, in the report's `recoding` block: its levels, height, suppressed rows and classes, and what it
-scores by the metrics that `incognito` has (lower is better). The same node is released.
+`--all-minimal` (AllMin) searches the lattice from the bottom up and lists every minimal node (every good node with no
+good node below it) in the report's `recoding` block: its levels, height, suppressed rows and classes, and its scores by
+the metrics of `incognito` (lower is better). The same node is released.
 
-What it guarantees. Every class meets every model of the spec within the suppression limit. What is released is minimal,
-and no good node is lower. It is not the node of least loss: a higher one may show more. Bisection takes for granted
-that above a good node there are good nodes only. That holds for models that stay met however many rows join a class
-(k-anonymity, distinct l-diversity, squared error diversity), and for all monotone models when no row may be suppressed
-and the spec has no `unit`. For others the heights are searched one after the other from the bottom, so that what is
-said here holds for them too.
-AllMin never takes it for granted.
+What it guarantees. Every class meets every model of the spec within the suppression limit. The released node is
+minimal, and no good node is lower. It need not have the least loss: a higher one may show more. Bisection assumes that
+all nodes above a good node are good. That is true for models that remain met whatever rows join a class (k-anonymity,
+distinct l-diversity, squared error diversity), and for all monotone models if no row may be suppressed and the spec has
+no `unit`. For others the heights are searched one after the other from the bottom, so that the guarantee is the same.
+AllMin does not rely on this assumption.
 
-What a node stands for, which of its rows are suppressed, and what `--mask-minimality` does: as in `incognito`.
+For the meaning of a node, the suppressed rows and `--mask-minimality`, see `incognito`.
 
-`--time-limit` ends the search earlier. What is released then is the most precise of the lowest good nodes so far, which
-need not be minimal; `gap` in the report's `recoding` block says how many heights lower another good node may be at the
-most, `minimal` has the nodes that were met in time, and `stopped: time` says that it was up, as does a line on the
-terminal. The search then begins with the node that `datafly` finds, whatever the time, and with the ways down from that
-and from the top of the lattice, always to the good node of fewest classes, which leaves most room below it; where it
-has met no good node, it goes on to the first. Interrupted, the best so far and the gap are told on the terminal, and
-nothing is written.
+`--time-limit` stops the search earlier. The most precise of the lowest good nodes so far is released, which need not be
+minimal; `gap` in the report's `recoding` block says by how many heights another good node may be lower at most,
+`minimal` has the nodes found in time, and `stopped: time` says that the time was up, as does a line on the terminal.
+With a limit, the search first runs `datafly`, whatever the time, and descends from its node and from the top of the
+lattice, always to the good node with the fewest classes; if it has found no good node, it continues until the first. If
+interrupted, it prints the best node so far and the gap on the terminal and writes nothing.
 
 Recoding model. Full-domain generalization with suppression of rows.
 

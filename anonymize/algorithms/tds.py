@@ -1,29 +1,30 @@
-"""TDS: top-down specialization, which shows most where it tells most about a target and costs least anonymity.
+"""TDS: top-down specialization, which keeps most detail where it is most informative about a target for its privacy
+cost.
 
-What it does. Every quasi-identifier starts at its root, in all rows alike. A specialization replaces a node by its
-children wherever it occurs; numbers have no hierarchy here, an interval of them is parted in two where the information
-gain is highest, so that their taxonomy grows as the search goes. A specialization is valid if every class still meets
-every model, and the table what is asked of it as a whole, and beneficial if the rows of the node show more than one
-class label. Among those that are both, the one of the highest score is carried out, until none is left. Ties go to the
-first attribute of the spec, and there to the first values.
+What it does. Every quasi-identifier starts at its root in all rows. A specialization replaces a node by its children
+wherever it occurs; numbers have no hierarchy here: an interval is split where the information gain is highest, so their
+taxonomy grows during the search. A specialization is valid if every class still meets every model, and the table its
+requirements as a whole, and beneficial if the rows of the node have more than one class label. Among those that are
+both, the one with the highest score is carried out, until none is left. Ties go to the first attribute of the spec, and
+there to the first values.
 
 The score. InfoGain is the entropy of the class labels in the rows of the node less the weighted entropies in those of
-its children. AnonyLoss is the fall of the anonymity, the size of the smallest class. `--score 2005` takes InfoGain /
-AnonyLoss, and InfoGain alone where nothing is lost; `--score 2007` takes InfoGain / (AnonyLoss + 1), as the journal
-version has it. With several targets the gains are summed. Where the spec has a `unit`, the anonymity counts individuals
+its children. AnonyLoss is the decrease of the anonymity, which is the size of the smallest class. `--score 2005` uses
+InfoGain / AnonyLoss, or InfoGain if AnonyLoss is 0; `--score 2007` uses InfoGain / (AnonyLoss + 1), as in the journal
+version. With several targets the gains are summed. Where the spec has a `unit`, the anonymity counts individuals
 instead of rows.
 
-What it needs. One target or more under `workload: targets`, none of them numeric. A missing label is a label of its
-own. Missing numbers come after all others, so that a cut can part them off.
+What it needs. At least one target under `workload: targets`, none of them numeric. A missing label is a label of its
+own. Missing numbers come after all others, so that a cut can separate them.
 
-What it guarantees. Every class meets every model of the spec after each specialization, or nothing is released. Where
-the table as one class does not, the rows of the most frequent sensitive values are suppressed within the spec's limit,
-if that mends it. At the end no single specialization is valid and beneficial. An interval of numbers whose best cut is
-not valid stays whole, though a cut elsewhere might be: it is greedy, and no step is taken back.
+What it guarantees. Every class meets every model of the spec after each specialization, or nothing is released. If the
+table as one class does not, rows with the most frequent sensitive values are suppressed within the spec's limit, if
+that helps. At the end no single specialization is valid and beneficial. An interval of numbers whose best cut is not
+valid stays whole, even if another cut would be valid: the search is greedy, and no step is undone.
 
 Recoding model. Single-dimensional recoding: a cut through each hierarchy, the same for all rows.
 
-Cost. Each specialization looks once more at the distinct rows of the classes that it parts, in every attribute.
+Cost. Each specialization reads the distinct rows of the classes that it splits once more for every attribute.
 
 Reference. Fung, Wang, Yu: Top-down specialization for information and privacy preservation, ICDE 2005; Anonymizing
 classification data for privacy preservation, IEEE TKDE 19(5), 2007.
@@ -57,7 +58,9 @@ NEEDS = Needs(
 class Options:
     """Options of the subcommand."""
 
-    score: str = option("2005", "How gain is set against anonymity: as published in 2005 or in 2007.", ("2005", "2007"))
+    score: str = option(
+        "2005", "How gain is weighed against anonymity: as published in 2005 or 2007.", ("2005", "2007")
+    )
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> SingleDimensional:

@@ -1,34 +1,33 @@
-"""Top-down: cuts groups of rows in two around the rows that lie farthest apart, then mends what became too small.
+"""Top-down: splits groups of rows around the two rows farthest apart, then repairs groups that became too small.
 
 What it does. All rows start as one group. A group of more than k rows is cut in two: a random row; the row whose box
 with it has the greatest weighted normalized certainty penalty (NCP); the row farthest from that one; and so on for
 `--rounds` scans, for as long as the penalty grows. The last pair are the seeds. The other rows join one of the two in
-random order. When no group has more than k rows, those of fewer are brought to k: each weighs taking the rows it lacks
-from a larger group against merging with the nearest group, and takes the way of the lower total NCP. A group that
-reaches 2k rows is cut into as many groups of k as it can make.
+random order. When no group has more than k rows, smaller groups are brought to k: each either takes the missing rows
+from a larger group or merges with the nearest group, whichever gives the lower total NCP. A group that reaches 2k rows
+is split into as many groups of k as possible.
 
-Which of the two a row joins. The paper says: the one whose NCP is lower once the row is in it. That can be read in
-several ways, for NCP stands there for what a row loses and for the sum over the rows of a group. With `--join sum` the
-sums over both groups are compared; as soon as both span much, that only keeps them even. With `--join row` a row joins
-the group whose region costs the row itself less; it favours the region that has already grown large enough. With
-`--join rise` it joins the one whose sum rises least, so that both lose least together. The paper reports that the
-method loses less than Mondrian: `rise` is the reading under which that holds at every k that was tried, and the
-default. Figures of all three: docs/local-recoding.md.
+Which of the two a row joins. The paper says: the one whose NCP is lower after adding the row. This is ambiguous,
+because NCP there denotes both the loss of a row and the sum over the rows of a group. With `--join sum` the sums over
+both groups are compared; once both regions are wide, this only balances their sizes. With `--join row` a row joins the
+group whose region costs the row itself less, which favours a region that is already wide. With `--join rise` it joins
+the group whose sum increases least, which minimizes their joint loss. The paper reports that the method loses less than
+Mondrian: `rise`, the default, is the reading under which this holds for every k tried. For figures of all three, see
+docs/local-recoding.md.
 
-What it guarantees. What `bottom-up` does: every class meets every model of the spec, or nothing is released; what it
-loses need not be the least. How many rows a class has, and what happens where one breaks a model, are as there.
+What it guarantees. The same as `bottom-up`: every class meets every model of the spec, or nothing is released; the loss
+need not be minimal. Class sizes, and the handling of classes that violate a model, are as in `bottom-up`.
 
-Two more steps go beyond the paper, as in `bottom-up`: `--start mondrian` cuts the table into parts of about a thousand
-rows first, and the classes are refined afterwards unless `--no-refine` is given.
+Two steps go beyond the paper, as in `bottom-up`: `--start mondrian` first cuts the table into parts of about a thousand
+rows, and the classes are refined afterwards unless `--no-refine` is given.
 
-Recoding model. Local: equal rows may be released differently, and regions of classes may overlap. A part of equal rows
-only is not cut further around seeds: it loses nothing.
+Recoding model. Local: equal rows may be released differently, and the regions of classes may overlap. A group whose
+rows are all equal is not split around seeds, because it loses nothing.
 
-What is random. The first row of every scan, and the order in which rows join, from `--seed`; without one the seed is 0,
-so that reruns are the same.
+What is random. The first row of every scan, and the order in which rows join, depend on `--seed`, by default 0.
 
-Cost. Seeds and joining take O(n log n) penalties where cuts are even, and O(n^2) at worst, which is a table where cuts
-part one value of many from all others. Adjusting compares small groups with all groups, O((n / k)^2) at worst.
+Cost. Seeds and joining take O(n log n) penalties if cuts are even, and O(n^2) in the worst case, when each cut
+separates a single value from all others. Adjusting compares small groups with all groups, at worst O((n / k)^2).
 
 Reference. Xu, Wang, Pei, Wang, Shi, Fu: Utility-based anonymization using local recoding, KDD 2006, section 4.2.
 """

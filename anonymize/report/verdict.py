@@ -144,7 +144,7 @@ def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     classes, risk, output = (report.get(name, {}) for name in ("classes", "risk", "output"))
     if (smallest := classes.get("min_size")) is not None:
         alone = {name: share for name, share in risk.get("unique_values", {}).items() if share}
-        known = [f"whoever knows {name} singles out {percent(share)}" for name, share in alone.items()]
+        known = [f"an attacker who also knows {name} singles out {percent(share)}" for name, share in alone.items()]
         meaning = "; ".join([" by the quasi-identifiers", *smallest_group(report)[1:], *known])
         yield "smallest group", counted(smallest, "row"), meaning
     if (highest := risk.get("prosecutor_max")) is not None:

@@ -175,7 +175,7 @@ def _syntax_hint(error: Any, mark: Any) -> str | None:
     if "\t" in characters:
         return "indent with spaces, not with tabs"
     if characters & set("*&!%@`,"):
-        return "text that begins with one of * & ! % @ ` , must be quoted"
+        return "text that begins with one of * & ! % @ ` , must be in quotes"
     lines = marks[0].buffer.splitlines() if marks and marks[0].buffer else []
     braces = mark.line < len(lines) and "{low}" in lines[mark.line]
     return "text with braces or brackets belongs in quotes" if braces else None
