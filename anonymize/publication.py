@@ -7,17 +7,18 @@ way removes what was written.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from anonymize.errors import UsageError
-from anonymize.files import OutputFormat
+from anonymize.errors import Problem, UsageError, WriteError
+from anonymize.files import OutputFormat, folder
 from anonymize.link import SAVE_LINK
 from anonymize.link import SUFFIXES as LINK_SUFFIXES
 from anonymize.places import masked
@@ -180,6 +181,103 @@ def opened(spec: Spec, paths: Paths) -> Iterator[Files]:
         private = {name: stack.enter_context(output(path, private=True)) for name, path in paths.private.items()}
         further = {name: stack.enter_context(output(path)) for name, path in paths.further.items()}
         yield Files(source, tuple(release), tuple(texts), reports, private, further)
+
+
+# --- a folder ---------------------------------------------------------------------------------------------------------
+# A release of several tables is a folder, which takes its place whole.
+
+
+class OutputFolder:
+    """A folder on its way. Use it as a context manager: leaving it without `commit` removes what was written.
+
+    `part`: the folder that files are written to, beside its target. `force`: a folder that an earlier run has made is
+    replaced. `index`: the file in it that lists the others.
+
+    Raises UsageError for a target that is a file, lies in no folder, has something in it, unless that is replaced, or
+    has files that the index does not list.
+    """
+
+    def __init__(self, path: str, index: str, *, force: bool = False) -> None:
+        if path == "-":
+            raise UsageError("-o: is a folder, and standard output is a file")
+        self.name, self._index, self._force = path, index, force
+        self._target = Path(os.path.realpath(path))
+        self._earlier: Path | None = None
+        self._published = False
+        if not self._target.parent.is_dir():
+            raise UsageError(f"{path}: there is no folder {Path(path).parent}")
+        self._check_free()
+        self._stack = ExitStack()
+
+    def __enter__(self) -> OutputFolder:
+        with self._writing():
+            self.part = self._stack.enter_context(folder(self._target.parent))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def _check_free(self) -> None:
+        if not os.path.lexists(self._target):
+            return
+        if not self._target.is_dir():
+            raise UsageError(f"{self.name}: is a file, and the tables are written to a folder")
+        present = {each.name for each in self._target.iterdir()}
+        if present and not self._force:
+            raise UsageError(f"{self.name}: has files in it already (--force replaces those of an earlier run)")
+        if foreign := present - self._listed():
+            message = f"{self.name}: has {len(foreign)} files that no earlier run has made"
+            raise UsageError(Problem(message, hint="choose another folder; --force replaces tables alone"))
+
+    def _listed(self) -> set[str]:
+        """The files that an earlier run has made; none where nothing says it."""
+        try:
+            content = json.loads((self._target / self._index).read_text(encoding="utf-8"))
+            return {self._index, *(str(each["name"]) for each in content["files"])}
+        except (OSError, ValueError, LookupError, TypeError):
+            return set()
+
+    def inside(self, path: str) -> bool:
+        """Whether a path is that of something in the folder."""
+        return self._target in Path(os.path.realpath(path)).parents
+
+    def sync(self) -> None:
+        """Waits until its files are on disk."""
+        with self._writing():
+            for each in (*self.part.iterdir(), self.part):
+                descriptor = os.open(each, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+
+    def commit(self) -> None:
+        """Gives the folder its place, in which there is nothing, or what is replaced."""
+        self._check_free()
+        mask = os.umask(0o077)
+        os.umask(mask)
+        with self._writing():
+            os.chmod(self.part, 0o777 & ~mask)
+            if self._target.is_dir() and any(self._target.iterdir()):
+                self._earlier = self._stack.enter_context(folder(self._target.parent))
+                os.rename(self._target, self._earlier)
+            os.rename(self.part, self._target)
+        self._published = True
+
+    def retract(self) -> None:
+        """Takes a committed folder back; what it replaced is there again."""
+        with suppress(OSError):
+            if self._published:
+                os.rename(self._target, self.part)
+            if self._earlier is not None:
+                os.rename(self._earlier, self._target)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise WriteError(f"{self.name}: cannot be written: {error.strerror or 'input/output error'}") from None
 
 
 @contextmanager

@@ -296,3 +296,28 @@ def pictures(report: Mapping[str, Any]) -> Iterator[Picture]:
     }
     if columns:
         yield Picture("Changes in standard deviations", list(columns), series, "coefficient")
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+# The tables of `tabulate`, as a table.
+
+TABLES = "Tables"
+PROTECTED = "What the tables tell"
+
+
+def tabulations(report: Mapping[str, Any]) -> list[Section]:
+    """A line for each table; and of a private report a line for each measure, with what an attacker can tell."""
+    block = report["tabulation"]
+    rows = [
+        (each["file"], ", ".join(each["by"]), _measured(each), figure(each["groups"]), figure(each["blank"]))
+        for each in block["tables"]
+    ]
+    drawn = [Section(TABLES, ("file", "by", "measure", "groups", "blank"), rows)]
+    figures = block.get("private", {}).get("measures", {})
+    names = list(dict.fromkeys(name for each in figures.values() for name in each))
+    lines = [(measure, *(figure(each.get(name)) for name in names)) for measure, each in figures.items()]
+    return [*drawn, Section(PROTECTED, ("measure", *names), lines)]
+
+
+def _measured(table: Mapping[str, Any]) -> str:
+    return table["measure"] if table["column"] is None else f"{table['measure']} of {table['column']}"

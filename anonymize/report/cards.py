@@ -137,7 +137,7 @@ class Certificate:
 
 def certificate(report: Report) -> Certificate | None:
     """The certificate of a report of a release; None of any other report."""
-    if "algorithm" not in report or "privacy" not in report:
+    if "algorithm" not in report or "privacy" not in report or "tabulation" in report:
         return None
     models = report["privacy"].get("models", [])
     rows = [

@@ -23,6 +23,8 @@ INTROS = {
     "value under a label were equally likely. Rows that show nothing in a column are not in its bars.",
     "Associations": "Cramér's V of pairs of columns: 0 if they are independent, 1 if one determines the other. "
     "After, from what the classes show. The pairs with the strongest associations before.",
+    blocks.PROTECTED: "Narrowest: how far the interval of an unsafe group reaches at the least, as a share of how far "
+    "it has to; the tables of one run are attacked together.",
     "Settings": "What the command line can replace, and where each value came from.",
     "Information loss compared": "The metrics other than gcp; the report in JSON has sums over rows as well.",
     "Algorithms compared": "Risk is the highest of any row, loss is gcp. Efficient: no other release here has less of "
@@ -47,6 +49,7 @@ def sections(report: dict[str, Any]) -> list[Section]:
         "classes": _classes,
         "risk": risks,
         "treatments": blocks.steps,
+        "tabulation": blocks.tabulations,
         "numbers": blocks.numbers,
         "categories": blocks.categories,
         "utility": _utilities,

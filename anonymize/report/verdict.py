@@ -159,6 +159,9 @@ def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         gone = [name for name, each in columns.items() if (each.get("ncp") or 0) >= GONE]
         beside = f"; hardly anything is left of {shortened(gone)}" if 0 < len(gone) < len(columns) else ""
         yield "lost", percent(lost), f" of the precision of the quasi-identifiers (gcp){beside}"
+    if tables := report.get("tabulation", {}).get("tables"):
+        blank = sum(each["blank"] for each in tables)
+        yield "tables", f"{len(tables)}", f" of {sum(each['groups'] for each in tables):,} groups, {blank:,} blank"
     if (rows := output.get("rows")) is not None:
         kinds = (("suppressed", output.get("suppressed_rows")), ("left out", output.get("dropped_rows")))
         yield "rows", f"{rows:,}", "".join(f", {number:,} {kind}" for kind, number in kinds if number is not None)

@@ -39,6 +39,7 @@ from anonymize.spec.columns import (
 )
 from anonymize.spec.domains import ColumnDomain, DomainEntry, Synthesis
 from anonymize.spec.notation import POINT, Decimal, Missing, Notation, NumberFormat, Thousands, normalized
+from anonymize.spec.tabulation import Tabulation
 from anonymize.spec.treatments import Treatment, TreatmentEntry
 
 # --- input ------------------------------------------------------------------------------------------------------------
@@ -286,8 +287,8 @@ class Spec(Entry):
     identifiers: tuple[Text, ...] = ()
     """Direct identifiers: columns left out of the release."""
     quasi_identifiers: dict[str, QuasiIdentifier] = Field(default_factory=dict)
-    """Columns that others may know about an individual, by name; they are generalized. Only a spec with `treatments`
-    or `synthesize` may have none."""
+    """Columns that others may know about an individual, by name; they are generalized. Only a spec with
+    `treatments`, `tabulate` or `synthesize` may have none."""
     weights: Literal["given", "correlation"] = "given"
     """Attribute utility: given (each `weight`) or correlation: computed, the more the less an attribute correlates with
     the other quasi-identifiers."""
@@ -310,6 +311,9 @@ class Spec(Entry):
     treatments: tuple[TreatmentEntry, ...] = ()
     """Steps that change values of columns, in this order, beside what quasi-identifiers get: [{method: noise, columns:
     [wage], scale: 0.1}]"""
+    tabulate: Tabulation | None = None
+    """Tables of counts, shares, sums and means by groups, made by the command of this name: {mechanism: suppression,
+    tables: [{by: [region], count: true}]}"""
     privacy: Privacy = Field(default_factory=Privacy)
     """What the release has to meet."""
     budget: EpsilonDelta | None = None

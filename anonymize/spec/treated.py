@@ -20,7 +20,7 @@ _CLOSE = 1e-9
 
 def check(spec: Spec) -> Iterator[Fault]:
     """What is wrong with the steps of a spec whose patterns have been resolved as far as they can be."""
-    if not spec.quasi_identifiers and not spec.treatments and spec.synthesize is None:
+    if not (spec.quasi_identifiers or spec.treatments or spec.tabulate or spec.synthesize):
         if "quasi_identifiers" in spec.model_fields_set:
             yield Fault(("quasi_identifiers",), "`quasi_identifiers`: expected at least 1 entry, found 0")
         else:

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, Protocol, cast
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -343,7 +343,20 @@ class OutputFile:
         raise WriteError(f"{self.name}: cannot be written: {why or 'input/output error'}")
 
 
-def commit(outputs: Sequence[OutputFile]) -> None:
+class Publishable(Protocol):
+    """What can be given its place, and be taken back: see `OutputFile`."""
+
+    def sync(self) -> None:
+        """Waits until it is on disk."""
+
+    def commit(self) -> None:
+        """Gives it its place."""
+
+    def retract(self) -> None:
+        """Takes it back, unless it replaced something."""
+
+
+def commit(outputs: Sequence[Publishable]) -> None:
     """Commits several outputs in order, or none: where one fails, those before it are taken back.
 
     A file that was replaced (`force`) and a copy to standard output cannot be taken back; put the latter last.

@@ -1,0 +1,262 @@
+"""The road of tables, from a spec and a table to a folder of counts, shares, sums and means that has been verified.
+
+spec, input ─▶ grid      the columns that tables group by, as nodes of hierarchies; what each cell comes to
+grid        ─▶ shown     what each table shows, by the mechanism (`anonymize.tabulating`, a file each)
+shown       ─▶ folder    a temporary one, beside its target, with a manifest (`anonymize.publication`)
+folder      ─▶ verdict   read again, and attacked, by code that shares nothing with the mechanism
+publish                  reports and folder take their places; or none does
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from anonymize.claims import overall
+from anonymize.errors import Caution, Problem, UnsafeError, UsageError
+from anonymize.publication import Files, OutputFolder, Paths, named_by, opened
+from anonymize.report import Clock
+from anonymize.report.data import peak_mb, spec_block
+from anonymize.report.head import head, table_block
+from anonymize.report.public import public_head
+from anonymize.request import Progress
+from anonymize.spec import Privacy, QuasiIdentifier, Sensitive, Spec, Workload, resolve
+from anonymize.spec.tabulation import Tabulation
+from anonymize.table import OutputFile, Source, Table, commit, read
+from anonymize.table.roles import check_columns
+from anonymize.tabulating import MECHANISMS, Tabulated
+from anonymize.tabulating.cells import TableGrid
+from anonymize.tabulating.written import MANIFEST, ShownTable, file_name, manifest
+from anonymize.verify.tabulated import Recount, TableAudit, WrittenTable
+from anonymize.verify.tabulated import audit as attack_tables
+
+
+@dataclass(frozen=True)
+class Tabulate:
+    """What `tabulate` was asked for. `output`: a folder. `key`: the file of the key of cell keys. Everything else is as
+    of `anonymize.request.Request`."""
+
+    spec: Spec
+    output: str
+    input: str | None = None
+    reports: Sequence[str] = ()
+    key: str | None = None
+    force: bool = False
+    public: bool = False
+    dry_run: bool = False
+    progress: Progress = field(default=lambda stage, count, total: None)
+
+
+def tabulate(request: Tabulate) -> dict[str, Any]:
+    """Walks the road; returns the report that was published.
+
+    Raises what is wrong as an AnonymizeError; then nothing has been written. UnsafeError: the tables were made,
+    attacked and found to tell too much. InfeasibleError: no blanks, or no budget, protect them.
+    """
+    settings = _settings(request)
+    clock, paths = Clock(), _paths(request)
+    with opened(request.spec, paths) as files, OutputFolder(request.output, MANIFEST, force=request.force) as folder:
+        _refuse_inside(request, folder)
+        spec = resolve(request.spec, files.source.columns).of_types(files.source.numeric)
+        run = TableRun(request, spec, settings, files, folder, clock)
+        with run.stage("read"):
+            table = _read(spec, settings, files.source)
+            grid = TableGrid.of(_reading(spec, settings), settings, table)
+        with run.stage("search"):
+            tabulated = MECHANISMS[settings.mechanism](spec, settings, grid, table, request.key)
+        with run.stage("write"):
+            written = _write(run, grid, tabulated)
+        with run.stage("verify"):
+            audit = attack_tables(_recount(run, grid), written, tabulated.details)
+        if failing := [each for each in audit.results if each.state.fails]:
+            raise UnsafeError([Problem(str(each)) for each in failing])
+        report = _report(run, tabulated, audit)
+        files.publish(report, _with(folder, dry_run=request.dry_run))
+    return report
+
+
+@dataclass(frozen=True)
+class TableRun:
+    """A run: what was asked for, with the spec as the table resolves it, and its open files."""
+
+    request: Tabulate
+    spec: Spec
+    settings: Tabulation
+    files: Files
+    folder: OutputFolder
+    clock: Clock
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """One stage of the road: timed, and reported as progress."""
+        self.request.progress(name, 0, 0)
+        with self.clock(name):
+            yield
+
+
+def _with(folder: OutputFolder, *, dry_run: bool) -> Callable[[Sequence[OutputFile]], None]:
+    """What gives reports and the folder their places; on a dry run the reports alone."""
+    return lambda outputs: commit([*outputs, *([] if dry_run else [folder])])
+
+
+# --- what was asked for -----------------------------------------------------------------------------------------------
+
+
+def _settings(request: Tabulate) -> Tabulation:
+    """The tables of the spec. Raises UsageError where there are none, and for what they would not do justice to."""
+    spec = request.spec
+    if spec.tabulate is None:
+        message = "`tabulate` is missing: the spec says of no table what it counts"
+        raise UsageError(
+            spec.problem((), message, "tabulate: {mechanism: suppression, tables: [{by: [...], count: true}]}")
+        )
+    if spec.weight_column is not None:
+        message = "`sampling_weight`: tables count the rows of the input, and not the population that they stand for"
+        raise UsageError(spec.problem(("sampling_weight",), message, "take it out, and list the column elsewhere"))
+    if spec.treatments:
+        message = "`treatments`: tables are made of the values as they are"
+        raise UsageError(spec.problem(("treatments",), message, "tabulate a release of `perturb`, or take them out"))
+    if request.key is not None and spec.tabulate.mechanism != "cell-keys":
+        raise UsageError(f"--key: is about cell keys, and `tabulate.mechanism` is {spec.tabulate.mechanism}")
+    return spec.tabulate
+
+
+def _paths(request: Tabulate) -> Paths:
+    """Where the request reads and writes, but for the folder. Raises UsageError as `Paths.check` does."""
+    paths = Paths(request.input, reports=request.reports, force=request.force)
+    paths.check([request.input or request.spec.input.path, request.key], named_by(request.spec))
+    return paths
+
+
+def _refuse_inside(request: Tabulate, folder: OutputFolder) -> None:
+    """Raises UsageError for files that are in the folder, which takes its place whole."""
+    named = [request.input or request.spec.input.path, request.key, *request.reports, *named_by(request.spec)]
+    if inside := [str(each) for each in named if each not in (None, "-") and folder.inside(str(each))]:
+        raise UsageError([f"{each}: is in the folder that the tables are written to" for each in inside])
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def _read(spec: Spec, settings: Tabulation, source: Source) -> Table:
+    """The columns that tables are made of. Raises DataError as `read` does, for the columns of the whole spec too."""
+    check_columns(spec, source)
+    return read(_reading(spec, settings), source)
+
+
+def _reading(spec: Spec, settings: Tabulation) -> Spec:
+    """The spec of a reading: what tables group by is quasi-identifiers, what they sum is sensitive, and all else is
+    left out, whatever the columns are in a release."""
+    definitions = {**spec.sensitive, **spec.quasi_identifiers}
+    groups: dict[str, QuasiIdentifier] = {}
+    for name in settings.grouped_by:
+        own = definitions.get(name)
+        shared = {} if own is None else {key: getattr(own, key) for key in Sensitive.model_fields.keys() - {"missing"}}
+        groups[name] = own if isinstance(own, QuasiIdentifier) else QuasiIdentifier.model_construct(**shared)
+    sums: dict[str, Sensitive] = {}
+    for name in settings.measured:
+        own = definitions.get(name)
+        shared = {} if own is None else {key: getattr(own, key) for key in ("decimal", "thousands", "unit_text")}
+        sums[name] = Sensitive.model_construct(**shared, type="numeric")
+    update = {
+        "identifiers": (),
+        "quasi_identifiers": groups,
+        "sensitive": sums,
+        "insensitive": (),
+        "undecided": (),
+        "others": "drop",
+        "workload": Workload(),
+        "privacy": Privacy(),
+    }
+    reading = spec.model_copy(update=update).located(spec.path, {})
+    return reading.of_types(spec._typed)
+
+
+def _recount(run: TableRun, grid: TableGrid) -> Recount:
+    """What counts the input again."""
+    paths, source = {each.name: each.paths for each in grid.columns}, run.files.source
+    reading = _reading(run.spec, run.settings)
+    return Recount(source.scan(), source.format, reading, paths, run.settings.total, run.spec.fewest)
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def _write(run: TableRun, grid: TableGrid, tabulated: Tabulated) -> list[WrittenTable]:
+    """The tables and their manifest, in the folder."""
+    written, separator = [], run.files.source.separator
+    for number, table in enumerate(tabulated.tables, 1):
+        path = run.folder.part / file_name(number, table.measured)
+        _put(path, table, grid, separator)
+        written.append(WrittenTable(path, separator, table.measured))
+    content = manifest(run.settings, grid, tabulated.details, separator)
+    with OutputFile(run.folder.part / MANIFEST) as output:
+        output.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+        output.commit()
+    return written
+
+
+def _put(path: Path, table: ShownTable, grid: TableGrid, separator: str) -> None:
+    with OutputFile(path, separator=separator) as output:
+        output.write([table.frame(grid)])
+        output.commit()
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+
+
+def _report(run: TableRun, tabulated: Tabulated, audit: TableAudit) -> dict[str, Any]:
+    """The report. A public one has what the tables and the spec say, and nothing that was counted in the input."""
+    public, mechanism = run.request.public, run.settings.mechanism
+    state = overall(result.state for result in audit.results)
+    models = [(replace(each, achieved={}) if public else each).as_dict() for each in audit.results]
+    tables = [_table(number, each) for number, each in enumerate(tabulated.tables, 1)]
+    private = {} if public else {"private": {**tabulated.private, "measures": audit.figures}}
+    blocks = {
+        "algorithm": {"name": "tabulate", "family": "tables", "options": {"mechanism": mechanism}, "seed": None},
+        "privacy": {"satisfied": state.satisfied, "state": str(state), "verified": True, "models": models},
+        "tabulation": {"mechanism": mechanism, "tables": tables, "details": tabulated.details, **private},
+    }
+    warnings = [*_unjudged(run.spec), *tabulated.warnings]
+    if public:
+        return {**public_head(run.spec), **blocks, "warnings": warnings}
+    source = run.files.source
+    return {
+        **head(run.clock),
+        "spec": spec_block(run.spec),
+        "input": table_block(source, source.rows),
+        "output": {"path": run.folder.name},
+        **blocks,
+        "timing": run.clock.timing(),
+        "memory": {"peak_mb": peak_mb()},
+        "warnings": warnings,
+    }
+
+
+def _table(number: int, table: ShownTable) -> dict[str, Any]:
+    """A table, as far as its file shows it."""
+    return {
+        "file": file_name(number, table.measured),
+        "by": list(table.measured.by),
+        "measure": table.measured.measure,
+        "column": table.measured.column,
+        "groups": len(table.values),
+        "blank": sum(each is None for each in table.values),
+    }
+
+
+def _unjudged(spec: Spec) -> list[Caution]:
+    """A warning of requirements that are about rows, of which tables have none; k is the fewest of a group that is safe
+    where the rules of suppression do not say."""
+    tabulate = spec.tabulate
+    fewest = tabulate is not None and tabulate.mechanism == "suppression" and tabulate.rules.minimum is None
+    names = [*(["k"] if spec.privacy.k and not fewest else []), *(["l"] if spec.privacy.l else [])]
+    names += [entry.model for entry in spec.privacy.models]
+    if not names:
+        return []
+    said = f"{', '.join(names)}: required of a release of rows, and not judged here; tables have no rows"
+    return [Caution.of(said, "`tabulate` says what protects them")]

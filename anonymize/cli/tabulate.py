@@ -1,0 +1,117 @@
+"""The command that makes tables of counts, shares, sums and means: `tabulate`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from anonymize.cli.exits import reporting
+from anonymize.cli.options import (
+    COLOR,
+    INPUT,
+    QUIET,
+    REPORTS,
+    SPEC,
+    THREADS,
+    VERBOSE,
+    SpecCommand,
+    file_option,
+    flag_option,
+    use_threads,
+    with_options,
+)
+
+REFUSED = {
+    "--seed": "nothing that a seed could set is drawn; noise under differential privacy is the system's",
+    "--engine": "tables are made on this machine; group an extract of the DataFrame",
+    "--memory-limit": "the columns that tables are made of are held in memory, and no others",
+    "--save-recoding": "tables have no rows, and there is no recoding to apply to others",
+    "--save-link": "tables have no rows to link",
+    "--save-risk": "tables have no rows; the report says how many groups were unsafe",
+    "--start-series": "tables of two runs are not protected together; make all of them in one run",
+    "--after": "tables of two runs are not protected together; make all of them in one run",
+    "--allow-unsafe": "tables that tell too much are not written",
+}
+"""Options of other release commands, and why this one does not have them."""
+
+
+def _refuse(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    if value is not None and not context.resilient_parsing:
+        name = parameter.opts[0]
+        raise click.UsageError(f"tabulate has no {name}: {REFUSED[name]}.", context)
+
+
+REFUSALS = tuple(
+    click.option(
+        name, is_flag=name == "--allow-unsafe", default=None, hidden=True, expose_value=False, callback=_refuse
+    )
+    for name in REFUSED
+)
+
+
+@click.command(cls=SpecCommand)
+@with_options(
+    SPEC,
+    INPUT,
+    file_option("-o", "--output", required=True, help="The folder of the tables, which is made, or is empty."),
+    REPORTS,
+    file_option("--key", help="The key of cell keys, a file of `anonymize key make`."),
+    flag_option("--public-report", "public", help="Make the report from what is published alone."),
+    flag_option("--dry-run", help="Do everything but write the tables; reports are written."),
+    flag_option("--force", help="Replace the tables of an earlier run, and reports that exist."),
+    *REFUSALS,
+    THREADS,
+    QUIET,
+    VERBOSE,
+    COLOR,
+)
+def tabulate(
+    spec: str, input_path: str | None, threads: int | None, quiet: bool, verbose: bool, color: str, **given: Any
+) -> None:
+    """Make tables of counts, shares, sums and means by groups, so that they tell little of anyone.
+
+    The spec's `tabulate` says which tables, and what protects them. Every table has the totals over each of its
+    columns, and over every node of their hierarchies. All tables of a run are protected together, as whoever has one
+    has the others; those of another run are not.
+
+    suppression leaves small and dominated groups blank, and as many others as it takes that nobody reckons these from
+    the totals.
+
+    The folder has a CSV for each table and manifest.json, which says what stands where. It takes its place whole, after
+    the tables were read again, counted anew from the input, and attacked.
+
+    Rows are counted; with a `unit`, a group of few individuals is small however many rows they have. A missing value is
+    a group of its own.
+    """
+    use_threads(threads)
+    from anonymize import privacy
+    from anonymize import spec as specs
+    from anonymize._tabulate import Tabulate
+    from anonymize._tabulate import tabulate as walk
+    from anonymize.cli.progress import progress
+
+    loaded = specs.load(spec, privacy.PARAMETERS)
+    with progress(quiet) as show:
+        report = walk(Tabulate(loaded, input=input_path, progress=show, **given))
+    if not quiet and sys.stderr is not None:
+        with reporting():
+            _summary(report, color, verbose, _written(**given))
+
+
+def _written(output: str, reports: Sequence[str], public: bool, dry_run: bool, **rest: Any) -> dict[str, list[str]]:
+    """What was written, by who may have it."""
+    files = [path for path in reports if path != "-"]
+    tables = [] if dry_run else [output]
+    return {"publish": [*tables, *files]} if public else {"publish": tables, "keep private": files}
+
+
+def _summary(report: dict[str, Any], color: str, verbose: bool, files: Mapping[str, Sequence[str]]) -> None:
+    from anonymize.report.terminal import console, show, summarize
+
+    out = console(sys.stderr, color)
+    if verbose:
+        return show(report, out)
+    summarize(report, out, files)

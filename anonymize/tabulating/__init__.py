@@ -1,0 +1,23 @@
+"""Tables of counts, shares, sums and means by groups: their cells, and the mechanisms that protect them, a file each.
+
+A mechanism is a function from the spec, its tables, the grid of their cells and the encoded input to what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from anonymize.spec import Spec
+from anonymize.spec.tabulation import Mechanism, Tabulation
+from anonymize.table import Table
+from anonymize.tabulating import suppression
+from anonymize.tabulating.cells import TableGrid
+from anonymize.tabulating.mechanism import Tabulated
+
+__all__ = ["MECHANISMS", "Tabulated"]
+
+Making: TypeAlias = Callable[[Spec, Tabulation, TableGrid, Table, str | None], Tabulated]
+
+MECHANISMS: Mapping[Mechanism, Making] = {suppression.ID: suppression.run}
+"""By name, what makes tables; the last argument is the path of a key."""

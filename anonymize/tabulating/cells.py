@@ -1,0 +1,333 @@
+"""The cells of all tables of a run, as one system: groups are combinations of nodes of hierarchies, and a total is the
+sum of the cells below it.
+
+A cell is a node of each column that any table groups by, the root where a table does not group by the column. So the
+same group has the same number in every table, and tables that share totals share cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise, product
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.domain.levels import check_level
+from anonymize.domain.numeric import Numeric
+from anonymize.errors import Problem, UsageError
+from anonymize.spec import Spec
+from anonymize.spec.tabulation import Tabulation
+from anonymize.table import Attribute, Table
+
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+MOST_CELLS = 1_000_000
+"""Cells of all tables together."""
+MOST_DIGITS = 6
+"""Decimals of numbers whose sums are exact."""
+
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GroupedColumn:
+    """A column that tables group by.
+
+    Attributes:
+        name: the column's.
+        labels: (nodes,) how each node reads, leaves first and the root, which is the total, last.
+        parent: (nodes,) the node above each; -1 for the root.
+        levels: (height + 1, leaves) the node of each leaf at each level.
+        leaf: (rows,) the leaf of each row.
+        paths: by a value as it is compared (a number as the shortest text of a float, None where it is missing), the
+            labels of the nodes that it is counted in.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    parent: Ints
+    levels: Ints
+    leaf: Ints
+    paths: Mapping[str | None, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return len(self.labels)
+
+    @property
+    def root(self) -> int:
+        """The node of the total."""
+        return self.size - 1
+
+    @cached_property
+    def children(self) -> dict[int, Ints]:
+        """The nodes right below each node that is no leaf."""
+        return {int(node): np.flatnonzero(self.parent == node) for node in np.unique(self.parent[self.parent >= 0])}
+
+    @classmethod
+    def of(cls, spec: Spec, attribute: Attribute, total: str) -> GroupedColumn:
+        """That of a column that has been read. Raises UsageError where two of its nodes read the same."""
+        definition = spec.quasi_identifiers[attribute.name]
+        if definition.bins is not None and isinstance(attribute.domain, Numeric):
+            texts, leaf = list(attribute.categories.texts), attribute.categories.of_code
+            whole = np.vstack([np.arange(len(texts)), np.full(len(texts), len(texts))])
+            labels = [*texts, total]
+        else:
+            check_level(attribute.generalization, definition)
+            least = max(definition.level or 0, definition.least_level)
+            whole, labels, leaf = _nodes(attribute, least, total)
+        if attribute.domain.missing is not None:
+            labels[int(whole[0, leaf[attribute.domain.missing]])] = spec.input.missing_text
+        if len(set(labels)) < len(labels):
+            message = f"{attribute.name}: two of its groups read the same, or as the total does"
+            raise UsageError(Problem(message, hint="name the nodes of its hierarchy apart, or set tabulate.total"))
+        parent = _parents(whole, len(labels))
+        values = _as_compared(attribute)
+        paths = {value: _path(whole[:, place], labels) for value, place in zip(values, leaf.tolist(), strict=True)}
+        return cls(attribute.name, tuple(labels), parent, whole, leaf[attribute.codes], paths)
+
+
+def _nodes(attribute: Attribute, least: int, total: str) -> tuple[Ints, list[str], Ints]:
+    """The levels from the least on over the different nodes of that level, the labels of all nodes, and the leaf of
+    each code of the domain."""
+    over = attribute.generalization
+    levels = over.hierarchy.levels[min(least, over.hierarchy.height) :].astype(np.int64)
+    _, first, place = np.unique(levels[0], return_index=True, return_inverse=True)
+    levels = levels[:, first]
+    nodes = np.unique(levels)
+    ordered = sorted(nodes.tolist(), key=lambda node: int(np.argmax((levels == node).any(axis=1))))
+    number = {node: index for index, node in enumerate(ordered)}
+    written = [attribute.written.get(label, label) for label in over.hierarchy.labels]
+    labels = [*(written[node] for node in ordered[:-1]), total]
+    leaf = place[over.leaf_of(np.arange(attribute.domain.size))].astype(np.int64)
+    return np.vectorize(number.__getitem__)(levels).astype(np.int64), labels, leaf
+
+
+def _parents(levels: Ints, nodes: int) -> Ints:
+    """(nodes,) the node above each: the next other one on the way of any of its leaves."""
+    parent = np.full(nodes, -1, np.int64)
+    for below, above in pairwise(levels):
+        changes = below != above
+        parent[below[changes]] = above[changes]
+    return parent
+
+
+def _path(nodes: Ints, labels: Sequence[str]) -> tuple[str, ...]:
+    return tuple(labels[node] for node in dict.fromkeys(nodes.tolist()))
+
+
+def _as_compared(attribute: Attribute) -> list[str | None]:
+    """(domain.size,) the values of a column, as a reader of the input compares them."""
+    domain = attribute.domain
+    texts: list[str | None]
+    if isinstance(domain, Numeric):
+        texts = [repr(float(value)) for value in domain.values]
+        return [*texts, *([] if domain.missing is None else [None])]
+    texts = list(domain.leaf_text())
+    if domain.missing is not None:
+        texts[domain.missing] = None
+    return texts
+
+
+# --- all tables together ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Totals as sums: in each equation the coefficients of its cells come to 0. Three arrays of one length: the
+    equation, the cell (its place in `cells`), and its coefficient, 1 of the total and -1 of what it is the sum of."""
+
+    count: int
+    row: Ints
+    place: Ints
+    sign: Floats
+
+
+@dataclass(frozen=True)
+class TableGrid:
+    """The columns that tables group by, and the cells of any set of them."""
+
+    columns: tuple[GroupedColumn, ...]
+
+    @classmethod
+    def of(cls, spec: Spec, tabulate: Tabulation, table: Table) -> TableGrid:
+        """Raises UsageError for more cells than there may be."""
+        columns = {each.name: GroupedColumn.of(spec, each, tabulate.total) for each in table.attributes}
+        grid = cls(tuple(columns[name] for name in tabulate.grouped_by))
+        cells = sum(prod(columns[name].size for name in each.by) for each in tabulate.tables)
+        if cells > MOST_CELLS or prod(each.size for each in grid.columns) >= 1 << 62:
+            message = f"the tables have {cells:,} cells, at most {MOST_CELLS:,}"
+            raise UsageError(Problem(message, hint="group by fewer columns, or by a higher `level` of them"))
+        return grid
+
+    @cached_property
+    def _weights(self) -> list[int]:
+        """What a node counts in the number of a cell, by column."""
+        sizes = [each.size for each in self.columns]
+        return [prod(sizes[place + 1 :]) for place in range(len(sizes))]
+
+    @property
+    def whole(self) -> int:
+        """The cell of all rows."""
+        return sum(column.root * weight for column, weight in zip(self.columns, self._weights, strict=True))
+
+    def cells(self, by: Sequence[str]) -> Ints:
+        """The cells of a table, an axis for each of the columns in `by`, in their order."""
+        cells = np.zeros((1,) * len(by), np.int64)
+        for column, weight in zip(self.columns, self._weights, strict=True):
+            if column.name in by:
+                shape = [1] * len(by)
+                shape[by.index(column.name)] = column.size
+                cells = cells + (np.arange(column.size) * weight).reshape(shape)
+            else:
+                cells = cells + column.root * weight
+        return cells
+
+    def labels(self, by: Sequence[str]) -> dict[str, list[str]]:
+        """How the cells of a table read, in the order of `cells`: of each column in `by` the labels."""
+        named = {each.name: each for each in self.columns}
+        places = np.indices([named[name].size for name in by]).reshape(len(by), -1)
+        return {
+            name: [named[name].labels[node] for node in nodes.tolist()] for name, nodes in zip(by, places, strict=True)
+        }
+
+    def rows_of(self, by: Sequence[str]) -> Iterator[Ints]:
+        """(rows,) the cell of each row, for every combination of levels of the columns in `by`."""
+        heights = [len(each.levels) if each.name in by else 1 for each in self.columns]
+        for levels in product(*(range(height) for height in heights)):
+            cell = np.zeros(len(self.columns[0].leaf), np.int64)
+            for column, weight, level in zip(self.columns, self._weights, levels, strict=True):
+                if column.name in by:
+                    cell += column.levels[level][column.leaf] * weight
+                else:
+                    cell += column.root * weight
+            yield cell
+
+    def equations(self, groups: Sequence[Sequence[str]], cells: Ints) -> Equations:
+        """Those of the tables that group by each of `groups`, over `cells` (sorted), each once."""
+        known: set[tuple[int, int]] = set()
+        rows: list[Ints] = []
+        places: list[Ints] = []
+        signs: list[Floats] = []
+        for by in groups:
+            table = self.cells(by)
+            for axis, name in enumerate(by):
+                index = next(place for place, each in enumerate(self.columns) if each.name == name)
+                for node, below in self.columns[index].children.items():
+                    totals = np.take(table, node, axis=axis).ravel()
+                    parts = np.take(table, below, axis=axis)
+                    parts = np.moveaxis(parts, axis, 0).reshape(len(below), -1)
+                    fresh = np.array([(total, index) not in known for total in totals.tolist()], np.bool_)
+                    known |= {(total, index) for total in totals[fresh].tolist()}
+                    first = len(known) - int(fresh.sum())
+                    several = np.vstack([totals[fresh], parts[:, fresh]])
+                    rows.append(np.broadcast_to(first + np.arange(several.shape[1]), several.shape).ravel())
+                    places.append(np.searchsorted(cells, several.ravel()))
+                    signs.append(np.where(np.arange(several.size) < several.shape[1], 1.0, -1.0))
+        join = np.concatenate
+        empty = np.zeros(0, np.int64)
+        return Equations(len(known), join([empty, *rows]), join([empty, *places]), join([np.zeros(0), *signs]))
+
+
+# --- counting ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CellValues:
+    """What a measure comes to in each of some cells.
+
+    Attributes:
+        cells: (cells,) sorted.
+        value: (cells,) the rows of each, or the sum of a column times `scale`.
+        contributors: (cells,) the individuals who are counted there.
+        whole: (cells,) the sum of what each individual contributes, without signs.
+        largest: (cells, several) the largest of these contributions, in falling order.
+        scale: by what numbers were multiplied so that they are whole; 1.0 of counts.
+        exact: whether all of them are whole then.
+        signed: whether an individual contributes less than 0 anywhere.
+    """
+
+    cells: Ints
+    value: Floats
+    contributors: Ints
+    whole: Floats
+    largest: Floats
+    scale: float = 1.0
+    exact: bool = True
+    signed: bool = False
+
+    def places(self, cells: Ints) -> Ints:
+        """The places of some of the cells."""
+        return np.searchsorted(self.cells, cells)
+
+    def published(self, value: Floats) -> list[float | int]:
+        """Values as they are published: whole numbers as such."""
+        if self.exact and self.scale == 1:
+            return [int(each) for each in np.rint(value).tolist()]
+        return [float(f"{each / self.scale:.12g}") for each in value.tolist()]
+
+
+def scaled(values: Floats) -> tuple[Floats, float, bool]:
+    """Numbers (nan: missing) times the smallest power of ten that makes them whole, that power, and whether there is
+    one: sums of whole numbers are exact, whatever the order."""
+    present = values[~np.isnan(values)]
+    for digits in range(MOST_DIGITS + 1):
+        power = 10.0**digits
+        whole = np.rint(present * power)
+        small = not len(whole) or float(np.abs(whole).sum()) < 2.0**53
+        if small and np.allclose(present * power, whole, rtol=1e-12, atol=1e-9):
+            return np.rint(values * power), power, True
+    return values, 1.0, False
+
+
+def count(
+    grid: TableGrid, groups: Sequence[Sequence[str]], values: Floats, units: NDArray[np.integer] | None, several: int
+) -> CellValues:
+    """What the rows come to in the cells of all tables that group by any of `groups`.
+
+    `values`: (rows,) what each row counts, nan for nothing. `units`: (rows,) whom each row is about; None: somebody
+    else each. `several`: how many of the largest contributions are kept.
+    """
+    numbers, scale, exact = scaled(values)
+    present = ~np.isnan(numbers)
+    every = np.unique(np.concatenate([grid.cells(by).ravel() for by in groups]))
+    shape = len(every)
+    value, whole, largest = np.zeros(shape), np.zeros(shape), np.zeros((shape, several))
+    contributors, signed = np.zeros(shape, np.int64), False
+    for by in groups:
+        for cell in grid.rows_of(by):
+            owners, amounts = _contributions(cell[present], numbers[present], None if units is None else units[present])
+            signed = signed or bool((amounts < 0).any())
+            order = np.lexsort((-np.abs(amounts), owners))
+            owners, amounts = owners[order], amounts[order]
+            starts = np.flatnonzero(np.r_[True, owners[1:] != owners[:-1]]) if len(owners) else np.zeros(0, np.int64)
+            if not len(starts):
+                continue
+            places = np.searchsorted(every, owners[starts])
+            stops = np.r_[starts[1:], len(owners)]
+            value[places] = np.add.reduceat(amounts, starts)
+            whole[places] = np.add.reduceat(np.abs(amounts), starts)
+            contributors[places] = stops - starts
+            for rank in range(several):
+                reached = starts + rank < stops
+                largest[places[reached], rank] = np.abs(amounts[(starts + rank)[reached]])
+    return CellValues(every, value, contributors, whole, largest, scale, exact, signed)
+
+
+def _contributions(cells: Ints, amounts: Floats, units: NDArray[np.integer] | None) -> tuple[Ints, Floats]:
+    """What each individual contributes to each cell: the cell, and the sum of the amounts of the individual's rows."""
+    if units is None or not len(units):
+        return cells, amounts
+    order = np.lexsort((units, cells))
+    cells, amounts, whom = cells[order], amounts[order], units[order]
+    starts = np.flatnonzero(np.r_[True, (cells[1:] != cells[:-1]) | (whom[1:] != whom[:-1])])
+    return cells[starts], np.add.reduceat(amounts, starts)

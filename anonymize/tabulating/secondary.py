@@ -1,0 +1,304 @@
+"""Which cells are blank beside the unsafe ones: of least total cost, so that every unsafe one is protected.
+
+An attacker knows the equations between cells, what is not blank, and how low and high a cell can be. He narrows an
+unsafe cell down by two linear programs, the most and the least that it can be. Where that is less than it must be, the
+dual solution is a cut: a sum over cells, some of which have to be blank for the program to reach further. The master
+problem chooses the cheapest cells that meet all cuts so far, and is solved again until there are no further ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonymize.tabulating.cells import Bools, Equations, Floats, Ints
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+EXACT_CELLS, EXACT_UNSAFE = 2_000, 150
+"""Up to so many cells, and unsafe ones, the least cost is searched."""
+ROUNDS, NODES = 60, 20_000
+"""Rounds of cuts, and nodes of each master problem, after which the search ends with what protects, proved or not."""
+LARGEST = 1e4
+"""What values of a layer are scaled to: solvers reckon to about 1e-7."""
+CLOSE = 1e-6
+FLOW = 1e-5
+"""What a cell has to be changed by to count as changed."""
+
+
+class Unprotected(Exception):
+    """No blanks protect `count` of the unsafe cells."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.count = count
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One measure of a system of cells.
+
+    Attributes:
+        cells: (cells,) which cells of the system it has.
+        value: (cells,) float64.
+        equations: between its cells, by their places here.
+        unsafe, upper, lower: (cells,) which are to be protected, and how far above and below their value.
+        alone: (cells,) where one individual is all there is, who knows the value.
+        signed: whether cells may be below 0.
+    """
+
+    cells: Ints
+    value: Floats
+    equations: Equations
+    unsafe: Bools
+    upper: Floats
+    lower: Floats
+    alone: Bools
+    signed: bool
+
+    @cached_property
+    def scale(self) -> float:
+        """What everything here is divided by before it is solved."""
+        return max(1.0, float(np.abs(self.value).max(initial=0.0)) / LARGEST)
+
+    @cached_property
+    def matrix(self) -> csc_array:
+        """(equations, cells)."""
+        from scipy.sparse import csc_array
+
+        shape = (self.equations.count, len(self.cells))
+        return csc_array((self.equations.sign, (self.equations.row, self.equations.place)), shape=shape)
+
+    @cached_property
+    def reach(self) -> tuple[Floats, Floats]:
+        """(cells,) how far below and above its value a cell can be, scaled."""
+        most = 2 * float(np.abs(self.value).max(initial=0.0)) + float(self.upper.max(initial=0.0)) + 1
+        up = np.full(len(self.cells), most / self.scale)
+        return (up.copy() if self.signed else self.value / self.scale), up
+
+    @cached_property
+    def targets(self) -> list[ProtectedSide]:
+        """Every unsafe cell on both sides, for an outsider and for everybody who knows a cell of the same total."""
+        return [
+            ProtectedSide(int(cell), side, need / self.scale, known)
+            for cell in np.flatnonzero(self.unsafe)
+            for known in (None, *self._knowing(int(cell)))
+            for side, need in ((1, float(self.upper[cell])), (-1, float(self.lower[cell])))
+            if need > 0
+        ]
+
+    def _knowing(self, cell: int) -> list[int]:
+        """The cells of one individual that are parts of a total which a cell is part of as well."""
+        if not self.alone.any():
+            return []
+        parts = self.equations.sign < 0
+        rows = np.unique(self.equations.row[parts & (self.equations.place == cell)])
+        beside = np.unique(self.equations.place[parts & np.isin(self.equations.row, rows)])
+        return [int(each) for each in beside if self.alone[each] and each != cell]
+
+
+@dataclass(frozen=True)
+class ProtectedSide:
+    """A cell that an attacker must be unable to narrow down by more than `need` below (`side` -1) or above (1) its
+    value; `known`: the cell that he knows, None for an outsider."""
+
+    cell: int
+    side: int
+    need: float
+    known: int | None
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """The blank cells of a system, what they cost, and whether none that protect cost less."""
+
+    blank: Bools
+    cost: float
+    proved: bool
+
+
+@dataclass
+class CoveringCuts:
+    """Sums over cells that have to come to a least value."""
+
+    size: int
+    coefficients: list[Floats] = field(default_factory=list)
+    least: list[float] = field(default_factory=list)
+
+    def add(self, cells: Ints, coefficients: Floats, least: float) -> None:
+        """A coefficient beyond the least value says no more than that one."""
+        row = np.zeros(self.size)
+        row[cells] = np.minimum(coefficients / least, 1.0)
+        self.coefficients.append(row)
+        self.least.append(1.0 - CLOSE)
+
+    def cheapest(self, cost: Floats, unsafe: Bools, open_: Bools) -> tuple[Bools, bool] | None:
+        """The cheapest cells that meet all cuts, and whether that is proved; None where there are none."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array
+
+        several = LinearConstraint(csr_array(np.vstack(self.coefficients)), lb=np.array(self.least))
+        result = milp(
+            cost / cost.max(),
+            integrality=np.ones(self.size),
+            bounds=Bounds(unsafe.astype(float), open_.astype(float)),
+            constraints=several,
+            options={"node_limit": NODES, "mip_rel_gap": 0.0},
+        )
+        return None if result.x is None else (result.x > 0.5, bool(result.status == 0))
+
+
+def protect(layers: Sequence[Layer], cost: Floats, open_: Bools) -> Pattern:
+    """The blank cells of a system.
+
+    `cost`: (cells,) of leaving each blank. `open_`: (cells,) which may be. Raises Unprotected where it takes others.
+    """
+    unsafe = np.zeros(len(cost), np.bool_)
+    for layer in layers:
+        unsafe[layer.cells] |= layer.unsafe
+    if not unsafe.any():
+        return Pattern(unsafe, 0.0, proved=True)
+    small = len(cost) <= EXACT_CELLS and int(unsafe.sum()) <= EXACT_UNSAFE
+    blank, proved = _least(layers, cost, unsafe, open_) if small else (unsafe, False)
+    if not proved:
+        blank = _completed(layers, cost, blank, open_)
+    return Pattern(blank, float(cost[blank & ~unsafe].sum()), proved)
+
+
+# --- least cost -------------------------------------------------------------------------------------------------------
+
+
+def _least(layers: Sequence[Layer], cost: Floats, unsafe: Bools, open_: Bools) -> tuple[Bools, bool]:
+    """The cheapest blanks, and whether that is proved; else some that do not protect all."""
+    cuts, blank, sure = CoveringCuts(len(cost)), unsafe, True
+    for _ in range(ROUNDS):
+        before = len(cuts.least)
+        for layer in layers:
+            for cut in _violated(layer, blank):
+                cuts.add(layer.cells, *cut)
+        if len(cuts.least) == before:
+            return blank, sure
+        chosen = cuts.cheapest(cost, unsafe, open_)
+        if chosen is None:
+            return unsafe, False
+        if np.array_equal(chosen[0], blank):  # no further for all that the solver can tell
+            return blank, False
+        blank, sure = chosen
+    return blank, False
+
+
+def _violated(layer: Layer, blank: Bools) -> Iterator[tuple[Floats, float]]:
+    """A cut for each target that is not protected."""
+    program = _Program.of(layer, np.flatnonzero(blank[layer.cells]))
+    for target in layer.targets:
+        reached, prices = program.reach(target)
+        if reached < target.need * (1 - CLOSE) - CLOSE:
+            yield program.cut(target, prices), target.need
+
+
+@dataclass(frozen=True)
+class _Program:
+    """How far cells can be from their values, where only some are blank. `columns`: those cells; `rows`: the equations
+    that they stand in; `matrix`: (rows, columns)."""
+
+    layer: Layer
+    columns: Ints
+    rows: Ints
+    matrix: Any
+
+    @classmethod
+    def of(cls, layer: Layer, columns: Ints) -> _Program:
+        chosen = layer.matrix[:, columns]
+        rows = np.unique(chosen.nonzero()[0])
+        return cls(layer, columns, rows, chosen.tocsr()[rows])
+
+    def reach(self, target: ProtectedSide) -> tuple[float, Floats]:
+        """How far from its value the cell can be on a side, and the price of each equation."""
+        from scipy.optimize import linprog
+
+        down, up = self.layer.reach
+        low, high = -down[self.columns], up[self.columns]
+        if target.known is not None:
+            fixed = self.columns == target.known
+            low, high = np.where(fixed, 0.0, low), np.where(fixed, 0.0, high)
+        objective = -target.side * (self.columns == target.cell).astype(float)
+        if not len(self.rows):
+            side = high if target.side > 0 else -low
+            return float(side[self.columns == target.cell][0]), np.zeros(self.layer.equations.count)
+        result = linprog(
+            objective,
+            A_eq=self.matrix,
+            b_eq=np.zeros(len(self.rows)),
+            bounds=np.column_stack([low, high]),
+            method="highs",
+        )
+        prices = np.zeros(self.layer.equations.count)
+        prices[self.rows] = result.eqlin.marginals
+        return -float(result.fun), prices
+
+    def cut(self, target: ProtectedSide, prices: Floats) -> Floats:
+        """(cells,) what each cell, blank, can add to the reach at these prices at most: of each its reduced cost times
+        how far it can move on the side that pays."""
+        objective = np.zeros(len(self.layer.cells))
+        objective[target.cell] = -target.side
+        reduced = objective - self.layer.matrix.T @ prices
+        down, up = self.layer.reach
+        coefficients = np.where(reduced > 0, reduced * down, -reduced * up)
+        coefficients[np.abs(reduced) < 1e-9] = 0.0
+        if target.known is not None:
+            coefficients[target.known] = 0.0
+        return np.asarray(coefficients)
+
+
+# --- one after the other ----------------------------------------------------------------------------------------------
+
+
+def _completed(layers: Sequence[Layer], cost: Floats, blank: Bools, open_: Bools) -> Bools:
+    """With further blanks, for one target after the other the cheapest that protect it. Raises Unprotected."""
+    blank, failing = blank.copy(), 0
+    for layer in layers:
+        lost: set[int] = set()
+        for target in sorted(layer.targets, key=lambda each: (-each.need, each.cell, each.side, each.known or -1)):
+            moved = _cheapest_flow(layer, target, cost, blank, open_)
+            if moved is None:
+                lost.add(target.cell)
+            else:
+                blank[layer.cells[moved]] = True
+        failing += len(lost)
+    if failing:
+        raise Unprotected(failing)
+    return blank
+
+
+def _cheapest_flow(layer: Layer, target: ProtectedSide, cost: Floats, blank: Bools, open_: Bools) -> Bools | None:
+    """(cells,) which cells change where the target is as far from its value as it must be able to be, at least cost;
+    None where it cannot be."""
+    from scipy.optimize import linprog
+    from scipy.sparse import hstack
+
+    size = len(layer.cells)
+    price = np.where(blank[layer.cells], 0.0, cost[layer.cells] / cost.max())
+    down, up = (np.where(open_[layer.cells], each, 0.0) for each in layer.reach)
+    down, up = down.copy(), up.copy()
+    if target.known is not None:
+        down[target.known] = up[target.known] = 0.0
+    low = np.zeros(2 * size)
+    high = np.concatenate([up, down])
+    place, other = (target.cell, size + target.cell) if target.side > 0 else (size + target.cell, target.cell)
+    low[place] = high[place] = target.need
+    high[other] = 0.0
+    result = linprog(
+        np.concatenate([price, price]),
+        A_eq=hstack([layer.matrix, -layer.matrix]),
+        b_eq=np.zeros(layer.equations.count),
+        bounds=np.column_stack([low, high]),
+        method="highs",
+    )
+    if result.x is None:
+        return None
+    return np.asarray(result.x[:size] + result.x[size:] > FLOW * min(1.0, target.need))

@@ -1,0 +1,242 @@
+"""Groups that are unsafe are left blank, and others with them, so that nobody can reckon them from the totals.
+
+Guarantees: From all tables of a run together, and from the knowledge that counts, and sums of numbers that are never
+negative, are not below 0, the value of an unsafe group can be narrowed down to an interval that is at least as wide as
+its rule asks, and no further. So it is for somebody who is the only one counted in another blank group of the same
+total, and knows that group's sum.
+
+Unsafe: A group of fewer than `minimum` individuals; for sums and means also one of which the `n` largest contributions
+are more than `k` percent (`dominance`), and one whose second largest contributor could tell the largest contribution to
+within `p` percent of it (`p`). With a `unit`, all rows of an individual are one contribution.
+
+Uncertainty: Of a count, up to `minimum` and down to 0. Of a sum, on either side: by the p % rule what is lacking to
+`p` percent of the largest contribution; by dominance what is lacking to a value of which the `n` largest are `k`
+percent; of too few individuals `range` percent of the value.
+
+Search: Tables of at most 2,000 cells and 150 unsafe ones are solved by integer programming (Fischetti and Salazar): the
+least total of the values that are blank, which the report says was proved. Larger ones get, for one unsafe group after
+the other, the cheapest further blanks that protect it. The total over everything, which is often known from elsewhere,
+is never blank unless it is unsafe itself. The check then solves the linear programs anew from the written tables.
+
+Does not bound: What follows from whole numbers: the intervals are those of real ones. What somebody knows of other
+groups. What differs between two runs, whose tables are not protected together. A group of everybody's value, such as a
+0 in a table of counts, tells of everyone in the total above it; `zeros: suppress` blanks such groups in tables of
+counts.
+
+Reference: M. Fischetti, J. J. Salazar, Solving the cell suppression problem on tabular data with linear constraints,
+Management Science 47(7), 2001. A. Hundepool et al., Statistical Disclosure Control, Wiley 2012, chapter 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from anonymize.errors import InfeasibleError, Problem
+from anonymize.spec import Spec
+from anonymize.spec.tabulation import Mechanism, SuppressionRules, TabulatedMeasure, Tabulation
+from anonymize.table import Table
+from anonymize.tabulating.cells import Bools, CellValues, Equations, Floats, Ints, TableGrid, count
+from anonymize.tabulating.mechanism import Tabulated, numbers_of
+from anonymize.tabulating.secondary import Layer, Pattern, Unprotected, protect
+from anonymize.tabulating.written import ShownTable, ratios, with_blanks
+
+ID: Mechanism = "suppression"
+COUNTS = "count"
+"""The measure that counts rows; any other is that of the column whose name it has."""
+
+
+@dataclass(frozen=True)
+class Protection:
+    """By cell whether it is unsafe, and how far above and below its value an attacker must be unable to exclude."""
+
+    unsafe: Bools
+    upper: Floats
+    lower: Floats
+
+
+def contributions(rules: SuppressionRules) -> int:
+    """How many of the largest contributions the rules look at."""
+    return max(2, 0 if rules.dominance is None else rules.dominance.n)
+
+
+def protection(values: CellValues, rules: SuppressionRules, minimum: int, *, counts: bool) -> Protection:
+    """What the rules ask of each cell of a measure. `counts`: it is one of rows."""
+    few = (values.contributors > 0) & (values.contributors < minimum)
+    upper = np.zeros(len(values.value))
+    unsafe = few.copy()
+    if counts:
+        upper[few] = minimum - values.contributors[few]
+    else:
+        upper[few] = np.maximum(rules.range / 100 * np.abs(values.value[few]), 1.0)
+    first, second = values.largest[:, 0], values.largest[:, 1]
+    if rules.p is not None:
+        lacking = rules.p / 100 * first - (values.whole - first - second)
+        unsafe, upper = _with(unsafe, upper, lacking)
+    if rules.dominance is not None:
+        top = values.largest[:, : rules.dominance.n].sum(axis=1)
+        unsafe, upper = _with(unsafe, upper, 100 / rules.dominance.k * top - values.whole)
+    lower = upper.copy()
+    if counts:
+        empty = (values.contributors == 0) if rules.zeros == "suppress" else np.zeros(len(few), np.bool_)
+        unsafe = unsafe | empty
+        upper[empty] = minimum
+        lower = np.where(unsafe, values.value, 0.0)
+    elif not values.signed:
+        lower = np.minimum(lower, values.value)
+    return Protection(unsafe, np.where(unsafe, upper, 0.0), np.where(unsafe, lower, 0.0))
+
+
+def _with(unsafe: Bools, upper: Floats, lacking: Floats) -> tuple[Bools, Floats]:
+    """With the cells where something is lacking, at least 1, the last digit of the numbers."""
+    short = lacking > 1e-9 * np.maximum(1.0, np.abs(upper))
+    return unsafe | short, np.where(short, np.maximum(upper, np.maximum(lacking, 1.0)), upper)
+
+
+# --- what is blank ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Blanks:
+    """Of each measure the cells that are blank and those of them that are unsafe; and how they were searched."""
+
+    blank: dict[str, Bools]
+    unsafe: dict[str, Bools]
+    patterns: tuple[Pattern, ...]
+
+    def summary(self) -> dict[str, object]:
+        """What a private report says of the search."""
+        return {
+            "primary": sum(int(each.sum()) for each in self.unsafe.values()),
+            "secondary": sum(int((self.blank[name] & ~each).sum()) for name, each in self.unsafe.items()),
+            "proved": all(each.proved for each in self.patterns),
+            "cost": float(sum(each.cost for each in self.patterns)),
+        }
+
+
+def suppress(grid: TableGrid, tabulate: Tabulation, minimum: int, values: dict[str, CellValues]) -> Blanks:
+    """The blank cells of each measure. `values`: by measure, rows under `COUNTS`; those of the individuals who have a
+    number in a column, under the column's name with a suffix, as `measures_of` has them.
+
+    Raises InfeasibleError where no blanks protect a cell.
+    """
+    rules = tabulate.rules
+    needs = {name: protection(each, rules, minimum, counts=is_count(name)) for name, each in values.items()}
+    blank: dict[str, Bools] = {}
+    patterns = []
+    for block in _blocks(tabulate, values):
+        cells = np.unique(np.concatenate([values[name].cells for name in block]))
+        layers = [_layer(grid, tabulate, name, values[name], needs[name], cells) for name in block]
+        cost, open_ = np.zeros(len(cells)), np.ones(len(cells), np.bool_)
+        for layer, name in zip(layers, block, strict=True):
+            cost[layer.cells] = np.maximum(cost[layer.cells], 1 + np.abs(values[name].value))
+            open_[layer.cells] &= values[name].contributors > 0
+        open_[cells == grid.whole] = False
+        for layer in layers:
+            open_[layer.cells] |= layer.unsafe
+        try:
+            pattern = protect(layers, cost, open_)
+        except Unprotected as error:
+            raise _infeasible(tabulate, block, error.count) from None
+        patterns.append(pattern)
+        for layer, name in zip(layers, block, strict=True):
+            blank[name] = pattern.blank[layer.cells]
+    return Blanks(blank, {name: each.unsafe for name, each in needs.items()}, tuple(patterns))
+
+
+def is_count(name: str) -> bool:
+    """Whether a measure counts, and does not sum."""
+    return name == COUNTS or name.endswith(HAVING)
+
+
+HAVING = "\0having"
+"""What the measure of those who have a number in a column is called by, behind the column's name; no column has it."""
+
+
+def groups_of(tabulate: Tabulation, name: str) -> list[tuple[str, ...]]:
+    """What the tables of a measure group by. A mean is one of its column's sums, and of those who have a number."""
+    column = name.removesuffix(HAVING)
+    return [
+        table.by
+        for table in tabulate.tables
+        if (table.column is None if name == COUNTS else table.column == column)
+        and (table.measure == "mean" or not name.endswith(HAVING))
+    ]
+
+
+def measures_of(tabulate: Tabulation) -> list[str]:
+    """The measures of all tables: rows, sums of columns, and those who have a number in a column that has means."""
+    names = [COUNTS, *tabulate.measured, *(f"{column}{HAVING}" for column in tabulate.measured)]
+    return [name for name in names if groups_of(tabulate, name)]
+
+
+def _blocks(tabulate: Tabulation, values: dict[str, CellValues]) -> list[list[str]]:
+    """The measures that have their blank cells in common: where a mean is published, the sum and the count follow from
+    each other, and what is blank in one has to be so in the others."""
+    tied = [name for name in values if name.endswith(HAVING)]
+    together = [*tied, *(name.removesuffix(HAVING) for name in tied), *([COUNTS] if tied and COUNTS in values else [])]
+    alone = [[name] for name in values if name not in together]
+    return [*([together] if together else []), *alone]
+
+
+def _layer(
+    grid: TableGrid, tabulate: Tabulation, name: str, values: CellValues, needed: Protection, cells: Ints
+) -> Layer:
+    equations: Equations = grid.equations(groups_of(tabulate, name), values.cells)
+    alone = (values.contributors == 1) if not is_count(name) else np.zeros(len(values.cells), np.bool_)
+    return Layer(
+        np.searchsorted(cells, values.cells),
+        values.value,
+        equations,
+        needed.unsafe,
+        needed.upper,
+        needed.lower,
+        alone,
+        values.signed,
+    )
+
+
+def _infeasible(tabulate: Tabulation, block: Sequence[str], count: int) -> InfeasibleError:
+    """That some cells cannot be protected, whatever else is blank, and in which tables they are."""
+    named = {COUNTS: "counts"} | {name: f"sums of {name}" for name in tabulate.measured}
+    what = " and ".join(named[name] for name in block if name in named)
+    message = f"tables of {what}: {count} unsafe groups can be reckoned even where everything else that may be is blank"
+    hint = (
+        "group by fewer columns, or a higher `level`; a smaller `minimum` or `p`, or `zeros: suppress`, asks for less"
+    )
+    return InfeasibleError(Problem(message, hint=hint))
+
+
+# --- the tables -------------------------------------------------------------------------------------------------------
+
+
+def run(spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, key: str | None) -> Tabulated:
+    """The tables of a run, with blanks. Raises InfeasibleError as `suppress` does."""
+    minimum = tabulate.rules.minimum or spec.fewest
+    values = {}
+    for name in measures_of(tabulate):
+        numbers = numbers_of(table, None if name == COUNTS else name.removesuffix(HAVING))
+        numbers = np.where(np.isnan(numbers), np.nan, 1.0) if is_count(name) else numbers
+        values[name] = count(grid, groups_of(tabulate, name), numbers, table.units, contributions(tabulate.rules))
+    blanks = suppress(grid, tabulate, minimum, values)
+    tables = tuple(_table(grid, each, values, blanks) for each in tabulate.tables)
+    return Tabulated(tables, {"minimum": minimum}, blanks.summary())
+
+
+def _table(grid: TableGrid, measured: TabulatedMeasure, values: dict[str, CellValues], blanks: Blanks) -> ShownTable:
+    """A table with its blanks; a mean of nobody is none."""
+    name = measured.column or COUNTS
+    own, cells = values[name], grid.cells(measured.by).ravel()
+    place, empty = own.places(cells), None
+    value = own.value[place]
+    if measured.measure == "share":
+        values_shown: Sequence[float | int] = ratios(value, float(own.value.max(initial=0.0)))
+    elif measured.measure == "mean":
+        having = values[f"{name}{HAVING}"]
+        people = having.value[having.places(cells)]
+        values_shown, empty = ratios(value / own.scale, people), people == 0
+    else:
+        values_shown = own.published(value)
+    return ShownTable(measured, *with_blanks(values_shown, blanks.blank[name][place], empty))

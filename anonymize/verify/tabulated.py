@@ -1,0 +1,469 @@
+"""Tables of counts, sums and means as they were written, counted again from the input and attacked.
+
+Whoever reads them knows what is not blank, that totals are sums, and that counts are not below 0; so the least and the
+most that a blank group can be are two linear programs. They are made here of the written labels alone. scipy's solver
+is asked, which takes lists: what is independent of the search is what is asked, and not how it is solved.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from math import inf
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from anonymize.claims import Basis, Result, State
+from anonymize.spec import Spec
+from anonymize.spec.tabulation import SuppressionRules, TabulatedMeasure, Tabulation
+from anonymize.verify.cells import with_point
+from anonymize.verify.table import by_position, plain, text_of
+
+Group: TypeAlias = frozenset[tuple[str, str]]
+"""A group of any table: columns with what they read, without those that read as the total."""
+Paths: TypeAlias = Mapping[str, Mapping[str | None, tuple[str, ...]]]
+"""By column and value, the labels that it is counted under, the total last."""
+
+CLOSE = 1e-6
+"""What a value may be off by, as a share of it."""
+SOLVED = 1e4
+"""What the values of a system are scaled to."""
+
+
+# --- the input, counted again -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Recount:
+    """The input of tables. `frame`: its text; `form`: its format; `paths`: see `Paths`; `total`: how a total reads;
+    `fewest`: the individuals of a group that is not small, where the rules do not say."""
+
+    frame: pl.LazyFrame
+    form: str
+    spec: Spec
+    paths: Paths
+    total: str
+    fewest: int
+
+    @property
+    def tabulate(self) -> Tabulation:
+        """The tables of the spec."""
+        assert self.spec.tabulate is not None
+        return self.spec.tabulate
+
+    def groups(
+        self, by: Sequence[str], column: str | None, several: int = 0, *, having: bool = False
+    ) -> dict[Group, Counted]:
+        """What every group of a table comes to. `column`: whose numbers are summed, None for rows; `having`: the rows
+        that have a number in it are counted. `several`: how many of the largest contributions are wanted."""
+        rows = self._rows(by, column, having=having)
+        for place in range(len(by)):
+            rows = rows.explode(str(place))
+        names = [str(place) for place in range(len(by))]
+        owned = rows.group_by([*names, "who"]).agg(pl.col("amount").sum()) if self.spec.unit is not None else rows
+        counted = (
+            owned.group_by(names)
+            .agg(
+                pl.col("amount").sum().alias("value"),
+                pl.len().alias("individuals"),
+                pl.col("amount").abs().sum().alias("whole"),
+                pl.col("amount").abs().top_k(several).sort(descending=True).alias("largest"),
+                pl.col("amount").min().alias("least"),
+            )
+            .collect()
+        )
+        return {
+            self.group(by, labels): Counted(value, individuals, whole, tuple(largest), least < 0)
+            for *labels, value, individuals, whole, largest, least in counted.iter_rows()
+        }
+
+    def group(self, by: Sequence[str], labels: Iterable[str]) -> Group:
+        """The group that some labels name."""
+        return frozenset((name, label) for name, label in zip(by, labels, strict=True) if label != self.total)
+
+    def last_digit(self, column: str) -> float:
+        """The value of the last digit that numbers of a column have; 1 where they have more than six decimals."""
+        numbers = self.frame.select(self._amount(column).unique()).collect().to_series().drop_nulls().to_list()
+        for digits in range(7):
+            power = 10.0**digits
+            if all(abs(each * power - round(each * power)) <= 1e-9 + 1e-12 * abs(each * power) for each in numbers):
+                return 1 / power
+        return 1.0
+
+    def _rows(self, by: Sequence[str], column: str | None, *, having: bool) -> pl.LazyFrame:
+        """Of each row that counts: the labels of each of the columns in `by`, an amount, and whom it is about."""
+        texts = [self._text(name).alias(str(place)) for place, name in enumerate(by)]
+        frame = self.frame.select(*texts, self._amount(column), self._who()).filter(pl.col("amount").is_not_null())
+        for place, name in enumerate(by):
+            labels = self._labels_of(name, str(place))
+            frame = frame.join(labels, on=str(place), how="left", nulls_equal=True).drop(str(place))
+            frame = frame.rename({"labels": str(place)})
+        return frame.with_columns(pl.lit(1.0).alias("amount")) if having else frame
+
+    def _labels_of(self, name: str, key: str) -> pl.LazyFrame:
+        """The labels that each different text of a column is counted under."""
+        texts = self.frame.select(self._text(name)).unique().collect().to_series().to_list()
+        numeric = self.spec.quasi_identifiers[name].type == "numeric"
+        labels = [list(self.paths[name][self._read(each, numeric=numeric)]) for each in texts]
+        kinds = {key: pl.String(), "labels": pl.List(pl.String())}
+        return pl.LazyFrame({key: texts, "labels": labels}, schema=kinds)
+
+    def _read(self, text: str | None, *, numeric: bool) -> str | None:
+        """A value as it is looked up: of a number the shortest text."""
+        return repr(float(text) + 0.0) if numeric and text is not None else text
+
+    def _text(self, name: str) -> pl.Expr:
+        """A column as it is compared, null where it is missing."""
+        missing = self.spec.missing(self.form, name)
+        text = by_position(self.frame)[name].cast(pl.String)
+        text = text if missing.null else text.fill_null("")
+        text = plain(text) if self.spec.normalizes(name) else text
+        return with_point(pl.when(~text.is_in(list(missing.texts))).then(text), self.spec.notation(name))
+
+    def _amount(self, column: str | None) -> pl.Expr:
+        if column is None:
+            return pl.lit(1.0).alias("amount")
+        return self._text(column).str.strip_chars().cast(pl.Float64).alias("amount")
+
+    def _who(self) -> pl.Expr:
+        unit = self.spec.unit
+        return (pl.lit("") if unit is None else self._text(unit)).alias("who")
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a group comes to: its value, the individuals in it, their contributions without signs, the largest of these
+    in falling order, and whether one is below 0."""
+
+    value: float
+    individuals: int
+    whole: float
+    largest: tuple[float, ...]
+    signed: bool
+
+
+NOBODY = Counted(0.0, 0, 0.0, (), False)
+
+
+# --- the tables as they were written ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WrittenTable:
+    """A table in a file. `measured`: what the spec says of it."""
+
+    path: Path
+    separator: str
+    measured: TabulatedMeasure
+
+    def rows(self, recount: Recount) -> dict[Group, float | None]:
+        """The value of every group, None where it is blank."""
+        frame = text_of(self.path, "csv", self.separator).collect()
+        by = self.measured.by
+        labels = [frame.to_series(place).fill_null("").to_list() for place in range(len(by))]
+        values = frame.to_series(len(by)).cast(pl.Float64).to_list()
+        groups = (recount.group(by, each) for each in zip(*labels, strict=True))
+        return dict(zip(groups, values, strict=True))
+
+
+@dataclass
+class Measure:
+    """Everything that is said of one measure by all tables: `truth` and whether it is blank, by group; `counts`: it is
+    one of individuals or rows. `groupings`: what its tables group by."""
+
+    name: str
+    counts: bool
+    truth: dict[Group, Counted] = field(default_factory=dict)
+    blank: set[Group] = field(default_factory=set)
+    groupings: list[tuple[str, ...]] = field(default_factory=list)
+    wrong: int = 0
+
+    @cached_property
+    def signed(self) -> bool:
+        """Whether anybody contributes less than 0."""
+        return any(each.signed for each in self.truth.values())
+
+    def add(self, by: tuple[str, ...], truth: Mapping[Group, Counted], rows: Mapping[Group, float | None]) -> None:
+        """A table that says the values of `rows`, or leaves them blank."""
+        self.groupings.append(by)
+        for group, value in rows.items():
+            known = truth.get(group, NOBODY)
+            self.truth[group] = known
+            if value is None:
+                self.blank.add(group)
+            elif abs(value - known.value) > CLOSE * max(1.0, abs(known.value)):
+                self.wrong += 1
+
+
+def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> list[Measure]:
+    """What the tables say of rows, of sums, and of those who have a number where there are means of them: whoever has
+    the mean and the one has the other."""
+    made: dict[str, Measure] = {}
+    for table in tables:
+        column, by, rows = table.measured.column, table.measured.by, table.rows(recount)
+        truth = recount.groups(by, column, several)
+        if table.measured.measure == "share":
+            whole = truth.get(frozenset(), NOBODY).value
+            rows = {group: None if value is None else value * whole for group, value in rows.items()}
+        if table.measured.measure == "mean":
+            having = made.setdefault(f"those with {column}", Measure(f"those with {column}", counts=True))
+            people = recount.groups(by, column, several, having=True)
+            held = {group: people.get(group, NOBODY).value for group in rows}
+            empty = {group for group, value in rows.items() if value is None and not held[group]}
+            blank = {group for group, value in rows.items() if value is None} - empty
+            having.add(by, people, {group: None if group in blank else held[group] for group in rows})
+            rows = {
+                group: 0.0 if group in empty else None if value is None else value * held[group]
+                for group, value in rows.items()
+            }
+        name = column or "rows"
+        made.setdefault(name, Measure(name, counts=column is None)).add(by, truth, rows)
+    return list(made.values())
+
+
+# --- what is unsafe ---------------------------------------------------------------------------------------------------
+
+
+def needed(rules: SuppressionRules, minimum: int, unit: float, counted: Counted, *, counts: bool) -> float | None:
+    """How far above its value an attacker must be unable to exclude a group, None where it is safe. `unit`: the last
+    digit of the numbers."""
+    wanted = []
+    few = 0 < counted.individuals < minimum
+    if few:
+        wanted.append(minimum - counted.individuals if counts else max(rules.range / 100 * abs(counted.value), unit))
+    if counts and rules.zeros == "suppress" and not counted.individuals:
+        wanted.append(minimum)
+    first, second = (*counted.largest, 0.0, 0.0)[:2]
+    if rules.p is not None:
+        wanted.append(rules.p / 100 * first - (counted.whole - first - second))
+    if rules.dominance is not None:
+        wanted.append(100 / rules.dominance.k * sum(counted.largest[: rules.dominance.n]) - counted.whole)
+    lacking = [each for each in wanted if each > CLOSE * max(unit, counted.whole) * 1e-2]
+    return max(lacking) if lacking else None
+
+
+# --- what an attacker can tell ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class System:
+    """The equations between the blank groups of a measure."""
+
+    measure: Measure
+    paths: Paths
+    total: str
+
+    @cached_property
+    def below(self) -> dict[str, dict[str, list[str]]]:
+        """By column and label, the labels right below it."""
+        return {name: _children(paths.values()) for name, paths in self.paths.items()}
+
+    @cached_property
+    def equations(self) -> list[tuple[dict[Group, float], float]]:
+        """Sums over blank groups, with what they come to by what is published."""
+        made: dict[frozenset[Group], tuple[dict[Group, float], float]] = {}
+        for by in self.measure.groupings:
+            for group in list(self.measure.truth):
+                if {name for name, _ in group} <= set(by):
+                    for name in by:
+                        self._add(made, group, name)
+        return [each for each in made.values() if each[0]]
+
+    def _add(self, made: dict[frozenset[Group], tuple[dict[Group, float], float]], group: Group, name: str) -> None:
+        """The equation by which a group is the sum of those with the labels right below its own in a column."""
+        label = dict(group).get(name, self.total)
+        if label not in self.below[name]:
+            return
+        rest = group - {(name, label)}
+        parts = [rest | {(name, each)} for each in self.below[name][label]]
+        if any(part not in self.measure.truth for part in parts):
+            return
+        terms: dict[Group, float] = {}
+        known = 0.0
+        for sign, each in ((1.0, group), *((-1.0, part) for part in parts)):
+            if each in self.measure.blank:
+                terms[each] = sign
+            else:
+                known -= sign * self.measure.truth[each].value
+        made[frozenset([group, *parts])] = (terms, known)
+
+    @cached_property
+    def components(self) -> dict[Group, Component]:
+        """By blank group the part of the system that says anything of it."""
+        root = {group: group for group in self.measure.blank}
+
+        def top(group: Group) -> Group:
+            while root[group] != group:
+                root[group] = root[root[group]]
+                group = root[group]
+            return group
+
+        for terms, _ in self.equations:
+            first, *others = terms
+            for each in others:
+                root[top(each)] = top(first)
+        members: dict[Group, list[Group]] = defaultdict(list)
+        for group in self.measure.blank:
+            members[top(group)].append(group)
+        parts: dict[Group, list[tuple[dict[Group, float], float]]] = defaultdict(list)
+        for terms, known in self.equations:
+            parts[top(next(iter(terms)))].append((terms, known))
+        low = None if self.measure.signed else 0.0
+        made = {each: Component(sorted(groups, key=sorted), parts[each], low) for each, groups in members.items()}
+        return {group: made[top(group)] for group in self.measure.blank}
+
+    def beside(self, group: Group) -> set[Group]:
+        """The blank groups that are parts of a total which a group is part of as well."""
+        parts = (
+            {each for each, sign in terms.items() if sign < 0}
+            for terms, _ in self.equations
+            if terms.get(group, 0.0) < 0
+        )
+        return set().union(*parts) - {group}
+
+
+def _children(paths: Iterable[tuple[str, ...]]) -> dict[str, list[str]]:
+    below: dict[str, dict[str, None]] = defaultdict(dict)
+    for path in paths:
+        for lower, upper in pairwise(path):
+            below[upper][lower] = None
+    return {label: list(each) for label, each in below.items()}
+
+
+@dataclass(frozen=True)
+class Component:
+    """Blank groups that say something of each other. `low`: the least that any can be, None where there is none."""
+
+    groups: list[Group]
+    equations: list[tuple[dict[Group, float], float]]
+    low: float | None
+
+    @cached_property
+    def place(self) -> dict[Group, int]:
+        """Which variable each group is."""
+        return {group: number for number, group in enumerate(self.groups)}
+
+    def interval(self, group: Group, known: Mapping[Group, float] = {}) -> tuple[float, float]:
+        """The least and the most that a group can be, for somebody who knows others."""
+        from scipy.optimize import linprog
+        from scipy.sparse import coo_array
+
+        largest = max([1.0, *(abs(value) for _, value in self.equations)]) / SOLVED
+        entries = [
+            (row, self.place[each], sign)
+            for row, (terms, _) in enumerate(self.equations)
+            for each, sign in terms.items()
+        ]
+        if not entries:
+            return (-inf if self.low is None else self.low), inf
+        rows, columns, signs = zip(*entries, strict=True)
+        matrix = coo_array((signs, (rows, columns)), shape=(len(self.equations), len(self.groups))).tocsr()
+        bounds: list[tuple[float | None, float | None]] = [(self.low, None)] * len(self.groups)
+        for each, value in known.items():
+            bounds[self.place[each]] = (value / largest, value / largest)
+        ends = []
+        for sign in (1.0, -1.0):
+            objective = [0.0] * len(self.groups)
+            objective[self.place[group]] = sign
+            wanted = [value / largest for _, value in self.equations]
+            result = linprog(objective, A_eq=matrix, b_eq=wanted, bounds=bounds, method="highs")
+            ends.append(sign * result.fun * largest if result.status == 0 else -sign * inf)
+        return ends[0], ends[1]
+
+
+# --- the verdict ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableAudit:
+    """What the tables tell. `results`: whether every unsafe group is as uncertain as was asked; `figures`: by measure
+    how many groups are blank, how many of these are unsafe, and the narrowest of their intervals as a share of what was
+    asked."""
+
+    results: tuple[Result, ...]
+    figures: Mapping[str, Mapping[str, float | int | None]]
+
+
+def audit(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapping[str, Any]) -> TableAudit:
+    """Attacks the written tables, by what protects them. `manifest`: what is published beside them."""
+    return _AUDITS[recount.tabulate.mechanism](recount, tables, manifest)
+
+
+def _suppressed(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapping[str, Any]) -> TableAudit:
+    """Attacks tables with blanks."""
+    rules = recount.tabulate.rules
+    minimum = rules.minimum or recount.fewest
+    several = max(2, 0 if rules.dominance is None else rules.dominance.n)
+    figures: dict[str, dict[str, float | int | None]] = {}
+    exposed = people = wrong = 0
+    for measure in measures(recount, tables, several):
+        system, narrowest = System(measure, recount.paths, recount.total), inf
+        wrong += measure.wrong
+        needs = _needs(measure, rules, minimum, recount)
+        for group, need in needs.items():
+            share = _reached(system, group, need) if group in measure.blank else 0.0
+            narrowest = min(narrowest, share)
+            exposed += share < 1 - CLOSE
+            people += measure.truth[group].individuals * (share < 1 - CLOSE)
+        figures[measure.name] = {
+            "groups": len(measure.truth),
+            "blank": len(measure.blank),
+            "unsafe": len(needs),
+            "narrowest": None if narrowest == inf else narrowest,
+        }
+    return TableAudit((_result(rules, minimum, exposed, people, wrong),), figures)
+
+
+def _needs(
+    measure: Measure, rules: SuppressionRules, minimum: int, recount: Recount
+) -> dict[Group, tuple[float, float]]:
+    """The unsafe groups of a measure, and how far above and below its value each must be able to be."""
+    unit = 1.0 if measure.counts else recount.last_digit(measure.name)
+    needs = {}
+    for group, counted in measure.truth.items():
+        up = needed(rules, minimum, unit, counted, counts=measure.counts)
+        if up is not None:
+            down = counted.value if measure.counts else up if measure.signed else min(up, counted.value)
+            needs[group] = (up, down)
+    return needs
+
+
+def _reached(system: System, group: Group, need: tuple[float, float]) -> float:
+    """How far the interval of a group reaches on its worse side, as a share of what is asked, at most 1: for an
+    outsider, and for everybody who is alone in a blank group of the same total and knows its sum."""
+    measure, component = system.measure, system.components[group]
+    value, (up, down) = measure.truth[group].value, need
+    insiders = () if measure.counts else (each for each in system.beside(group) if measure.truth[each].individuals == 1)
+    worst = 1.0
+    for known in ({}, *({each: measure.truth[each].value} for each in insiders)):
+        low, high = component.interval(group, known)
+        slack = CLOSE * max(1.0, abs(value))
+        sides = ((high - value + slack, up), (value - low + slack, down))
+        worst = min(worst, *(reach / wanted if wanted > 0 else 1.0 for reach, wanted in sides))
+    return max(worst, 0.0)
+
+
+def _result(rules: SuppressionRules, minimum: int, exposed: int, people: int, wrong: int) -> Result:
+    required: dict[str, float | int | str | list[str] | None] = {"minimum": minimum}
+    if rules.p is not None:
+        required["p"] = rules.p
+    if rules.dominance is not None:
+        required |= {"n": rules.dominance.n, "k": rules.dominance.k}
+    achieved: dict[str, float | int | str | list[str] | None] = {"exposed": exposed}
+    result = Result(
+        "suppression", None, required, achieved, State.of(not exposed), exposed, people, basis=Basis.MEASURED
+    )
+    if wrong:
+        return result.unshown(f"{wrong} published values are not those of the input")
+    return result
+
+
+_AUDITS: Mapping[str, Callable[[Recount, Sequence[WrittenTable], Mapping[str, Any]], TableAudit]] = {
+    "suppression": _suppressed,
+}
+"""By mechanism, what attacks its tables."""

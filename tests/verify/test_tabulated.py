@@ -1,0 +1,92 @@
+"""The second opinion on tables says what is wrong with them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from anonymize.claims import State
+from anonymize.privacy import PARAMETERS
+from anonymize.spec import Spec, make
+from anonymize.verify.tabulated import Recount, TableAudit, WrittenTable, audit
+
+COUNTS = {("x", "p"): 2, ("x", "q"): 10, ("x", "r"): 20, ("y", "p"): 10, ("y", "q"): 11, ("y", "r"): 12}
+FRAME = pl.LazyFrame(
+    {
+        "a": [key[0] for key, count in COUNTS.items() for _ in range(count)],
+        "b": [key[1] for key, count in COUNTS.items() for _ in range(count)],
+        "w": ["5"] * sum(COUNTS.values()),
+    }
+)
+PATHS = {"a": {each: (each, "Total") for each in "xy"}, "b": {each: (each, "Total") for each in "pqr"}}
+RECTANGLE = {("x", "p"), ("x", "q"), ("y", "p"), ("y", "q")}
+
+
+def total(a: str, b: str) -> int:
+    return sum(count for key, count in COUNTS.items() if a in (key[0], "Total") and b in (key[1], "Total"))
+
+
+@pytest.fixture
+def spec() -> Spec:
+    content = {
+        "version": 1,
+        "quasi_identifiers": ["a", "b"],
+        "sensitive": {"w": {"type": "numeric"}},
+        "tabulate": {
+            "mechanism": "suppression",
+            "tables": [{"by": ["a", "b"], "count": True}],
+            "suppression": {"minimum": 5},
+        },
+    }
+    return make(content, PARAMETERS)
+
+
+Audited = Callable[..., TableAudit]
+
+
+@pytest.fixture
+def audited(spec: Spec, tmp_path: Path) -> Audited:
+    """What is said of the table with these groups blank, and others as given."""
+
+    def run(blank: set[tuple[str, str]], **other: int) -> TableAudit:
+        path = tmp_path / "table.csv"
+        with path.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["a", "b", "count", "status"])
+            for a in ("x", "y", "Total"):
+                for b in ("p", "q", "r", "Total"):
+                    value = other.get(a + b, total(a, b))
+                    writer.writerow([a, b, "" if (a, b) in blank else value, "published"])
+        assert spec.tabulate is not None
+        written = WrittenTable(path, ",", spec.tabulate.tables[0])
+        return audit(Recount(FRAME, "csv", spec, PATHS, "Total", 5), [written], {})
+
+    return run
+
+
+def test_a_rectangle_protects_its_corner(audited: Audited) -> None:
+    result = audited(RECTANGLE)
+    assert result.results[0].state is State.MET and result.figures["rows"]["narrowest"] == 1
+
+
+@pytest.mark.parametrize("lacking", sorted(RECTANGLE))
+def test_a_rectangle_without_a_corner_protects_nothing(audited: Audited, lacking: tuple[str, str]) -> None:
+    result = audited(RECTANGLE - {lacking})
+    assert result.results[0].state is State.UNMET and result.results[0].failing_rows == 2
+    assert result.figures["rows"]["narrowest"] == pytest.approx(0, abs=1e-5)
+
+
+def test_a_narrow_interval_is_not_enough(audited: Audited, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two and one: whatever the others are, the group can be three at the most, and not five."""
+    monkeypatch.setitem(COUNTS, ("x", "q"), 1)
+    result = audited(RECTANGLE)
+    assert result.results[0].state is not State.MET
+
+
+def test_a_value_that_is_not_the_input_s_is_said(audited: Audited) -> None:
+    result = audited(RECTANGLE, xr=21)
+    assert result.results[0].state is State.UNKNOWN and "1 published values" in str(result.results[0])
