@@ -55,6 +55,7 @@ def manuals() -> Manuals:
     from anonymize.privacy import ALL
     from anonymize.publication import SAVE_RISK
     from anonymize.risk.records import record_risks
+    from anonymize.tabulating import MANUALS
     from anonymize.treatments import TREATMENTS
 
     return {
@@ -63,6 +64,7 @@ def manuals() -> Manuals:
         "measure of evaluate": {name: _doc(measure) for name, measure in MEASURES.items()},
         "algorithm": {name: _doc(algorithm) for name, algorithm in ALGORITHMS.items()},
         "treatment": {name: _of_treatment(name, _doc(method)) for name, method in TREATMENTS.items()},
+        "mechanism of tables": {name: inspect.cleandoc(manual) for name, manual in MANUALS.items()},
         "cut rule": {name: _doc(rule) for name, rule in RULES.items()},
         "attacker": {name: _doc(attacker) for name, attacker in ATTACKERS.items()},
         "private file": {SAVE_RISK: _doc(record_risks)},

@@ -114,6 +114,9 @@ def _settings(request: Tabulate) -> Tabulation:
         raise UsageError(
             spec.problem((), message, "tabulate: {mechanism: suppression, tables: [{by: [...], count: true}]}")
         )
+    if spec.tabulate.mechanism not in MECHANISMS:
+        message = f"`tabulate.mechanism: {spec.tabulate.mechanism}` is not built yet"
+        raise UsageError(spec.problem(("tabulate", "mechanism"), message, f"there is {', '.join(MECHANISMS)}"))
     if spec.weight_column is not None:
         message = "`sampling_weight`: tables count the rows of the input, and not the population that they stand for"
         raise UsageError(spec.problem(("sampling_weight",), message, "take it out, and list the column elsewhere"))

@@ -32,6 +32,7 @@ from anonymize.privacy import ALL, PARAMETERS
 from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.schema import json_schema
 from anonymize.spec.treatments import METHODS
+from anonymize.tabulating import MANUALS as TABLE_MANUALS
 from anonymize.treatments import TREATMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,6 +67,10 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize randomize configs/survey.yaml -o released.csv -r report.json",
         "anonymize randomize configs/survey.yaml --on qi -l 5 -o released.csv",
         "anonymize randomize configs/survey.yaml --p age=0.8,sex=0.9 --dry-run -r risk.json",
+    ),
+    "tabulate": (
+        "anonymize tabulate configs/tables.yaml -o tables -r report.html",
+        "anonymize tabulate configs/tables.yaml -o tables --force --public-report -r public.md",
     ),
     "audit": (
         "anonymize audit configs/patients.yaml -i released.csv",
@@ -190,6 +195,7 @@ def pages() -> dict[str, str]:
         "docs/metrics.md": metrics(),
         "docs/exit-codes.md": exit_codes(),
         "docs/treatments.md": treatments(),
+        "docs/tables.md": tables(),
         "docs/anonymize.1": man_page(commands(), _group()),
         "benchmarks/league/README.md": league.page(
             *(LEAGUE / f"{name}.json" for name in ("results", "bounds", "rounded", "efforts"))
@@ -448,6 +454,37 @@ def treatments() -> str:
     return "\n".join([*lines, ""])
 
 
+def tables() -> str:
+    """The manual of every mechanism that protects tables."""
+    rows = [(f"[`{name}`](#{name})", plain(_sentence(each))) for name, each in TABLE_MANUALS.items()]
+    lines = [
+        NOTE,
+        "",
+        "# Tables",
+        "",
+        "[`tabulate`](commands/tabulate.md) makes tables of counts, shares, sums and means by groups, where nobody "
+        "needs the rows. The spec's [`tabulate`](spec.md#tabulate) says which, and what protects them.",
+        "",
+        "```sh",
+        "anonymize example tables -o .",
+        "anonymize tabulate tables.yaml -o tables -r report.html",
+        "```",
+        "",
+        "The folder has a CSV for each table and `manifest.json`, which says what stands in which file, and of which "
+        "groups a total is the sum. All tables of a run are protected together: who has one has the others. Those of "
+        "two runs are not, and what changes from one to the next can be about one person.",
+        "",
+        "Rows are counted. With a `unit`, whoever has several rows counts once where a group of few is looked for, and "
+        "all of these rows are one contribution to a sum. Sampling weights are refused: tables are about the rows of "
+        "the input. Requirements of rows, such as `t-closeness`, are not judged, as tables have no rows.",
+        "",
+        table(("mechanism", "in a sentence"), rows),
+    ]
+    for name, each in TABLE_MANUALS.items():
+        lines += _section(name, each)
+    return "\n".join([*lines, ""])
+
+
 def privacy_models() -> str:
     """What a spec can require."""
     rows = [(f"[`{name}`](#{name})", plain(_sentence(model.manual))) for name, model in ALL.items()]
@@ -675,6 +712,12 @@ BLOCKS: dict[str, Callable[[], str]] = {
             "EpsilonDelta",
             "ColumnDomain",
             "Synthesis",
+            "Tabulation",
+            "TabulatedMeasure",
+            "SuppressionRules",
+            "DominanceRule",
+            "CellKeyNoise",
+            "PrivateTables",
             "Combination",
             "RiskTrials",
             "Workload",

@@ -205,6 +205,7 @@ EXAMPLES = {
     "patients": "10,000 synthetic hospital stays; every key of a spec explained",
     "survey": "the same stays, for anatomy and randomize",
     "microdata": "the same stays, with treatments of charges and wards",
+    "tables": "the same stays, as tables of counts, shares and means",
     "hipaa": "the same stays by HIPAA's safe harbor",
     "expert": "the same stays for HIPAA's expert determination",
     "public-use": "the same stays as a public-use survey file",
@@ -232,9 +233,9 @@ def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
 
     `first`: synthetic hospital stays, and a short spec for a first release. `patients`: the same stays, with every key
     of a spec explained. `survey`: the same stays, for `anatomy` and `randomize`. `microdata`: the same stays, with
-    treatments of some columns in addition to classes. `adult`: the usual extract of the Adult census, without its
-    table. Recipes, each with a page in the documentation: `hipaa` (safe harbor) and `expert` (expert determination),
-    `public-use` and `scientific-use` files, `nightly`, `open-data`.
+    treatments of some columns in addition to classes. `tables`: the same stays, for `tabulate`. `adult`: the usual
+    extract of the Adult census, without its table. Recipes, each with a page in the documentation: `hipaa` (safe
+    harbor) and `expert` (expert determination), `public-use` and `scientific-use` files, `nightly`, `open-data`.
 
     If a file exists, nothing is written unless `--force` is given.
     """

@@ -36,7 +36,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "anatomy": ("release:command", "Bucketization: exact quasi-identifiers, sensitive values by group."),
         "randomize": ("release:command", "Randomized response with a bound on disclosure."),
         "perturb": ("release:command", "Only the spec's treatments: noise, swapping, microaggregation."),
-        "tabulate": ("tabulate:tabulate", "Tables of counts, shares, sums and means protected together."),
+        "tabulate": ("tabulate:tabulate", "Tables of counts, shares, sums and means, protected together."),
     },
     "Check": {
         "audit": ("audit:audit", "Check any table against privacy models; exit 1 if one is not met."),

@@ -15,9 +15,12 @@ from anonymize.tabulating import suppression
 from anonymize.tabulating.cells import TableGrid
 from anonymize.tabulating.mechanism import Tabulated
 
-__all__ = ["MECHANISMS", "Tabulated"]
+__all__ = ["MANUALS", "MECHANISMS", "Tabulated"]
 
 Making: TypeAlias = Callable[[Spec, Tabulation, TableGrid, Table, str | None], Tabulated]
 
-MECHANISMS: Mapping[Mechanism, Making] = {suppression.ID: suppression.run}
+_MODULES = (suppression,)
+MECHANISMS: Mapping[Mechanism, Making] = {each.ID: each.run for each in _MODULES}
 """By name, what makes tables; the last argument is the path of a key."""
+MANUALS: Mapping[Mechanism, str] = {each.ID: each.__doc__ or "" for each in _MODULES}
+"""By name, the manual: the docstring of the module."""
