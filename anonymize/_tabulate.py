@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from anonymize.claims import overall
 from anonymize.errors import Caution, Problem, UnsafeError, UsageError
 from anonymize.publication import Files, OutputFolder, Paths, named_by, opened
@@ -24,14 +26,15 @@ from anonymize.report.data import peak_mb, spec_block
 from anonymize.report.head import head, table_block
 from anonymize.report.public import public_head
 from anonymize.request import Progress
-from anonymize.spec import Privacy, QuasiIdentifier, Sensitive, Spec, Workload, resolve
+from anonymize.spec import Spec, resolve
 from anonymize.spec.tabulation import Tabulation
 from anonymize.table import OutputFile, Source, Table, commit, read
 from anonymize.table.roles import check_columns
 from anonymize.tabulating import MECHANISMS, Tabulated
 from anonymize.tabulating.cells import TableGrid
+from anonymize.tabulating.mechanism import reading
 from anonymize.tabulating.written import MANIFEST, ShownTable, file_name, manifest
-from anonymize.verify.tabulated import Recount, TableAudit, WrittenTable
+from anonymize.verify.recount import Recount, TableAudit, WrittenTable
 from anonymize.verify.tabulated import audit as attack_tables
 
 
@@ -65,13 +68,13 @@ def tabulate(request: Tabulate) -> dict[str, Any]:
         run = TableRun(request, spec, settings, files, folder, clock)
         with run.stage("read"):
             table = _read(spec, settings, files.source)
-            grid = TableGrid.of(_reading(spec, settings), settings, table)
+            grid = TableGrid.of(reading(spec, settings), settings, table)
         with run.stage("search"):
-            tabulated = MECHANISMS[settings.mechanism](spec, settings, grid, table, request.key)
+            tabulated = MECHANISMS[settings.mechanism](spec, settings, grid, table, _secret(request))
         with run.stage("write"):
             written = _write(run, grid, tabulated)
         with run.stage("verify"):
-            audit = attack_tables(_recount(run, grid), written, tabulated.details)
+            audit = attack_tables(_recount(run, grid, table), written, tabulated.details)
         if failing := [each for each in audit.results if each.state.fails]:
             raise UnsafeError([Problem(str(each)) for each in failing])
         report = _report(run, tabulated, audit)
@@ -148,42 +151,31 @@ def _refuse_inside(request: Tabulate, folder: OutputFolder) -> None:
 def _read(spec: Spec, settings: Tabulation, source: Source) -> Table:
     """The columns that tables are made of. Raises DataError as `read` does, for the columns of the whole spec too."""
     check_columns(spec, source)
-    return read(_reading(spec, settings), source)
+    return read(reading(spec, settings), source)
 
 
-def _reading(spec: Spec, settings: Tabulation) -> Spec:
-    """The spec of a reading: what tables group by is quasi-identifiers, what they sum is sensitive, and all else is
-    left out, whatever the columns are in a release."""
-    definitions = {**spec.sensitive, **spec.quasi_identifiers}
-    groups: dict[str, QuasiIdentifier] = {}
-    for name in settings.grouped_by:
-        own = definitions.get(name)
-        shared = {} if own is None else {key: getattr(own, key) for key in Sensitive.model_fields.keys() - {"missing"}}
-        groups[name] = own if isinstance(own, QuasiIdentifier) else QuasiIdentifier.model_construct(**shared)
-    sums: dict[str, Sensitive] = {}
-    for name in settings.measured:
-        own = definitions.get(name)
-        shared = {} if own is None else {key: getattr(own, key) for key in ("decimal", "thousands", "unit_text")}
-        sums[name] = Sensitive.model_construct(**shared, type="numeric")
-    update = {
-        "identifiers": (),
-        "quasi_identifiers": groups,
-        "sensitive": sums,
-        "insensitive": (),
-        "undecided": (),
-        "others": "drop",
-        "workload": Workload(),
-        "privacy": Privacy(),
-    }
-    reading = spec.model_copy(update=update).located(spec.path, {})
-    return reading.of_types(spec._typed)
-
-
-def _recount(run: TableRun, grid: TableGrid) -> Recount:
+def _recount(run: TableRun, grid: TableGrid, table: Table) -> Recount:
     """What counts the input again."""
-    paths, source = {each.name: each.paths for each in grid.columns}, run.files.source
-    reading = _reading(run.spec, run.settings)
-    return Recount(source.scan(), source.format, reading, paths, run.settings.total, run.spec.fewest)
+    source = run.files.source
+    return Recount(
+        source.scan(),
+        source.format,
+        reading(run.spec, run.settings),
+        {each.name: each.paths for each in grid.columns},
+        run.settings.total,
+        run.spec.fewest,
+        None if table.units is None else pl.Series(table.units),
+        _secret(run.request),
+    )
+
+
+def _secret(request: Tabulate) -> bytes | None:
+    """The secret of the key, where there is one. Raises what `load` of a key raises."""
+    if request.key is None:
+        return None
+    from anonymize.key import load
+
+    return load(request.key).secret
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------

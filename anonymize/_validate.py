@@ -68,13 +68,20 @@ def validated(specs: Mapping[str, Callable[[], Spec]], input_path: str | None) -
         try:
             loaded = loading()
             statement, doubts = _against(loaded, input_path)
-            command = command or ("release" if loaded.quasi_identifiers else "perturb")
+            command = command or _command(loaded)
             statements.append(f"{spec} is valid{statement}")
             warnings += [Caution(f"{spec}: {doubt}") for doubt in doubts]
         except (SpecError, UsageError, DataError, InfeasibleError, UnsafeError) as error:
             problems += error.problems
             kinds.append(type(error))
     return Validated(tuple(specs), tuple(statements), kinds[0](problems) if kinds else None, tuple(warnings), command)
+
+
+def _command(spec: Spec) -> str:
+    """What makes something of a spec."""
+    if spec.tabulate is not None and not privacy.requirements_if_any(spec):
+        return "tabulate"
+    return "release" if spec.quasi_identifiers else "perturb"
 
 
 def validated_files(specs: tuple[str, ...], input_path: str | None) -> Validated:
@@ -89,7 +96,9 @@ def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
     from anonymize.spec.patterns import expand, left_over_warnings
     from anonymize.table import Source, read
 
-    privacy.requirements(loaded)
+    tables_alone = loaded.tabulate is not None and not privacy.requirements_if_any(loaded)
+    if not tables_alone:
+        privacy.requirements(loaded)
     columns = {**loaded.quasi_identifiers, **loaded.sensitive}
     files.check({name: column.hierarchy for name, column in columns.items()}, normalize=loaded.input.normalize)
     if input_path is None:
@@ -97,14 +106,36 @@ def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
         trees = {name: Taxonomy.of(name, files.read(each)) for name, each in quasi.items() if isinstance(each, Path)}
         return "", [*left_over_warnings(expand(loaded, (), lenient=True)), *twofold(trees)]
     with Source.open(loaded, input_path) as source:
+        if tables_alone:
+            return _tabulated(loaded, source), list(left_over_warnings(expand(loaded, source.columns)))
         table = read(loaded, source, at_levels=True)
         _check_possible(loaded, table)
         _check_treatments(loaded, table)
         _refuse_derived(loaded, source)
-        statement = f", and so is {source.name} ({table.rows:,} rows, {len(table.columns)} columns)"
+        statement = _so_is(source)
         doubts = left_over_warnings(expand(loaded, source.columns))
         labels = twofold({each.name: each.hierarchy for each in table.as_read.attributes})
         return statement, [*doubts, *labels, *_without_brackets(loaded, table)]
+
+
+def _so_is(source: Source) -> str:
+    return f", and so is {source.name} ({source.rows:,} rows, {len(source.columns)} columns)"
+
+
+def _tabulated(spec: Spec, source: Source) -> str:
+    """What to add to the statement on a spec that is for tables alone, which are counted over the input's columns."""
+    from anonymize.spec import resolve
+    from anonymize.table import read
+    from anonymize.table.roles import check_columns
+    from anonymize.tabulating.cells import TableGrid
+    from anonymize.tabulating.mechanism import reading
+
+    resolved = resolve(spec, source.columns).of_types(source.numeric)
+    check_columns(resolved, source)
+    assert resolved.tabulate is not None
+    own = reading(resolved, resolved.tabulate)
+    TableGrid.of(own, resolved.tabulate, read(own, source))
+    return _so_is(source)
 
 
 def _check_treatments(spec: Spec, table: Table) -> None:

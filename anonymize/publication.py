@@ -359,7 +359,9 @@ def named_by(spec: Spec) -> list[Path]:
     sources = [each.hierarchy.zip3 if isinstance(each.hierarchy, Zip3) else each.hierarchy for each in attributes]
     hierarchies = [source for source in sources if isinstance(source, Path)]
     control = [spec.risk.control] if isinstance(spec.risk.control, Path) else []
-    return [*hierarchies, *populations_of(spec), *control, *([] if spec.path is None else [spec.path])]
+    noise = None if spec.tabulate is None else spec.tabulate.noise.table
+    given = [each for each in (noise, spec.path) if each is not None]
+    return [*hierarchies, *populations_of(spec), *control, *given]
 
 
 def _refuse_twice(paths: Iterable[object]) -> None:

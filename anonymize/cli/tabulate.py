@@ -46,9 +46,15 @@ def _refuse(context: click.Context, parameter: click.Parameter, value: object) -
 
 REFUSALS = tuple(
     click.option(
-        name, is_flag=name == "--allow-unsafe", default=None, hidden=True, expose_value=False, callback=_refuse
+        name,
+        is_flag=name == "--allow-unsafe",
+        default=None,
+        hidden=True,
+        expose_value=False,
+        callback=_refuse,
+        help=f"Refused: {reason}.",
     )
-    for name in REFUSED
+    for name, reason in REFUSED.items()
 )
 
 

@@ -31,6 +31,8 @@ def check(spec: Spec) -> Iterator[Fault]:
         if getattr(tabulate, key) is not None and tabulate.mechanism != mechanism:
             message = f"`tabulate.{key}` is about `mechanism: {mechanism}`, and this one is {tabulate.mechanism}"
             yield Fault(("tabulate", key), message, "leave it out", at_key=True)
+    if (key := tabulate.noise.record_key) is not None:
+        yield from _column(spec, key, ("tabulate", "cell_keys", "record_key"), keys=True)
     for number, table in enumerate(tabulate.tables):
         path: KeyPath = ("tabulate", "tables", number)
         where = f"`{dotted(path)}`"
@@ -49,12 +51,12 @@ def check(spec: Spec) -> Iterator[Fault]:
                 yield from _measured(spec, tabulate, column, (*path, key))
 
 
-def _column(spec: Spec, name: str, path: KeyPath) -> Iterator[Fault]:
-    """A column without a role, or with one that is not tabulated."""
+def _column(spec: Spec, name: str, path: KeyPath, *, keys: bool = False) -> Iterator[Fault]:
+    """A column without a role, or with one that is not tabulated; what has record `keys` may have any."""
     roles = spec.roles()
     if name not in roles and spec.others == "error":
         yield Fault(path, f"`{dotted(path)}`: `{name}` has no role in the spec", nearest_or_all(name, roles))
-    if (role := roles.get(name)) in _LEFT_OUT:
+    if not keys and (role := roles.get(name)) in _LEFT_OUT:
         yield Fault(path, f"`{dotted(path)}`: `{name}` is {_LEFT_OUT[role]}", "no table is made of it")
 
 

@@ -11,16 +11,16 @@ from typing import TypeAlias
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, Tabulation
 from anonymize.table import Table
-from anonymize.tabulating import suppression
+from anonymize.tabulating import cell_keys, suppression
 from anonymize.tabulating.cells import TableGrid
 from anonymize.tabulating.mechanism import Tabulated
 
 __all__ = ["MANUALS", "MECHANISMS", "Tabulated"]
 
-Making: TypeAlias = Callable[[Spec, Tabulation, TableGrid, Table, str | None], Tabulated]
+Making: TypeAlias = Callable[[Spec, Tabulation, TableGrid, Table, bytes | None], Tabulated]
 
-_MODULES = (suppression,)
+_MODULES = (suppression, cell_keys)
 MECHANISMS: Mapping[Mechanism, Making] = {each.ID: each.run for each in _MODULES}
-"""By name, what makes tables; the last argument is the path of a key."""
+"""By name, what makes tables; the last argument is the secret of a key."""
 MANUALS: Mapping[Mechanism, str] = {each.ID: each.__doc__ or "" for each in _MODULES}
 """By name, the manual: the docstring of the module."""

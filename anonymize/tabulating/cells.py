@@ -331,3 +331,23 @@ def _contributions(cells: Ints, amounts: Floats, units: NDArray[np.integer] | No
     cells, amounts, whom = cells[order], amounts[order], units[order]
     starts = np.flatnonzero(np.r_[True, (cells[1:] != cells[:-1]) | (whom[1:] != whom[:-1])])
     return cells[starts], np.add.reduceat(amounts, starts)
+
+
+def key_sums(
+    grid: TableGrid, groups: Sequence[Sequence[str]], cells: Ints, keys: Ints, units: NDArray[np.integer] | None
+) -> Ints:
+    """(cells,) the sum of the keys of the individuals in each of `cells` (sorted), each counted once.
+
+    `keys`: (rows,) that of whom each row is about, below 2^32.
+    """
+    sums = np.zeros(len(cells), np.int64)
+    for by in groups:
+        for cell in grid.rows_of(by):
+            places, own = np.searchsorted(cells, cell), keys
+            if units is not None:
+                _, first = np.unique(places * np.int64(units.max() + 1) + units, return_index=True)
+                places, own = places[first], keys[first]
+            fresh = np.zeros(len(cells), np.int64)
+            np.add.at(fresh, places, own)
+            sums[np.unique(places)] = fresh[np.unique(places)]
+    return sums

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from anonymize.errors import Caution
+from anonymize.spec import Privacy, QuasiIdentifier, Sensitive, Spec, Workload
+from anonymize.spec.tabulation import Tabulation
 from anonymize.table import Table
 from anonymize.tabulating.cells import Floats
 from anonymize.tabulating.written import ShownTable
@@ -32,3 +34,31 @@ def numbers_of(table: Table, column: str | None) -> Floats:
     named = next(each for each in table.sensitive if each.name == column)
     assert named.values is not None
     return named.values[named.codes]
+
+
+def reading(spec: Spec, settings: Tabulation) -> Spec:
+    """The spec of a reading: what tables group by is quasi-identifiers, what they sum is sensitive, and all else is
+    left out, whatever the columns are in a release."""
+    definitions = {**spec.sensitive, **spec.quasi_identifiers}
+    groups: dict[str, QuasiIdentifier] = {}
+    for name in settings.grouped_by:
+        own = definitions.get(name)
+        shared = {} if own is None else {key: getattr(own, key) for key in Sensitive.model_fields.keys() - {"missing"}}
+        groups[name] = own if isinstance(own, QuasiIdentifier) else QuasiIdentifier.model_construct(**shared)
+    sums: dict[str, Sensitive] = {}
+    for name in settings.measured:
+        own = definitions.get(name)
+        shared = {} if own is None else {key: getattr(own, key) for key in ("decimal", "thousands", "unit_text")}
+        sums[name] = Sensitive.model_construct(**shared, type="numeric")
+    update = {
+        "identifiers": (),
+        "quasi_identifiers": groups,
+        "sensitive": sums,
+        "insensitive": (),
+        "undecided": (),
+        "others": "drop",
+        "workload": Workload(),
+        "privacy": Privacy(),
+    }
+    reading = spec.model_copy(update=update).located(spec.path, {})
+    return reading.of_types(spec._typed)

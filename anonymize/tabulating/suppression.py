@@ -212,7 +212,7 @@ def _infeasible(tabulate: Tabulation, block: Sequence[str], count: int) -> Infea
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 
-def run(spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, key: str | None) -> Tabulated:
+def run(spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None) -> Tabulated:
     """The tables of a run, with blanks. Raises InfeasibleError as `suppress` does."""
     minimum = tabulate.rules.minimum or spec.fewest
     values = {}

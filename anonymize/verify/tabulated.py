@@ -13,162 +13,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from math import inf
-from pathlib import Path
-from typing import Any, TypeAlias
-
-import polars as pl
+from typing import Any
 
 from anonymize.claims import Basis, Result, State
-from anonymize.spec import Spec
-from anonymize.spec.tabulation import SuppressionRules, TabulatedMeasure, Tabulation
-from anonymize.verify.cells import with_point
-from anonymize.verify.table import by_position, plain, text_of
-
-Group: TypeAlias = frozenset[tuple[str, str]]
-"""A group of any table: columns with what they read, without those that read as the total."""
-Paths: TypeAlias = Mapping[str, Mapping[str | None, tuple[str, ...]]]
-"""By column and value, the labels that it is counted under, the total last."""
+from anonymize.spec.tabulation import SuppressionRules
+from anonymize.verify.perturbed import cell_keyed
+from anonymize.verify.recount import NOBODY, Counted, Group, Paths, Recount, TableAudit, WrittenTable
 
 CLOSE = 1e-6
 """What a value may be off by, as a share of it."""
 SOLVED = 1e4
 """What the values of a system are scaled to."""
-
-
-# --- the input, counted again -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Recount:
-    """The input of tables. `frame`: its text; `form`: its format; `paths`: see `Paths`; `total`: how a total reads;
-    `fewest`: the individuals of a group that is not small, where the rules do not say."""
-
-    frame: pl.LazyFrame
-    form: str
-    spec: Spec
-    paths: Paths
-    total: str
-    fewest: int
-
-    @property
-    def tabulate(self) -> Tabulation:
-        """The tables of the spec."""
-        assert self.spec.tabulate is not None
-        return self.spec.tabulate
-
-    def groups(
-        self, by: Sequence[str], column: str | None, several: int = 0, *, having: bool = False
-    ) -> dict[Group, Counted]:
-        """What every group of a table comes to. `column`: whose numbers are summed, None for rows; `having`: the rows
-        that have a number in it are counted. `several`: how many of the largest contributions are wanted."""
-        rows = self._rows(by, column, having=having)
-        for place in range(len(by)):
-            rows = rows.explode(str(place))
-        names = [str(place) for place in range(len(by))]
-        owned = rows.group_by([*names, "who"]).agg(pl.col("amount").sum()) if self.spec.unit is not None else rows
-        counted = (
-            owned.group_by(names)
-            .agg(
-                pl.col("amount").sum().alias("value"),
-                pl.len().alias("individuals"),
-                pl.col("amount").abs().sum().alias("whole"),
-                pl.col("amount").abs().top_k(several).sort(descending=True).alias("largest"),
-                pl.col("amount").min().alias("least"),
-            )
-            .collect()
-        )
-        return {
-            self.group(by, labels): Counted(value, individuals, whole, tuple(largest), least < 0)
-            for *labels, value, individuals, whole, largest, least in counted.iter_rows()
-        }
-
-    def group(self, by: Sequence[str], labels: Iterable[str]) -> Group:
-        """The group that some labels name."""
-        return frozenset((name, label) for name, label in zip(by, labels, strict=True) if label != self.total)
-
-    def last_digit(self, column: str) -> float:
-        """The value of the last digit that numbers of a column have; 1 where they have more than six decimals."""
-        numbers = self.frame.select(self._amount(column).unique()).collect().to_series().drop_nulls().to_list()
-        for digits in range(7):
-            power = 10.0**digits
-            if all(abs(each * power - round(each * power)) <= 1e-9 + 1e-12 * abs(each * power) for each in numbers):
-                return 1 / power
-        return 1.0
-
-    def _rows(self, by: Sequence[str], column: str | None, *, having: bool) -> pl.LazyFrame:
-        """Of each row that counts: the labels of each of the columns in `by`, an amount, and whom it is about."""
-        texts = [self._text(name).alias(str(place)) for place, name in enumerate(by)]
-        frame = self.frame.select(*texts, self._amount(column), self._who()).filter(pl.col("amount").is_not_null())
-        for place, name in enumerate(by):
-            labels = self._labels_of(name, str(place))
-            frame = frame.join(labels, on=str(place), how="left", nulls_equal=True).drop(str(place))
-            frame = frame.rename({"labels": str(place)})
-        return frame.with_columns(pl.lit(1.0).alias("amount")) if having else frame
-
-    def _labels_of(self, name: str, key: str) -> pl.LazyFrame:
-        """The labels that each different text of a column is counted under."""
-        texts = self.frame.select(self._text(name)).unique().collect().to_series().to_list()
-        numeric = self.spec.quasi_identifiers[name].type == "numeric"
-        labels = [list(self.paths[name][self._read(each, numeric=numeric)]) for each in texts]
-        kinds = {key: pl.String(), "labels": pl.List(pl.String())}
-        return pl.LazyFrame({key: texts, "labels": labels}, schema=kinds)
-
-    def _read(self, text: str | None, *, numeric: bool) -> str | None:
-        """A value as it is looked up: of a number the shortest text."""
-        return repr(float(text) + 0.0) if numeric and text is not None else text
-
-    def _text(self, name: str) -> pl.Expr:
-        """A column as it is compared, null where it is missing."""
-        missing = self.spec.missing(self.form, name)
-        text = by_position(self.frame)[name].cast(pl.String)
-        text = text if missing.null else text.fill_null("")
-        text = plain(text) if self.spec.normalizes(name) else text
-        return with_point(pl.when(~text.is_in(list(missing.texts))).then(text), self.spec.notation(name))
-
-    def _amount(self, column: str | None) -> pl.Expr:
-        if column is None:
-            return pl.lit(1.0).alias("amount")
-        return self._text(column).str.strip_chars().cast(pl.Float64).alias("amount")
-
-    def _who(self) -> pl.Expr:
-        unit = self.spec.unit
-        return (pl.lit("") if unit is None else self._text(unit)).alias("who")
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What a group comes to: its value, the individuals in it, their contributions without signs, the largest of these
-    in falling order, and whether one is below 0."""
-
-    value: float
-    individuals: int
-    whole: float
-    largest: tuple[float, ...]
-    signed: bool
-
-
-NOBODY = Counted(0.0, 0, 0.0, (), False)
-
-
-# --- the tables as they were written ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class WrittenTable:
-    """A table in a file. `measured`: what the spec says of it."""
-
-    path: Path
-    separator: str
-    measured: TabulatedMeasure
-
-    def rows(self, recount: Recount) -> dict[Group, float | None]:
-        """The value of every group, None where it is blank."""
-        frame = text_of(self.path, "csv", self.separator).collect()
-        by = self.measured.by
-        labels = [frame.to_series(place).fill_null("").to_list() for place in range(len(by))]
-        values = frame.to_series(len(by)).cast(pl.Float64).to_list()
-        groups = (recount.group(by, each) for each in zip(*labels, strict=True))
-        return dict(zip(groups, values, strict=True))
 
 
 @dataclass
@@ -379,16 +234,6 @@ class Component:
 # --- the verdict ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TableAudit:
-    """What the tables tell. `results`: whether every unsafe group is as uncertain as was asked; `figures`: by measure
-    how many groups are blank, how many of these are unsafe, and the narrowest of their intervals as a share of what was
-    asked."""
-
-    results: tuple[Result, ...]
-    figures: Mapping[str, Mapping[str, float | int | None]]
-
-
 def audit(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapping[str, Any]) -> TableAudit:
     """Attacks the written tables, by what protects them. `manifest`: what is published beside them."""
     return _AUDITS[recount.tabulate.mechanism](recount, tables, manifest)
@@ -465,5 +310,6 @@ def _result(rules: SuppressionRules, minimum: int, exposed: int, people: int, wr
 
 _AUDITS: Mapping[str, Callable[[Recount, Sequence[WrittenTable], Mapping[str, Any]], TableAudit]] = {
     "suppression": _suppressed,
+    "cell-keys": cell_keyed,
 }
 """By mechanism, what attacks its tables."""

@@ -121,7 +121,7 @@ def test_every_option_is_explained(name: str, text: str) -> None:
 
 
 def test_every_algorithm_has_a_command() -> None:
-    assert set(COMMANDS["Release"]) == set(ALGORITHMS)
+    assert set(COMMANDS["Release"]) - {"tabulate"} == set(ALGORITHMS)
 
 
 def test_every_command_is_listed_once() -> None:

@@ -79,6 +79,7 @@ def test_null_only_where_a_file_may_be_empty(models: Models) -> None:
         "synthesize",
         "domains",
         "series",
+        "tabulate",
         "treatments",
         "workload",
         "output",

@@ -22,8 +22,13 @@ def cell(*contributions: float) -> CellValues:
     """A group of these contributions alone."""
     grid = TableGrid((flat("a", np.zeros(len(contributions), np.int64)),))
     values = count(grid, [("a",)], np.array(contributions, np.float64), None, 3)
+    first = slice(0, 1)
     return CellValues(
-        *(each[:1] for each in (values.cells, values.value, values.contributors, values.whole)), values.largest[:1]
+        values.cells[first],
+        values.value[first],
+        values.contributors[first],
+        values.whole[first],
+        values.largest[first],
     )
 
 

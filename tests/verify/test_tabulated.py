@@ -12,7 +12,8 @@ import pytest
 from anonymize.claims import State
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import Spec, make
-from anonymize.verify.tabulated import Recount, TableAudit, WrittenTable, audit
+from anonymize.verify.recount import Paths, Recount, TableAudit, WrittenTable
+from anonymize.verify.tabulated import audit
 
 COUNTS = {("x", "p"): 2, ("x", "q"): 10, ("x", "r"): 20, ("y", "p"): 10, ("y", "q"): 11, ("y", "r"): 12}
 FRAME = pl.LazyFrame(
@@ -22,7 +23,7 @@ FRAME = pl.LazyFrame(
         "w": ["5"] * sum(COUNTS.values()),
     }
 )
-PATHS = {"a": {each: (each, "Total") for each in "xy"}, "b": {each: (each, "Total") for each in "pqr"}}
+PATHS: Paths = {"a": {each: (each, "Total") for each in "xy"}, "b": {each: (each, "Total") for each in "pqr"}}
 RECTANGLE = {("x", "p"), ("x", "q"), ("y", "p"), ("y", "q")}
 
 

@@ -1,0 +1,203 @@
+"""Counts that cell keys changed, from their definition: record keys are hashed again, summed by group, and looked up.
+
+The probabilities of the most entropy are found by Newton's steps on the dual, where the mechanism halves intervals.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, isclose
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from anonymize.claims import Basis, Result, State
+from anonymize.spec.tabulation import CellKeyNoise
+from anonymize.verify.recount import NOBODY, Recount, TableAudit, WrittenTable
+
+_NEAR = 1e-9
+"""How near to the end of a range of keys it is open which of two changes is meant."""
+
+
+def cell_keyed(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapping[str, Any]) -> TableAudit:
+    """Counts again what the tables say, and what their cell keys make of it."""
+    noise = recount.tabulate.noise
+    lookup = Lookup.of(noise)
+    keys, modulus = _record_keys(recount, lookup)
+    wrong, changed, groups = 0, 0, 0
+    whole: list[int] = []
+    for table in tables:
+        by, rows = table.measured.by, table.rows(recount)
+        truth, sums = recount.groups(by, None), recount.key_sums(by, keys)
+        counts = {each: round(truth.get(each, NOBODY).value) for each in rows}
+        allowed = {
+            each: {size + step for step in lookup.steps(size, sums.get(each, 0) % modulus, modulus)} if size else {0}
+            for each, size in counts.items()
+        }
+        total = frozenset[tuple[str, str]]()
+        whole = whole or sorted(allowed[total])
+        wrong += sum(not _fits(value, allowed[each], table, whole) for each, value in rows.items())
+        changed += sum(allowed[each] != {size} for each, size in counts.items())
+        groups += len(rows)
+    figures = {"rows": {"groups": groups, "changed": changed, "wrong": wrong}}
+    return TableAudit((_result(noise, wrong),), figures)
+
+
+def _fits(value: float | None, allowed: set[int], table: WrittenTable, whole: Sequence[int]) -> bool:
+    """Whether a written value is one of those that the keys allow, or its share of the whole."""
+    if value is None:
+        return False
+    if table.measured.measure == "count":
+        return value in allowed
+    return any(isclose(value, each / total if total else 0.0, abs_tol=1e-9) for each in allowed for total in whole)
+
+
+def _result(noise: CellKeyNoise, wrong: int) -> Result:
+    required: dict[str, float | int | str | list[str] | None] = (
+        {"maximum": noise.maximum, "variance": noise.variance, "smallest": noise.smallest}
+        if noise.table is None
+        else {"table": noise.table.name}
+    )
+    result = Result("cell-keys", None, required, {"wrong": wrong}, State.of(not wrong), 0, 0, basis=Basis.DERIVED)
+    return result.unshown(f"{wrong} published values are not those of the input and its keys") if wrong else result
+
+
+# --- record keys ------------------------------------------------------------------------------------------------------
+
+
+def _record_keys(recount: Recount, lookup: Lookup) -> tuple[pl.Series, int]:
+    """(rows,) the record key of each, and their range."""
+    span = lookup.span
+    if recount.tabulate.noise.record_key is not None:
+        texts = recount.column(recount.tabulate.noise.record_key).fill_null("")
+        power = 1 if span is not None else 10 ** max(0, *(len(text.partition(".")[2]) for text in texts.unique()))
+        return recount.of_units(
+            pl.Series([round(float(text) * power) for text in texts], dtype=pl.Int64)
+        ), span or power
+    assert recount.secret is not None
+    keys = [_hashed(each, recount.secret) for each in recount.identities()]
+    modulus = 1 << 32
+    series = pl.Series(keys if span is None else [key % span for key in keys], dtype=pl.Int64)
+    return recount.of_units(series), span or modulus
+
+
+def _hashed(texts: Sequence[str | None], secret: bytes) -> int:
+    message = json.dumps(list(texts), ensure_ascii=False, separators=(",", ":"))
+    return int.from_bytes(hmac.new(secret, message.encode(), hashlib.sha256).digest()[:4], "big")
+
+
+# --- the perturbation table -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """What counts are changed by. `noise`: the parameters; `rows`: of a table that is given, by count the changes with
+    their probabilities, or by count and cell key the change."""
+
+    noise: CellKeyNoise
+    rows: Mapping[int, Sequence[tuple[int, float]]]
+    keyed: Mapping[tuple[int, int], int]
+
+    @classmethod
+    def of(cls, noise: CellKeyNoise) -> Lookup:
+        """That of the parameters, or of the table that takes their place."""
+        if noise.table is None:
+            largest = noise.maximum + noise.smallest + 1
+            return cls(noise, {size: _entropic(size, noise) for size in range(1, largest + 1)}, {})
+        return cls(noise, *_read(noise.table))
+
+    @cached_property
+    def span(self) -> int | None:
+        """The range of cell keys, where the table goes by them."""
+        return 1 + max(key for _, key in self.keyed) if self.keyed else None
+
+    @cached_property
+    def last(self) -> int:
+        """The largest count that the table has."""
+        return max(size for size, _ in self.keyed) if self.keyed else max(self.rows)
+
+    def steps(self, size: int, key: int, modulus: int) -> set[int]:
+        """What a count may be changed by; two where the key is where one range ends and the next begins."""
+        if self.keyed:
+            turn = min(250, self.last)
+            return {self.keyed[size if size <= self.last else (size - 1) % turn + self.last - turn + 1, key]}
+        share, end, steps = key / modulus, 0.0, set()
+        for change, probability in self.rows[min(size, self.last)]:
+            if end - _NEAR <= share < end + probability + _NEAR and probability > 0:
+                steps.add(change)
+            end += probability
+        return steps
+
+
+def _read(path: Path) -> tuple[dict[int, list[tuple[int, float]]], dict[tuple[int, int], int]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        table = [{name.strip().lower(): value for name, value in row.items()} for row in csv.DictReader(file)]
+    if "ckey" in table[0]:
+        return {}, {(int(row["pcv"]), int(row["ckey"])): int(row["pvalue"]) for row in table}
+    rows: dict[int, list[tuple[int, float]]] = {}
+    for row in table:
+        rows.setdefault(int(row["i"]), []).append((int(row["v"]), float(row["p"])))
+    return {size: sorted(each) for size, each in rows.items()}, {}
+
+
+def _entropic(size: int, noise: CellKeyNoise) -> list[tuple[int, float]]:
+    """The probabilities of most entropy of mean 0 and at most the variance, over the changes to a count that may be."""
+    changes = [
+        change
+        for change in range(-noise.maximum, noise.maximum + 1)
+        if size + change == 0 or size + change > max(noise.smallest, 0)
+    ]
+    flat = _newton(changes, None)
+    spread = sum(change * change * share for change, share in zip(changes, flat, strict=True))
+    shares = flat if spread <= noise.variance else _newton(changes, noise.variance)
+    return list(zip(changes, shares, strict=True))
+
+
+def _newton(changes: Sequence[int], variance: float | None) -> list[float]:
+    """exp(a x + b x^2), normed, of mean 0 and of the variance, or with b = 0: the least of a convex function of a and
+    b, by Newton's steps that are halved until they lead down."""
+    a = b = 0.0
+    for _ in range(200):
+        shares = _tilted(changes, a, b)
+        moments = [sum(change**n * share for change, share in zip(changes, shares, strict=True)) for n in range(5)]
+        first, second = moments[1], moments[2] - (variance or 0.0)
+        saa, sab = moments[2] - moments[1] ** 2, moments[3] - moments[1] * moments[2]
+        sbb = moments[4] - moments[2] ** 2
+        if variance is None:
+            step = (-first / saa if saa else 0.0, 0.0)
+        else:
+            determinant = saa * sbb - sab * sab
+            if determinant <= 1e-300:
+                break
+            step = ((-sbb * first + sab * second) / determinant, (sab * first - saa * second) / determinant)
+        size = 1.0
+        slope = first * step[0] + (0.0 if variance is None else second * step[1])
+        while size > 1e-12 and _dual(changes, a + size * step[0], b + size * step[1], variance) > _dual(
+            changes, a, b, variance
+        ) + 0.1 * size * min(slope, 0.0):
+            size /= 2
+        a, b = a + size * step[0], b + size * step[1]
+        if abs(first) + (0.0 if variance is None else abs(second)) < 1e-14:
+            break
+    return _tilted(changes, a, b)
+
+
+def _tilted(changes: Sequence[int], a: float, b: float) -> list[float]:
+    largest = max(a * change + b * change * change for change in changes)
+    weights = [exp(a * change + b * change * change - largest) for change in changes]
+    return [weight / sum(weights) for weight in weights]
+
+
+def _dual(changes: Sequence[int], a: float, b: float, variance: float | None) -> float:
+    from math import log
+
+    largest = max(a * change + b * change * change for change in changes)
+    norm = sum(exp(a * change + b * change * change - largest) for change in changes)
+    return largest + log(norm) - b * (variance or 0.0)
