@@ -113,7 +113,7 @@ def _classes(report: dict[str, Any]) -> list[Section]:
 
 
 def _utilities(report: dict[str, Any]) -> list[Section]:
-    return [_utility(report), _attributes(report)]
+    return [*_utility(report), _attributes(report)]
 
 
 SHARES = {"bound", "prosecutor_max", "prosecutor_mean"} | {
@@ -147,7 +147,8 @@ def _losses(results: Sequence[Mapping[str, Any]]) -> Section:
         (each["label"], figure(each["k"]), *((share if name in SHARES else figure)(each.get(name)) for name in listed))
         for each in results
     ]
-    return Section("Information loss compared", ("algorithm", "k", *listed), rows if listed else [], names=2)
+    header = [name if METRICS[name].GOAL == "lower" else f"{name} (kept)" for name in listed]
+    return Section("Information loss compared", ("algorithm", "k", *header), rows if listed else [], names=2)
 
 
 def _measured_beside(results: Sequence[Mapping[str, Any]]) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
@@ -182,12 +183,14 @@ def _outside(report: dict[str, Any]) -> list[Section]:
     return [explained(f"Outside the recoding, {of}", report["outside"], meanings)]
 
 
-def _utility(report: dict[str, Any]) -> Section:
+def _utility(report: dict[str, Any]) -> list[Section]:
     meanings = {name: metric.MEANING.removesuffix(", 0 to 1") for name, metric in METRICS.items()}
     meanings["bound"] = "no release with classes has a gcp below it"
     least = report["utility"].get("bound", {}).get("gcp")
     block = {name: value for name, value in (report["utility"] | {"bound": least}).items() if value is not None}
-    return explained("Information loss", block, meanings, shares=SHARES)
+    kept = {name: block.pop(name) for name in METRICS if METRICS[name].GOAL == "higher" and name in block}
+    sides = (("Information loss", block), ("What is kept (higher is better)", kept))
+    return [explained(title, each, meanings, shares=SHARES) for title, each in sides]
 
 
 def _attributes(report: dict[str, Any]) -> Section:

@@ -4,13 +4,13 @@ where it names them by patterns."""
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from pydantic import BaseModel, ValidationError
 
-from anonymize.errors import Problem, SpecError, UsageError
+from anonymize.errors import DataError, Problem, SpecError, UsageError
 from anonymize.places import is_uri
 from anonymize.spec import checks
 from anonymize.spec.base import Means
@@ -202,5 +202,24 @@ def resolve(spec: Spec, columns: Sequence[str]) -> Spec:
     if expanded is not spec:
         problems = [expanded.problem(fault.path, fault.message, fault.hint) for fault in checks.check(expanded)]
         if problems:
+            steps = (name for step in spec.treatments for name in (*step.treated, *step.read))
+            path = spec.input.path
+            check_separator(columns, [*steps, *spec.roles()], spec.input.separator, None if path is None else str(path))
             raise SpecError(problems)
     return expanded
+
+
+def check_separator(columns: Sequence[str], names: Iterable[str], separator: str, file: str | None) -> None:
+    """Raises DataError for a header, none of whose columns has one of the names that are looked for, that another
+    separator would part into some of these."""
+    names = list(names)
+    if not set(names).isdisjoint(columns):
+        return
+    wanted = {name.strip().casefold() for name in names}
+    for mark in ",;\t|":
+        parts = [part for column in columns if mark in column for part in column.split(mark)]
+        if not wanted.isdisjoint(part.strip().casefold() for part in parts):
+            many = "one column" if len(columns) == 1 else f"{len(columns)} columns"
+            message = f"the header is {many} when {separator!r} is the separator"
+            shown = mark.replace("\t", r"\t")
+            raise DataError(Problem(message, file, line=1, hint=f'set input.separator: "{shown}"'))

@@ -98,7 +98,7 @@ class Microaggregation(OfColumns):
     weighted: bool = False
     """Whether means count each row by its sampling weight."""
     digits: Annotated[int, Field(ge=0, le=15)] | None = None
-    """Decimals that are shown. Left out: as many as tell the mean exactly."""
+    """Decimals that are shown. Left out: one more than the column has."""
 
     @property
     def says(self) -> str:
@@ -216,7 +216,8 @@ class Noise(OfColumns):
     whole: bool | None = None
     """Whether whole numbers are shown. Left out: where the column has whole numbers alone."""
     round: Positive | None = None
-    """The step to whose multiples numbers are rounded."""
+    """The step to whose multiples numbers are rounded. Left out: the decimals of the column; with `whole: false` of
+    whole numbers, so many that two digits of the noise are left."""
     least: Number | None = None
     """The least number that is shown: smaller ones are redrawn."""
     keep_zero: bool = False

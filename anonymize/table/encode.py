@@ -152,6 +152,8 @@ class Bad:
     count: int = 0
     row: int | None = None
     hint: str | None = None
+    infinite: int = 0
+    """How many of them are infinite numbers."""
 
     def add(self, rows: NDArray[np.int64]) -> None:
         """Counts further rows, which come after those before."""
@@ -199,6 +201,7 @@ class NumberColumn:
             values, absent = self._mended(values, absent, rest)
         if values.dtype == np.float64:
             self.bad.add(self._rows + np.flatnonzero(~(np.abs(values) <= LARGEST)))
+            self.bad.infinite += int(np.isinf(values).sum())
         self._pieces.append(_narrow(values))
         self._absent.append(absent)
         self._lengths.append(len(batch))
@@ -222,6 +225,7 @@ class NumberColumn:
                 return self._mended(values, absent, rest.clone().scatter(rows[strange.to_numpy()], plain))
         wrong = ~(broken.abs() <= LARGEST).fill_null(False) | (whole.is_null() & texts.str.contains(r"^[+-]?\d+$"))
         self.bad.add(self._rows + rows[wrong.to_numpy()])
+        self.bad.infinite += int(broken.is_infinite().sum() or 0)
         if wrong.any():
             for name, pattern in OTHERWISE.items():
                 self._otherwise[name] += int(texts.filter(wrong).str.contains(pattern).sum())

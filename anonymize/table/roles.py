@@ -4,7 +4,7 @@ it can use."""
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -14,6 +14,7 @@ from anonymize.errors import DataError, Problem, RowsError, ValuesError
 from anonymize.spec.base import KeyPath
 from anonymize.spec.columns import Definition
 from anonymize.spec.model import Spec
+from anonymize.spec.override import check_separator
 from anonymize.spec.patterns import is_pattern
 from anonymize.table.columns import Codes
 from anonymize.table.encode import LARGEST, Bad, Field, NumberColumn, TextColumn, is_text
@@ -29,10 +30,8 @@ SECTIONS = "identifiers, quasi_identifiers, sensitive or insensitive"
 def check_columns(spec: Spec, source: Source) -> None:
     """Raises DataError listing every column of the spec that is not in the input, and the other way round."""
     roles = spec.roles()
-    if source.format == "csv" and (mark := _other_separator(source, roles.keys() - spec.left_over.keys())):
-        columns = "one column" if len(source.columns) == 1 else f"{len(source.columns)} columns"
-        message = f"the header is {columns} when {source.separator!r} is the separator"
-        raise DataError(Problem(message, source.name, line=1, hint=f'set input.separator: "{mark}"'))
+    if source.format == "csv":
+        check_separator(source.columns, roles.keys() - spec.left_over.keys(), source.separator, source.name)
     if roles.keys().isdisjoint(source.columns):
         raise DataError(Problem(f"no column of the spec is in it: {columns_in(source.columns, roles)}", source.name))
     absent = [name for name in roles if name not in source.schema]
@@ -98,19 +97,6 @@ def _nearest(name: str, names: Iterable[str]) -> str | None:
     return f"did you mean {close[0]!r}?" if close else None
 
 
-def _other_separator(source: Source, roles: Collection[str]) -> str | None:
-    """The separator that would part a column of the header into columns of the spec, of which there is none; None:
-    there is no such one."""
-    if not set(roles).isdisjoint(source.columns):
-        return None
-    wanted = {name.strip().casefold() for name in roles}
-    for mark in ",;\t|":
-        parts = [part for column in source.columns if mark in column for part in column.split(mark)]
-        if not wanted.isdisjoint(part.strip().casefold() for part in parts):
-            return mark.replace("\t", r"\t")
-    return None
-
-
 # --- what may be wrong with columns -----------------------------------------------------------------------------------
 # What may be wrong with the columns of an input: types that cannot be used, values that are not numbers, and those that
 # a hierarchy has no place for.
@@ -154,6 +140,10 @@ def check_numbers(source: Source, encoders: Mapping[str, NumberColumn | TextColu
 def not_numbers(name: str, bad: Bad) -> RowsError:
     """Values of a numeric column that are not numbers."""
     count = "1 value is not a number" if bad.count == 1 else f"{bad.count} values are not numbers"
+    if bad.infinite:
+        infinite = f"{bad.infinite} {'value is' if bad.infinite == 1 else 'values are'} infinite"
+        others = bad.count - bad.infinite
+        count = infinite if not others else f"{infinite}, and {others} more {'is' if others == 1 else 'are'} no number"
     hint = bad.hint or f"texts that mean missing belong in input.missing, and numbers are at most {LARGEST:g}"
     return RowsError(Problem(f"numeric column {name!r}: {count}", hint=hint), bad.row or 0)
 

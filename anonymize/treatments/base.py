@@ -23,6 +23,9 @@ from anonymize.table.named import unnamed
 from anonymize.table.roles import check_numbers, check_numeric, placed
 from anonymize.table.source import Source
 
+MOST_DECIMALS = 9
+"""Numbers with more decimals than this are taken as measured to all digits, and are rounded to none."""
+
 
 @dataclass(frozen=True)
 class InputColumn:
@@ -72,6 +75,12 @@ class InputColumn:
     def whole(self) -> bool:
         """Whether every number is a whole one, however it is written: a column of floats may have nothing else."""
         return self._read[1]
+
+    @cached_property
+    def decimals(self) -> int | None:
+        """The most decimals that a number has, by its value; None where some have more than `MOST_DECIMALS`."""
+        values = np.unique(self.numbers[~self.missing])
+        return next((many for many in range(MOST_DECIMALS + 1) if (np.round(values, many) == values).all()), None)
 
     @cached_property
     def kept(self) -> KeptColumn:

@@ -12,9 +12,12 @@ sum of their z-scores, and cut that order where it loses least, or after every k
 `univariate` is the optimum of a single column. `individual-ranking` takes each column by itself.
 
 What it guarantees. With all but `individual-ranking`, at least k rows of a stratum have the same values of these
-columns: where they are all the quasi-identifiers, the release is k-anonymous. Sums and means of a table stay exactly
-what they were, up to rounding, where the mean is what a group is shown as, without weights or with the weights that it
-is made with.
+columns: where they are all the quasi-identifiers, the release is k-anonymous. Sums and means of a table stay what
+they were, up to rounding, where the mean is what a group is shown as, without weights or with the weights that it is
+made with.
+
+Decimals. Means and medians are shown with one decimal more than the column has, as is usual; `digits` says otherwise.
+Where numbers have more than nine decimals, they are not rounded.
 
 What it does not guarantee. `individual-ranking` bounds nothing of columns together. Nobody's value is hidden beyond its
 group: where all values of a group are equal, they are released as they are. Variances get smaller, and correlations
@@ -320,7 +323,9 @@ def run(entry: Microaggregation, step: Step) -> Change:
     )
     weights = step.weights if entry.weighted else None
     released = aggregated(values, group, shown_as=entry.show, weights=weights)
-    released = released if entry.digits is None else np.round(released, entry.digits)
+    for own, column in zip(released.T, columns, strict=True):
+        digits = _digits(entry, column)
+        own[:] = own if digits is None else np.round(own, digits)
     return Change(
         {each.name: _renumbered(each, own) for each, own in zip(columns, released.T, strict=True)},
         declared={"k": entry.k, "aggregate": entry.show},
@@ -331,6 +336,13 @@ def run(entry: Microaggregation, step: Step) -> Change:
         },
         warnings=tuple(_warnings(entry, strata)),
     )
+
+
+def _digits(entry: Microaggregation, column: InputColumn) -> int | None:
+    """How many decimals are shown; None for all."""
+    if entry.digits is not None or entry.show == "mode":
+        return entry.digits
+    return None if column.decimals is None else column.decimals + 1
 
 
 def _renumbered(column: InputColumn, values: Floats) -> KeptColumn:

@@ -10,10 +10,14 @@ principal axes, and the sum brought back to the covariances of X by the QR decom
 each number is multiplied by a log-normal factor of mean 1 and standard deviation `scale`; signs and zeros stay.
 
 With `by` all of this is of each part by itself. Missing cells stay missing; the covariances of `correlated` are those
-of the rows in which nothing is missing, and `romm` masks rows with the same columns missing among each other. Whole
-columns stay whole unless `whole: false`; `round` shows multiples of a step; what comes out below `least` is drawn
-again, together with the noise of its row, up to 100 times; `keep_zero` leaves zeros alone; `only: outliers` changes
-only what lies more than 1.5 distances between the quartiles outside of these, and tells by that what did.
+of the rows in which nothing is missing, and `romm` masks rows with the same columns missing among each other. What
+comes out below `least` is drawn again, together with the noise of its row, up to 100 times; `keep_zero` leaves zeros
+alone; `only: outliers` changes only what lies more than 1.5 distances between the quartiles outside of these, and tells
+by that what did.
+
+Decimals. Numbers come out with as many decimals as the column has, whole ones whole. `round` names another step;
+`whole: false` shows whole numbers with as many decimals as leave two digits of the noise. Where numbers have more than
+nine decimals, they are not rounded.
 
 What it guarantees. How strong the noise is, by a known distribution. `romm`: means, variances and covariances. It
 bounds nothing that an attacker learns: who knows about where a number lies learns more from it, a value far from all
@@ -36,6 +40,7 @@ methodology for microdata release, 2008.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -264,7 +269,17 @@ def _orthogonal(scale: float, numbers: Floats, random: Random) -> Floats:
 def _grid(entry: Noise, column: InputColumn) -> Grid | None:
     """Of what numbers are multiples, if of anything."""
     whole = column.whole if entry.whole is None else entry.whole
-    return Grid.of(entry.round) if entry.round is not None else Grid.of(1) if whole else None
+    if entry.round is not None:
+        return Grid.of(entry.round)
+    if whole:
+        return Grid.of(1)
+    if column.decimals:
+        return Grid.of(float(f"1e-{column.decimals}"))
+    present = column.numbers[~column.missing]
+    if column.decimals is None or not len(present):
+        return None
+    noise = entry.scale * (np.abs(present).mean() if entry.kind == "multiplicative" else present.std())
+    return None if not noise else Grid(1, math.floor(math.log10(noise) + 1e-8) - 1)
 
 
 def _rounded(entry: Noise, columns: list[InputColumn], numbers: Floats) -> Floats:

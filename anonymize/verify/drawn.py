@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from anonymize.verify.moved import SURPRISE, BothColumns, MeasuredTreatment, Settings, numbered
+from anonymize.verify.moved import SURPRISE, BothColumns, MeasuredTreatment, Settings, decimals_of, numbered
 
 # --- noise ------------------------------------------------------------------------------------------------------------
 # Twin of noise: what may not change, what is exact, and whether the noise is as strong as it should be.
@@ -23,6 +23,8 @@ from anonymize.verify.moved import SURPRISE, BothColumns, MeasuredTreatment, Set
 
 _CLOSE = 1e-8
 _FENCE = 1.5
+_FINE = 0.01
+"""The share of a number that the step is at most, to which it is rounded, where its factor is looked at."""
 _ULP = 2.0**-52
 """What a float of 1 is rounded to a multiple of."""
 
@@ -43,16 +45,25 @@ class Noised:
         """The noised columns of a step."""
         names = list(settings["columns"])
         frame = columns.frame(settings["by"], names)
-        steps = []
-        for place in range(len(names)):
-            written = frame.select((pl.col(f"b{place}") % 1 == 0).all()).item()
-            whole = written if settings["whole"] is None else settings["whole"]
-            steps.append(settings["round"] or (1.0 if whole else 0.0))
+        steps = [settings["round"] or _step(settings, frame[f"b{place}"]) for place in range(len(names))]
         return cls(settings, names, numbered("p", len(settings["by"])), frame, steps)
 
     def within(self, expression: pl.Expr) -> pl.Expr:
         """An aggregate of each part."""
         return expression.over(self.by) if self.by else expression
+
+
+def _step(settings: Settings, before: pl.Series) -> float:
+    """To what multiples a column is rounded where no step is named: to its own decimals, whole numbers that need not
+    stay whole to a tenth of the leading digit of the noise; 0 for not at all."""
+    decimals = decimals_of(before)
+    if settings["whole"] or (settings["whole"] is None and decimals == 0):
+        return 1.0
+    if decimals:
+        return float(10.0**-decimals)
+    size = before.abs().mean() if settings["kind"] == "multiplicative" else before.std(ddof=0)
+    noise = settings["scale"] * (size or 0)
+    return 0.0 if decimals is None or not noise else float(10.0 ** (math.floor(math.log10(noise) + _CLOSE) - 1))
 
 
 def noise(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
@@ -124,14 +135,17 @@ def _strength(own: Noised, place: int) -> Iterator[str]:
     scale, before, after = own.settings["scale"], pl.col(f"b{place}"), pl.col(f"a{place}")
     step = own.steps[place]
     if own.settings["kind"] == "multiplicative":
-        turned = own.frame.filter((before * after < 0) | ((before == 0) != (after == 0)))
-        if turned.height and not step:
+        vanished = (before != 0) & (after == 0) if not step else pl.lit(False)
+        turned = own.frame.filter((before * after < 0) | ((before == 0) & (after != 0)) | vanished)
+        if turned.height:
             yield f"{turned.height} numbers have another sign"
-        if step or turned.height:
+        large = own.frame.filter((before != 0) & (before.abs() >= step / _FINE))
+        if turned.height or large.filter(after == 0).height:
             return
         variance = math.log1p(scale**2)
-        units = own.frame.filter(before != 0).select(
-            unit=((after / before).log() + variance / 2) / math.sqrt(variance), slack=pl.lit(0.0)
+        deviation = math.sqrt(variance)
+        units = large.select(
+            unit=((after / before).log() + variance / 2) / deviation, slack=step / 2 / after.abs() / deviation
         )
     else:
         units = _units(own, place).select("unit", "slack")
@@ -193,7 +207,8 @@ def _moments(own: Noised) -> Iterator[str]:
     complete = max((group.drop_nulls() for group in groups), key=len)
     for place, name in enumerate(own.names):
         before, after = complete[f"b{place}"], complete[f"a{place}"]
-        if not own.steps[place] and before.n_unique() > 2 and before.equals(after):
+        shown = own.steps[place] < own.settings["scale"] * (before.std() or 0)
+        if shown and before.n_unique() > 2 and before.equals(after):
             yield f"{name}: nothing has changed"
     for one, other in itertools.combinations_with_replacement(range(width), 2):
         if any(_moment_differs(own, group, one, other) for group in groups):

@@ -19,6 +19,17 @@ SURPRISE = math.log(1e8)
 """All tests of a column together are broken by a sound release with a probability of at most exp(-this)."""
 
 
+MOST_DECIMALS = 9
+"""Beyond this many decimals numbers are taken to have all digits there are."""
+
+
+def decimals_of(numbers: pl.Series) -> int | None:
+    """The fewest decimals to which rounding changes none of some numbers; None where none of `MOST_DECIMALS` will
+    do."""
+    present = numbers.drop_nulls().unique()
+    return next((many for many in range(MOST_DECIMALS + 1) if (present.round(many) == present).all()), None)
+
+
 @dataclass(frozen=True)
 class MeasuredTreatment:
     """`figures`: what a step comes to, for a private report. `wrong`: how the release is not what the step makes."""

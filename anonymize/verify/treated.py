@@ -21,6 +21,7 @@ from anonymize.verify.moved import (
     Settings,
     Twin,
     date_shift,
+    decimals_of,
     random_swap,
     rank_swap,
     record_swap,
@@ -54,7 +55,9 @@ def microaggregation(settings: Settings, declared: Settings, columns: BothColumn
         if settings["small"] != "keep" and fewest < settings["k"]:
             wrong.append(f"{', '.join(own)}: a group has {fewest} rows")
         wrong += [each for name in own for each in _not_means(name, [*own, *parts], after, settings, columns)]
-    figures["total_kept"] = {name: _same_total(columns, name) for name in names}
+    figures["total_kept"] = {
+        name: _same_total(columns, name, _half_step(settings, columns.before[name])) for name in names
+    }
     return MeasuredTreatment(figures, wrong)
 
 
@@ -64,19 +67,29 @@ def _not_means(
     """Where a column does not show the means of its groups, as far as the settings say that it does."""
     if columns.missing_moved(name) and settings["missing"] == "refuse":
         return [f"{name}: missing values are not where they were"]
-    if settings["show"] != "mean" or settings["weighted"] or settings["digits"] is not None:
+    if settings["show"] != "mean" or settings["weighted"]:
         return []
     both = after.with_columns(before=columns.before[name]).filter(pl.col(name).is_not_null())
     means = both.group_by(groups).agg(mean=pl.col("before").mean(), value=pl.col(name).first())
     scale = both.select(pl.col("before").abs().max()).item() or 1.0
-    off = means.select(((pl.col("mean") - pl.col("value")).abs() > CLOSE * scale).sum()).item()
+    allowed = CLOSE * scale + _half_step(settings, columns.before[name])
+    off = means.select(((pl.col("mean") - pl.col("value")).abs() > allowed).sum()).item()
     return [f"{name}: {off} groups do not show their mean"] if off else []
 
 
-def _same_total(columns: BothColumns, name: str) -> bool:
-    """Whether a column adds up to what it did."""
+def _half_step(settings: Settings, before: pl.Series) -> float:
+    """By how much rounding may change a mean: one decimal more is shown than the column has, unless the step says how
+    many."""
+    decimals = decimals_of(before)
+    shown = settings["digits"] if settings["digits"] is not None else None if decimals is None else decimals + 1
+    return 0.0 if shown is None else 0.5 * 10.0**-shown
+
+
+def _same_total(columns: BothColumns, name: str, rounding: float) -> bool:
+    """Whether a column adds up to what it did, but for what rounding each row may change."""
     before, after = float(columns.before[name].sum()), float(columns.after[name].sum())
-    return abs(before - after) <= CLOSE * max(abs(before), abs(after), 1.0)
+    slack = rounding * len(columns.before[name])
+    return abs(before - after) <= CLOSE * max(abs(before), abs(after), 1.0) + slack
 
 
 # --- the registry -----------------------------------------------------------------------------------------------------

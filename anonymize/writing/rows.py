@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeAlias
@@ -67,7 +67,7 @@ def frames(
     `form`: the format that is written, in which a null may not mean what it means in the input. `written` is told which
     rows they are. `separator`: of a CSV, which is made of lines where it can be; None: of data frames.
     """
-    roles = request.spec.roles()
+    roles, table = request.spec.roles(), with_dates(table, form)
     null = null_text(request.spec, table.source.format, form)
     hidden = request.spec.output.suppressed if request.spec.hides else None
     reading = ReleasedRows(released, roles, table.columns, null, NumberColumns.of(request.spec, form), hidden)
@@ -126,7 +126,7 @@ def unclassed_frames(
             yield RankedColumn(np.maximum(groups.of_row, 0), groups.count)
 
     start = 0
-    for batch in pieces(request, table, passing, sorting, null):
+    for batch in pieces(request, with_dates(table, form), passing, sorting, null):
         columns = [changed[n].rows(batch.rows).alias(n) if n in changed else batch.frame[n] for n in names]
         number = None if groups is None else groups.of_row[batch.rows]
         written.add(batch.rows, None if number is None else number >= 0)
@@ -291,6 +291,21 @@ def null_text(spec: Spec, source: str, target: str) -> str | None:
 def passing_column(column: pl.Series, null: str | None) -> pl.Series:
     """A column as it came, but for its nulls where they have to be a text."""
     return column if null is None else unnamed(column).cast(pl.String).fill_null(null).alias(column.name)
+
+
+def with_dates(table: Table, form: str) -> Table:
+    """The table, with dates in place of held points in time that are all midnight, for a CSV: nothing but its text says
+    what a cell is there."""
+    if form not in CSV:
+        return table
+    kept = {name: replace(each, cells=_dates(each.cells)) for name, each in table.kept.items()}
+    return replace(table, kept=kept)
+
+
+def _dates(cells: pl.Series) -> pl.Series:
+    if not isinstance(cells.dtype, pl.Datetime) or cells.dtype.time_zone is not None:
+        return cells
+    return cells.cast(pl.Date) if (cells.dt.truncate("1d") == cells).all() else cells
 
 
 def cut_off(attribute: Attribute, column: pl.Series, rows: slice | NDArray[np.int64]) -> pl.Series:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.cli.conftest import Call
@@ -148,7 +150,7 @@ def test_every_method_is_made_and_measured(call: Call, folder: Path) -> None:
     before = columns(folder / "table.csv")
     for name in ("tax", "age", "sex", "zip"):
         assert sorted(out[name]) == sorted(before[name])
-    assert not {*out["wage"]} & {*before["wage"]}
+    assert sorted(out["wage"]) != sorted(before["wage"])
     assert [each["method"] for each in report["treatments"]] == [
         *("pram", "noise", "shuffle", "rank-swap", "random-swap", "record-swap", "date-shift")
     ]
@@ -209,7 +211,7 @@ def test_numbers_are_written_as_they_were_read(call: Call, folder: Path, separat
     spec = written(folder, text + NOISE)
     assert call("perturb", spec, "-o", "out.csv", "-q").code == 0
     cells = [line.split(";")[0] for line in (folder / "out.csv").read_text().splitlines()[1:]]
-    assert all("." not in cell and "," in cell for cell in cells)
+    assert all("." not in cell for cell in cells) and any("," in cell for cell in cells)
 
 
 def test_evaluate_says_what_is_left_of_the_numbers(call: Call, folder: Path) -> None:
@@ -305,3 +307,27 @@ def test_dates_that_a_key_shifts_keep_their_distances(call: Call, folder: Path) 
         assert call("perturb", spec, "-o", name, "--key", "shift.key", "-q").code == 0
         files.append((folder / name).read_bytes())
     assert files[0] == files[1] != (folder / "table.csv").read_bytes()
+
+
+def test_a_wrong_separator_is_told_before_what_follows_from_it(call: Call, folder: Path) -> None:
+    (folder / "table.csv").write_text(TABLE.replace(",", ";"))
+    spec = written(folder, "version: 1\ninput: {path: table.csv}\nothers: insensitive\n" + NOISE)
+    result = call("perturb", spec, "-o", "out.csv")
+    assert result.code == 3
+    assert "the header is one column when ',' is the separator" in result.err
+    assert 'input.separator: ";"' in result.err
+
+
+def test_points_in_time_that_are_all_midnight_are_dates_in_a_csv(call: Call, folder: Path) -> None:
+    days = [datetime(2020, 1, day) for day in (1, 2, 3, 4)]
+    noon = [each.replace(hour=12) for each in days]
+    pl.DataFrame({"who": [1, 1, 2, 2], "came": days, "left": noon}).write_parquet(folder / "table.parquet")
+    assert call("key", "make", "shift.key").code == 0
+    step = "{method: date-shift, columns: [came, left], by: [who], days: 9}"
+    spec = written(folder, f"version: 1\ninput: {{path: table.parquet}}\nothers: insensitive\ntreatments: [{step}]\n")
+    for name in ("out.csv", "out.parquet"):
+        assert call("perturb", spec, "--key", "shift.key", "-o", name, "--force").code == 0
+    texts = columns(folder / "out.csv")
+    assert {len(each) for each in texts["came"]} == {10}
+    assert all("T12:00" in each for each in texts["left"])
+    assert pl.read_parquet(folder / "out.parquet").schema["came"] == pl.Datetime("us")

@@ -145,3 +145,9 @@ def test_a_recoding_without_levels_has_no_table_of_them() -> None:
 def test_no_parameters_are_a_dash() -> None:
     assert parameters({}) == "-"
     assert parameters({"c": 2.0, "l": 3}) == "c = 2, l = 3"
+
+
+def test_what_is_kept_is_not_listed_among_losses() -> None:
+    report = {"utility": {"gcp": 0.0, "precision": 1.0, "attributes": {}}}
+    tables = {section.title: [row[-1] for row in section.rows] for section in sections(report)}
+    assert tables == {"Information loss": ["gcp"], "What is kept (higher is better)": ["precision"]}

@@ -19,6 +19,7 @@ from anonymize.treatments.microaggregation import (
     standardized,
     strata_of,
 )
+from tests.common.treatments import make_step
 from tests.treatments.tarragona import needs_tarragona, oracle, tarragona
 
 NAN = np.nan
@@ -190,3 +191,28 @@ def test_the_order_of_rows_decides_ties_alone() -> None:
         first, second = groups(values, 4, method=method)[order], groups(values[order], 4, method=method)
         pairs = sorted(set(zip(first.tolist(), second.tolist(), strict=True)))
         assert all(one[0] != other[0] for one, other in pairwise(pairs)) and len(pairs) == first.max() + 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "settings", "means"),
+    [
+        (["1", "2", "2"], {}, ["1.7"] * 3),
+        (["1.25", "1.5", "1.5"], {}, ["1.417"] * 3),
+        (["1", "2", "2"], {"digits": 4}, ["1.6667"] * 3),
+        (["1", "2", "2"], {"digits": 0}, ["2"] * 3),
+        (["1", "2", "3"], {}, ["2"] * 3),
+        (["1", "2", "2"], {"show": "mode"}, ["2"] * 3),
+        (["0.12345678901", "0.2", "0.2"], {}, ["0.17448559633666666"] * 3),
+    ],
+)
+def test_means_have_one_decimal_more_than_the_column(cells: list[str], settings: Any, means: list[str]) -> None:
+    made = make_step({"a": cells}, method="microaggregation", columns=["a"], k=3, **settings)
+    assert made.texts["a"] == means
+    assert made.measured().wrong == []
+
+
+def test_a_mean_that_is_rounded_otherwise_is_found() -> None:
+    made = make_step({"a": ["1", "2", "2"]}, method="microaggregation", columns=["a"], k=3)
+    assert made.measured(a=[1.8] * 3).wrong == ["a: 1 groups do not show their mean"]
+    few = make_step({"a": ["1", "2", "2"]}, method="microaggregation", columns=["a"], k=3, digits=0)
+    assert few.measured(a=[1.0] * 3).wrong == ["a: 1 groups do not show their mean"]
