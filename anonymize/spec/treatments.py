@@ -173,8 +173,9 @@ class RecordSwap(Treatment):
     """The columns that change places: regions inside each other, the coarsest first."""
     carry: tuple[Text, ...] = ()
     """Further columns that go with them, as what else is known of a place."""
-    alike: tuple[Text, ...] = ()
-    """Columns in which two that change places are equal."""
+    alike: tuple[Text, ...] | tuple[Names, ...] = ()
+    """Columns in which two that change places are equal; or several such lists (profiles), of which the next is tried
+    for those who found nobody by the one before."""
     households: Text | None = None
     """The column that says which household a row is of; households change places as a whole."""
     risk: tuple[Text, ...] = ()
@@ -185,13 +186,24 @@ class RecordSwap(Treatment):
     """The share of records (or households) that are swapped, at least; those at risk count towards it."""
 
     @property
+    def profiles(self) -> tuple[tuple[str, ...], ...]:
+        """The lists of columns in which two that change places are equal, in the order in which they are tried."""
+        listed = tuple(each for each in self.alike if isinstance(each, tuple))
+        return listed or (tuple(each for each in self.alike if isinstance(each, str)),)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The columns of all profiles, each once."""
+        return tuple(dict.fromkeys(name for profile in self.profiles for name in profile))
+
+    @property
     def treated(self) -> tuple[str, ...]:
         return (*self.move, *self.carry)
 
     @property
     def read(self) -> tuple[str, ...]:
         own = () if self.households is None else (self.households,)
-        return tuple(dict.fromkeys((*self.by, *self.alike, *self.risk, *own)))
+        return tuple(dict.fromkeys((*self.by, *self.compared, *self.risk, *own)))
 
     @property
     def says(self) -> str:

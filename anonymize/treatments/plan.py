@@ -107,7 +107,8 @@ class TreatedTable:
             return []
         methods = ", ".join(dict.fromkeys(entry.method for entry in self.spec.treatments))
         said = Caution.of(UNBOUNDED.format(methods), "`attack` measures linking and inference")
-        return [said] if public else [said, *self._private_warnings(steps.figures)]
+        general = [said, *_moved_parts(self.spec.treatments)]
+        return general if public else [*general, *self._private_warnings(steps.figures)]
 
     def _private_warnings(self, figures: Sequence[Mapping[str, Any]]) -> Iterator[Caution]:
         """What methods say of their own, and of columns that came out as they were."""
@@ -120,6 +121,21 @@ class TreatedTable:
                     f"{entry.method} left every value of {', '.join(same)} as it was",
                     "leave constant columns out, or take a larger setting",
                 )
+
+
+def _moved_parts(entries: Sequence[Treatment]) -> Iterator[Caution]:
+    """Steps whose channel differs by the parts of a column that another step changes: by what the release shows nobody
+    can tell which of them a row has been through."""
+    changed_by = {name: entry.method for entry in entries for name in entry.treated}
+    for entry in entries:
+        moved = [name for name in entry.by if name in changed_by] if entry.KIND == "channel" else []
+        if moved:
+            names, what = ", ".join(moved), ", ".join(dict.fromkeys(changed_by[name] for name in moved))
+            said = (
+                f"{entry.method} of {', '.join(entry.treated)} is carried out by {names}, which {what} changes as well"
+            )
+            told = "a recipient who corrects by the released parts corrects some rows by the wrong one"
+            yield Caution.of(f"{said}: {told}", f"`by` of columns that no step changes, or no `by`, for {entry.method}")
 
 
 def changed_columns(spec: Spec, frame: pl.LazyFrame, *, looked_at: bool = False) -> pl.DataFrame:

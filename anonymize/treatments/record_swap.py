@@ -9,6 +9,9 @@ way between the finest regions. The two exchange all regions, and what `carry` n
 With `households` all rows of a household go together, and `move`, `carry`, `alike` and `by` must be the same in all of
 them.
 
+`alike` may be several lists of columns (profiles), the strictest first: who finds nobody by one is looked for by the
+next, before the next region. What is said of `alike` below then holds of the columns that are in all of them.
+
 What it guarantees. Within each combination of `alike` (and `by`) every region keeps its number of records (households):
 tables of these columns by region are exact. Households stay together. Both are measured in the written file. No record
 is swapped twice.
@@ -30,6 +33,7 @@ Nordholt: Harmonised protection of census data in the ESS, 2017. sdcMicro has it
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,7 +75,7 @@ class Units:
         first = np.full(int(of_row.max(initial=-1)) + 1, rows)
         first[of_row[::-1]] = np.arange(rows)[::-1]
         units = cls(of_row, first)
-        for name in dict.fromkeys((*entry.treated, *entry.alike, *entry.by)):
+        for name in dict.fromkeys((*entry.treated, *entry.compared, *entry.by)):
             codes = step.columns[name].kept.codes
             different = np.flatnonzero(codes != codes[first[of_row]])
             if len(different):
@@ -104,6 +108,8 @@ class Exchange:
     partner: Ints
     placed: Bools
     alone: dict[str, tuple[int, int]] = field(default_factory=dict)
+    by_profile: Counter[int] = field(default_factory=Counter)
+    """By the number of the profile, how many were swapped by it."""
 
     @property
     def free(self) -> Bools:
@@ -111,13 +117,15 @@ class Exchange:
         return np.asarray(self.placed & (self.partner == np.arange(len(self.partner))))
 
     def match(self, wanted: Bools, level: int, entry: RecordSwap, step: Step) -> None:
-        """Swaps units that are wanted, and still free, between regions of a level."""
+        """Swaps units that are wanted, and still free, between regions of a level, by one profile after the other."""
         columns = [step.columns[name] for name in entry.move]
-        alike = [step.columns[name] for name in (*entry.by, *entry.alike)]
-        groups = self.units.keys([*columns[:level], *alike])
-        pairing = Pairing(groups, self.units.keys(columns[: level + 1]), self.free)
-        one, other = pairing.of(wanted & self.free, step.random)
-        self.partner[one], self.partner[other] = other, one
+        regions = self.units.keys(columns[: level + 1])
+        for number, profile in enumerate(entry.profiles):
+            alike = [step.columns[name] for name in (*entry.by, *profile)]
+            pairing = Pairing(self.units.keys([*columns[:level], *alike]), regions, self.free)
+            one, other = pairing.of(wanted & self.free, step.random)
+            self.partner[one], self.partner[other] = other, one
+            self.by_profile[number] += len(one) + len(other)
 
 
 def run(entry: RecordSwap, step: Step) -> Change:
@@ -138,19 +146,27 @@ def run(entry: RecordSwap, step: Step) -> Change:
     donors = units.first[state.partner][units.of_row]
     moved = state.partner != np.arange(len(units))
     donors = np.where(moved[units.of_row], donors, np.arange(len(donors)))
-    declared = {"rate_at_least": entry.rate, "alike": list(entry.alike), "by": list(entry.by)}
+    profiles = [list(each) for each in entry.profiles]
+    alike = profiles[0] if len(profiles) == 1 else profiles
+    declared = {"rate_at_least": entry.rate, "alike": alike, "by": list(entry.by)}
     return Change(
         {name: step.columns[name].moved(donors) for name in entry.treated},
         declared | {"together": list(entry.treated)},
-        _figures(state, moved),
+        _figures(entry, state, moved),
         tuple(_warnings(entry, state, short, int(unplaced.sum()), wanted)),
     )
 
 
-def _figures(state: Exchange, moved: Bools) -> dict[str, Any]:
-    """What a private report has: how many units were swapped, and who at risk found no partner."""
+def _figures(entry: RecordSwap, state: Exchange, moved: Bools) -> dict[str, Any]:
+    """What a private report has: how many units were swapped, by which profile, and who at risk found no partner."""
     alone = {name: count for name, (count, _) in state.alone.items()}
-    return {"swapped": int(moved.sum()), "of": len(moved), "at_risk_without_partner": alone}
+    several = len(entry.profiles) > 1
+    counts = {", ".join(each): state.by_profile[number] for number, each in enumerate(entry.profiles)}
+    return ({"swapped_alike_in": counts} if several else {}) | {
+        "swapped": int(moved.sum()),
+        "of": len(moved),
+        "at_risk_without_partner": alone,
+    }
 
 
 def _at_risk(entry: RecordSwap, step: Step, units: Units, level: int) -> Bools:

@@ -165,7 +165,9 @@ def record_swap(settings: Settings, declared: Settings, columns: BothColumns) ->
     """The same places of the same combinations of `alike` (and `by`); households in one place each; and how many have
     moved, those at risk among them."""
     names = [*settings["move"], *settings["carry"]]
-    same = list(dict.fromkeys((*settings["by"], *settings["alike"])))
+    profiles = [each for each in settings["alike"] if not isinstance(each, str)] or [settings["alike"]]
+    common = [name for name in profiles[0] if all(name in profile for profile in profiles)]
+    same = list(dict.fromkeys((*settings["by"], *common)))
     by, before, after = numbered("p", len(same)), numbered("b", len(names)), numbered("a", len(names))
     different = pl.any_horizontal(pl.col(b).ne_missing(pl.col(a)) for b, a in zip(before, after, strict=True))
     frame = columns.frame(same, names).with_columns(different=different)

@@ -331,3 +331,15 @@ def test_points_in_time_that_are_all_midnight_are_dates_in_a_csv(call: Call, fol
     assert {len(each) for each in texts["came"]} == {10}
     assert all("T12:00" in each for each in texts["left"])
     assert pl.read_parquet(folder / "out.parquet").schema["came"] == pl.Datetime("us")
+
+
+def test_channels_by_a_region_that_is_swapped_are_warned_of(call: Call, folder: Path) -> None:
+    pram = "{method: pram, columns: [job], keep: 0.8, by: [zip]}"
+    swap = "{method: record-swap, move: [zip], rate: 0.2}"
+    _, report = released(call, folder, f"{ALONE}treatments: [{pram}, {swap}]\n", "perturb")
+    said = [
+        each for each in report["warnings"] if each.startswith("pram of job is carried out by zip, which record-swap")
+    ]
+    assert len(said) == 1
+    _, report = released(call, folder, f"{ALONE}treatments: [{pram}]\n", "perturb")
+    assert not any("is carried out by" in each for each in report["warnings"])

@@ -130,3 +130,26 @@ def test_any_table_is_as_its_twin_has_it(rows: list[Any], rate: float, targeted:
 def test_a_seed_repeats_the_swaps_and_another_does_not() -> None:
     first, again, other = (swapped(**TARGETED, seed=seed).texts for seed in (1, 1, 2))
     assert first == again != other
+
+
+def test_the_next_profile_is_tried_where_the_first_finds_nobody() -> None:
+    """The regions a and b have no size in common; by sex alone everybody has a partner."""
+    people = {
+        "area": ["a"] * 6 + ["b"] * 6,
+        "size": [1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 1],
+        "sex": ["m", "f"] * 6,
+    }
+    profiles = [["size", "sex"], ["sex"]]
+    made = swapped(people, move=["area"], alike=profiles, rate=1)
+    assert made.change.private["swapped_alike_in"]["size, sex"] <= 2
+    assert sum(made.change.private["swapped_alike_in"].values()) == made.change.private["swapped"] == 12
+    assert made.change.declared["alike"] == profiles
+    with pytest.raises(DataError, match="none of 12 has a partner"):
+        swapped({**people, "size": list(range(12))}, move=["area"], alike=[["size", "sex"]], rate=1)
+
+
+def test_what_is_in_all_profiles_stays_exact() -> None:
+    people = {**PEOPLE, "kind": (WHOSE % 40).tolist()}
+    made = swapped(people, **TARGETED | {"alike": [["size", "kind"], ["size"]]}, rate=0.3)
+    assert all(made.change.private["swapped_alike_in"][each] for each in ("size, kind", "size"))
+    assert made.measured(nuts2=made.after["nuts2"].reverse().to_list()).wrong
