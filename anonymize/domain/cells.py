@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any
@@ -44,6 +44,9 @@ _FIRST = 1000
 """Cells that are looked at before all others."""
 _FEW = 500
 """Cells up to which all shapes are tried on all of them: one query for each shape takes longer than the work."""
+
+_KNOWN = 1000
+"""Texts that are remembered with what they say, of a way of writing cells."""
 
 _ONE_TEXT = pl.col("low") == pl.col("high")
 _NOTHING = pl.lit(None, pl.String)
@@ -168,11 +171,15 @@ def read_cells(
     """
     alone = low is high
     texts = low.cast(pl.String)
+    shapes = _shapes(written, numeric=numeric, alone=alone)
+    if alone and maybe is None and len(texts) <= _FEW:
+        few: list[str | None] = texts.to_list()
+        if not numeric or not any(_SUFFIX in text for text in few if text is not None):
+            return _one_by_one(few, shapes)
     frame = pl.DataFrame({"low": texts, "high": texts if alone else high.cast(pl.String)})
     frame = frame.with_columns(suffixed=pl.lit(False))
     if numeric and _any_has(frame["low"], _SUFFIX):
         frame = _without_suffix(frame, written)
-    shapes = _shapes(written, numeric=numeric, alone=alone)
     cells = _at_once(frame, shapes) if len(frame) <= _FEW else _by_shape(frame, shapes.tried)
     if not alone and written.rounded and numeric and written.decimal(frame["low"], frame["high"]):
         wide = (pl.col("kind") == CellKind.INTERVAL.value) & (pl.lit(frame["low"]) != pl.lit(frame["high"]))
@@ -192,6 +199,22 @@ def read_cells(
 def cells_of(spec: Spec, low: pl.Series, high: pl.Series, *, numeric: bool) -> ReadCells:
     """The cells of a release that is written under a spec; see `read_cells`."""
     return read_cells(low, high, CellFormat.of(spec.output, spec.input.missing), numeric=numeric)
+
+
+def _one_by_one(texts: Sequence[str | None], shapes: _Shapes) -> ReadCells:
+    """The cells that few texts are, each by itself: what a text says does not depend on the others, and the few texts
+    of a release are read again and again, by whoever writes, measures or describes it."""
+    read = {text: shapes.known[text] for text in texts if text in shapes.known}
+    if new := [text for text in dict.fromkeys(texts) if text not in read]:
+        frame = pl.DataFrame({"low": pl.Series(new, dtype=pl.String), "suffixed": False})
+        cells = _at_once(frame.with_columns(high="low"), shapes).select("kind", "low", "high")
+        found = dict(zip(new, cells.iter_rows(), strict=True))
+        read |= found
+        if len(shapes.known) + len(new) <= _KNOWN:
+            shapes.known.update(found)
+    kinds, lows, highs = zip(*(read[text] for text in texts), strict=True) if texts else ((), (), ())
+    low, high = pl.Series("low", lows, dtype=pl.String), pl.Series("high", highs, dtype=pl.String)
+    return ReadCells(np.array(kinds, np.uint8), low, high, np.zeros(len(texts), np.bool_))
 
 
 def _at_once(frame: pl.DataFrame, shapes: _Shapes) -> pl.DataFrame:
@@ -295,12 +318,14 @@ class _Shape:
 @dataclass(frozen=True)
 class _Shapes:
     """Shapes in the order in which they are `tried`; and for all of them at once, their `ends` as columns by number,
-    which of them `fits`, and what a cell `says` by the first that does: `suffixed`, `kind`, `low`, `high`."""
+    which of them `fits`, and what a cell `says` by the first that does: `suffixed`, `kind`, `low`, `high`. `known`:
+    kind and ends of texts that were read before; it only grows, so that threads may share it."""
 
     tried: Sequence[_Shape]
     ends: Sequence[pl.Expr]
     fits: Sequence[pl.Expr]
     says: Sequence[pl.Expr]
+    known: dict[str | None, tuple[int, str | None, str | None]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tried: Sequence[_Shape]) -> _Shapes:

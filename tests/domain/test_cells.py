@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -270,3 +271,20 @@ def test_few_cells_read_as_they_do_among_many(lasts: list[str | None], *, numeri
     assert few.maybe.tolist() * 50 == among_many.maybe.tolist()
     assert few.low.to_list() * 50 == among_many.low.to_list()
     assert few.high.to_list() * 50 == among_many.high.to_list()
+
+
+def test_texts_that_were_read_before_say_the_same_beside_others() -> None:
+    """In another order, under another way of writing, and where more texts were read than are remembered."""
+    read_before = cells_of_numbers(["[5-9]", "7", None, "*"])
+    assert cells_of_numbers(["*", "x", "[5-9]", "7"])[1:3] == [(CellKind.LABEL, None, None), read_before[0]]
+    assert cells_of_numbers([f"{number}" for number in range(400)])[7] == read_before[1]
+    assert cells_of_numbers([f"{number}.5" for number in range(400)])[7] == (CellKind.NUMBER, "7.5", "7.5")
+    assert cells_of_numbers([f"{number}.25" for number in range(400)])[7] == (CellKind.NUMBER, "7.25", "7.25")
+    assert cells_of_numbers(["[5-9]"], replace(FORMAT, interval="{low} to {high}")) == [(CellKind.LABEL, None, None)]
+    assert cells_of_numbers(["*", None, "[5-9]"]) == [read_before[3], read_before[2], read_before[0]]
+
+
+def cells_of_numbers(texts: list[str | None], written: CellFormat = FORMAT) -> list[tuple[int, str | None, str | None]]:
+    column = pl.Series(texts, dtype=pl.String)
+    cells = read_cells(column, column, written, numeric=True)
+    return list(zip(cells.kind.tolist(), cells.low, cells.high, strict=True))
