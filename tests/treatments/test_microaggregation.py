@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.errors import DataError
@@ -21,6 +21,7 @@ from anonymize.treatments.microaggregation import (
     strata_of,
 )
 from tests.common.treatments import make_step
+from tests.examples import some
 from tests.treatments.tarragona import needs_tarragona, oracle, tarragona
 
 NAN = np.nan
@@ -37,6 +38,7 @@ def small_tables(draw: st.DrawFn) -> np.ndarray:
 
 
 @pytest.mark.parametrize("method", TOGETHER)
+@settings(max_examples=some(48))
 @given(values=small_tables(), k=st.integers(1, 6), scale=st.sampled_from(SCALES))
 def test_groups_have_k_to_2k_rows(method: str, values: np.ndarray, k: int, scale: str) -> None:
     k = min(k, len(values))
@@ -48,6 +50,7 @@ def test_groups_have_k_to_2k_rows(method: str, values: np.ndarray, k: int, scale
     assert 0 <= information_lost(values, shown) <= 1 + 1e-9
 
 
+@settings(max_examples=some(48))
 @given(values=small_tables(), k=st.integers(1, 5))
 def test_the_optimum_of_a_column_is_no_worse_than_any_other_groups(values: np.ndarray, k: int) -> None:
     k, column = min(k, len(values)), values[:, :1]
