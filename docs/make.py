@@ -427,7 +427,7 @@ def treatments() -> str:
         "Steps that change the values of columns, beside what the quasi-identifiers get: `treatments` in the "
         "[spec](spec.md) lists them in order. Every release command makes them; [`perturb`](commands/perturb.md) makes "
         "them alone, and needs no quasi-identifiers. Each looks at the columns of the input, and no column is changed "
-        "twice.",
+        "twice; only `suppress` counts the columns under `never` as earlier steps have left them.",
         "",
         "```sh",
         "anonymize example microdata -o .",
@@ -442,9 +442,11 @@ def treatments() -> str:
         "",
         "Models that are about a sensitive column which a step changes are measured on what it was; `audit`, which has "
         "the release alone, does not know whether they hold, and says so (exit 1). A quasi-identifier that is changed "
-        "counts for `k` by microaggregation alone, and only `perturb` changes one: every other command generalizes it. "
-        "Except for methods that state a bound, nothing limits what an attacker learns of changed values: `attack` "
-        "measures it. Treatments are not made in a series, on an engine, or by a saved recoding.",
+        "counts for `k` by microaggregation and suppression alone, and only `perturb` changes one: every other command "
+        "generalizes it. There, some can be aggregated and the others suppressed: with the former under `never` of "
+        "`suppress`, all together meet `k`. Except for methods that state a bound, nothing limits what an attacker "
+        "learns of changed values: `attack` measures it. Treatments are "
+        "not made in a series, on an engine, or by a saved recoding.",
         "",
         table(("method", "in a sentence"), rows),
     ]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from anonymize import privacy
+from anonymize import privacy, verify
 from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UsageError
 from anonymize.families.base import Draft, Measured, ReleasedText
-from anonymize.families.steps import by_weights, numbers_of, passing_text, text_shown
+from anonymize.families.steps import by_weights, check_suppression, numbers_of, passing_text, text_shown
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.meaning import Manifest
 from anonymize.metrics import METRICS, undefined
@@ -25,6 +25,7 @@ from anonymize.risk import Text, merged
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Table
+from anonymize.table.named import column
 from anonymize.unclassed import Unchanged
 from anonymize.verify import Verdict
 from anonymize.writing.rows import unclassed_frames
@@ -71,12 +72,30 @@ class PerturbedDraft(Draft):
     def measure(self, files: Files) -> Measured:
         """The text of the table: rows that read the same are a class, whatever made them so."""
         request, columns = self.request, {name: [name] for name in self.request.spec.quasi_identifiers}
-        shared = numbers_of(files.table)
+        shared = numbers_of(files.table, spec=request.spec, hidden=self._suppressed)
         text = passing_text(request, files.table, columns, self.units, shared)
         if not columns:
             return Measured(Verdict(len(self.written.rows), 0, (), {}, {}, passing=text.measured()))
         verdict = text.with_combinations(ReleasedText(self, columns).verdict(files, shared))
+        if self._suppressed:
+            check_suppression(request, self.table.rows, verdict.suppressed_rows)
         return Measured(replace(verdict, passing=text.measured()), by_weights(self._classes(files)))
+
+    @property
+    def _suppressed(self) -> list[str]:
+        """The quasi-identifiers of which a step suppresses cells."""
+        spec = self.request.spec
+        return [name for name in spec.quasi_identifiers if name in spec.treated and spec.treated[name].KIND == "spans"]
+
+    def _hidden(self, files: Files) -> int:
+        """How many cells of quasi-identifiers are suppressed."""
+        spec, names = self.request.spec, self._suppressed
+        if not names:
+            return 0
+        texts = verify.text_of(files.table.part, files.table.format, files.table.separator).select(map(column, names))
+        read = verify.table.with_suppressed(texts, spec, names)
+        cells = read.select((column(name).cast(pl.String) == str(spec.output.suppressed)).sum() for name in names)
+        return int(cells.collect(engine="streaming").sum_horizontal().item())
 
     def text(self, files: Files) -> Text | None:
         """The rows as they are released; None where there are no quasi-identifiers."""
@@ -87,13 +106,13 @@ class PerturbedDraft(Draft):
         return text_shown(self.request, files.table, columns, self.units)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
-        """No row is lost, and no cell generalized."""
+        """No row is left out, and no cell generalized."""
         spec, blocks = self.request.spec, verdict_blocks(measured.verdict)
-        nothing = dict.fromkeys(("suppressed_rows", "suppressed_cells"), 0)
+        hidden = {"suppressed_rows": measured.verdict.suppressed_rows, "suppressed_cells": self._hidden(files)}
         risk = merged(blocks.get("risk", {}), measured.by_weights)
         kinds = frozenset(entry.KIND for entry in spec.treatments)
         return Blocks(
-            output=output_block(files.table, measured.verdict) | nothing,
+            output=output_block(files.table, measured.verdict) | hidden,
             measured=blocks | ({"risk": risk} if risk else {}),
             utility={},
             left_out=undefined({**METRICS, **DISTRIBUTIONS}, kinds),

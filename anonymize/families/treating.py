@@ -42,7 +42,9 @@ def check_treatments(request: Request) -> None:
         ),
     }
     if wrong := [each for each, present in refused.items() if present]:
-        raise UsageError([spec.problem(("treatments",), each) for each in wrong])
+        own = "`output: {numeric: mean}` shows the mean of a class; `perturb` can aggregate some and suppress others"
+        hints = {each: own if "generalizes" in each else None for each in wrong}
+        raise UsageError([spec.problem(("treatments",), each, hint) for each, hint in hints.items()])
     if any(entry.DRAWS for entry in spec.treatments):
         refuse_seed(request)
 

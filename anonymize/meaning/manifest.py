@@ -21,7 +21,7 @@ from anonymize.spec.columns import WITHHELD
 
 FORMAT, RANDOMIZED = "anonymize-manifest", "anonymize-randomization"
 VERSION = 1
-CHANGED = ("aggregate", "channel", "moved")
+CHANGED = ("aggregate", "channel", "moved", "spans")
 """Kinds of meaning of columns that a step of `treatments` changed."""
 NOTHING_SENSITIVE = "{}: is randomized, and the spec has no sensitive attribute to reconstruct"
 TWO_KINDS = "--st and --group are about a bucketized release, --parameters about a randomized one"
@@ -289,6 +289,9 @@ def _meaning(entry: Mapping[str, Any], path: str) -> Meaning:
     """The meaning of an entry of a file. Raises an error of these kinds for what is none: lookup, type, value,
     attribute, arithmetic."""
     name, kind = str(entry["name"]), str(entry["meaning"])
+    details = {key: value for key, value in entry.items() if key not in ("name", "meaning", "method")}
+    if kind in CHANGED and isinstance(entry.get("method"), str):
+        return Changed(kind, entry["method"], details)
     if kind == Exact.kind:
         return Exact()
     if kind == Spanning.kind:
@@ -297,9 +300,6 @@ def _meaning(entry: Mapping[str, Any], path: str) -> Meaning:
         return Channel.of_entry(name, entry)
     if kind == Detached.kind:
         return Detached(str(entry["by"]), _beside(path, entry.get("table")))
-    details = {key: value for key, value in entry.items() if key not in ("name", "meaning", "method")}
-    if kind in CHANGED and isinstance(entry.get("method"), str):
-        return Changed(kind, entry["method"], details)
     return Named(kind, {key: value for key, value in entry.items() if key not in ("name", "meaning")})
 
 

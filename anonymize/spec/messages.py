@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from anonymize.spec.base import KeyPath
 from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.model import ModelEntry, Spec
-from anonymize.spec.treatments import METHODS, UNBUILT
+from anonymize.spec.treatments import METHODS
 
 # --- what is expected -------------------------------------------------------------------------------------------------
 # What the models expect at each place of the file: which keys, and whether a plain scalar is meant as text.
@@ -268,8 +268,6 @@ def _method(path: KeyPath, value: object) -> Fault:
     if "method" not in value:
         return Fault(path, f"`method` is missing in {where}", known, at_key=True)
     name = value["method"]
-    if name in UNBUILT:
-        return Fault((*path, "method"), f"`{dotted((*path, 'method'))}`: {name} is not built yet", known)
     return Fault((*path, "method"), f"unknown method `{name}`{_within(path)}", nearest(name, METHODS) or known)
 
 

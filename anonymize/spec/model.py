@@ -40,7 +40,7 @@ from anonymize.spec.columns import (
 from anonymize.spec.domains import ColumnDomain, DomainEntry, Synthesis
 from anonymize.spec.notation import POINT, Decimal, Missing, Notation, NumberFormat, Thousands, normalized
 from anonymize.spec.tabulation import Tabulation
-from anonymize.spec.treatments import Treatment, TreatmentEntry
+from anonymize.spec.treatments import Combination, Treatment, TreatmentEntry
 
 # --- input ------------------------------------------------------------------------------------------------------------
 
@@ -138,22 +138,6 @@ class Passing(Entry):
         """The shares that are bounded."""
         bounds = {"uniques": self.uniques, "below_k": self.below_k}
         return {name: most for name, most in bounds.items() if most is not None}
-
-
-class Combination(Entry):
-    """The individuals that read the same in some of the quasi-identifiers."""
-
-    columns: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
-    """The quasi-identifiers, by name."""
-    size: Annotated[int, Field(ge=1)] | None = None
-    """In place of `columns`: every set of so many quasi-identifiers."""
-    k: Annotated[int, Field(ge=1)]
-    """How many individuals read the same in them, at least."""
-
-    @property
-    def name(self) -> str:
-        """How a report names it."""
-        return ", ".join(self.columns) if self.columns else f"any {self.size} of the quasi-identifiers"
 
 
 class EpsilonDelta(Entry):

@@ -11,7 +11,7 @@ from anonymize.spec.base import KeyPath
 from anonymize.spec.columns import WITHHELD
 from anonymize.spec.messages import Fault, dotted, nearest_or_all
 from anonymize.spec.model import Spec
-from anonymize.spec.treatments import DateShift, Microaggregation, Noise, Pram, Treatment
+from anonymize.spec.treatments import DateShift, Microaggregation, Noise, Pram, Suppress, Treatment
 
 _UNTREATED = {"identifier": "an identifier, and left out", "unit": "the unit, and left out"}
 _CLOSE = 1e-9
@@ -53,7 +53,8 @@ def _columns(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
             yield Fault(path, f"`{dotted(path)}`: `{name}` is the sampling weight", hint)
         if role == "quasi-identifier" and not step.COUNTS and _counts(spec):
             message = f"`{name}` is a quasi-identifier, whose rows do not count for k once {step.method} has changed it"
-            yield Fault(path, f"`{dotted(path)}`: {message}", "microaggregation keeps rows that read the same")
+            hint = "microaggregation and suppress leave rows that read the same"
+            yield Fault(path, f"`{dotted(path)}`: {message}", hint)
         if name in step.read:
             yield Fault(path, f"`{dotted(path)}`: `{name}` is changed, and cannot be what the step goes by as well")
 
@@ -76,6 +77,9 @@ def _settings(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
         yield from _published(spec, step, path)
     if isinstance(step, Noise):
         yield from _noise(step, path)
+    if isinstance(step, Suppress):
+        yield from _suppress(spec, step, path)
+        yield from _required(spec, step, path)
     if isinstance(step, DateShift) and not _has_days(step.format):
         message = f"`{dotted((*path, 'format'))}`: no format of a date"
         yield Fault((*path, "format"), message, "%Y-%m-%d is year, month and day; a zone (%z) is not understood")
@@ -113,6 +117,47 @@ def _published(spec: Spec, step: Pram, path: KeyPath) -> Iterator[Fault]:
                 f"the matrices of parts stand in the manifest by values of `{name}`, which the release does not show"
             )
             yield Fault((*path, "by"), f"`{dotted(path)}`: {message}", "use columns that are released unchanged")
+
+
+def _suppress(spec: Spec, step: Suppress, path: KeyPath) -> Iterator[Fault]:
+    """Columns that cannot be suppressed, or be what rows are counted by, as the step says."""
+    where = f"`{dotted(path)}`"
+    named = {"never": step.never, "importance": tuple(step.importance), "ghosts": tuple(step.ghosts)}
+    for key, names in named.items():
+        for name in (name for name in names if name not in step.columns):
+            hint = nearest_or_all(name, step.columns)
+            yield Fault((*path, key), f"{where}: `{key}` names `{name}`, which is not one of the `columns`", hint)
+    if set(step.columns) <= set(step.never):
+        yield Fault((*path, "never"), f"{where}: no column is left of which cells may be suppressed", at_key=True)
+    for name in (name for name in step.ghosts if name in step.never):
+        yield Fault((*path, "ghosts"), f"{where}: `{name}` is never suppressed, and takes nothing with it", at_key=True)
+    for name, other in ((name, other) for name in step.never for other in spec.treatments if name in other.treated):
+        if not other.COUNTS or spec.treatments.index(other) > spec.treatments.index(step):
+            message = f"`{name}` is changed by {other.method}, and rows are counted by what it shows"
+            yield Fault((*path, "never"), f"{where}: {message}", "microaggregation, as an earlier step, leaves groups")
+    if spec.unit is not None:
+        message = f"{where}: suppress counts rows, and not whom they are about (`unit`)"
+        yield Fault(path, message, "every release command counts individuals, and can suppress: flat hierarchies")
+
+
+def _required(spec: Spec, step: Suppress, path: KeyPath) -> Iterator[Fault]:
+    """Nothing that rows have to meet, or what they cannot meet together."""
+    where, own = f"`{dotted(path)}`", step.k is not None or bool(step.combinations)
+    if step.risk is not None and own:
+        yield Fault((*path, "risk"), f"{where}: `risk` is in place of `k` and `combinations`", at_key=True)
+    if step.risk is not None and step.small == "pool":
+        yield Fault((*path, "small"), f"{where}: `pool` is of strata of fewer than k rows, and not of `risk`")
+    if not own and step.risk is None and not (spec.privacy.k or spec.privacy.combinations):
+        yield Fault(path, f"{where}: expected `k`, `combinations` or `risk`: `privacy` has none to go by")
+    inherited = not own and step.risk is None
+    for rule in spec.privacy.combinations if inherited else step.combinations:
+        if (rule.columns is None) == (rule.size is None):
+            yield Fault((*path, "combinations"), f"{where}: expected one of `columns` and `size`", at_key=True)
+        for name in (name for name in rule.columns or () if name not in step.columns):
+            hint = nearest_or_all(name, step.columns)
+            yield Fault(path, f"{where}: `combinations` names `{name}`, which is not one of the `columns`", hint)
+        if rule.size is not None and rule.size > len(step.columns):
+            yield Fault(path, f"{where}: `combinations` of {rule.size} columns, and there are {len(step.columns)}")
 
 
 def _noise(step: Noise, path: KeyPath) -> Iterator[Fault]:

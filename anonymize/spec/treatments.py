@@ -14,7 +14,23 @@ from anonymize.spec.base import Entry, Number, Positive, Text
 
 Names = Annotated[tuple[Text, ...], Field(min_length=1)]
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
-SharedKind = Literal["aggregate", "channel", "moved"]
+SharedKind = Literal["aggregate", "channel", "moved", "spans"]
+
+
+class Combination(Entry):
+    """The individuals that read the same in some of the quasi-identifiers."""
+
+    columns: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """The quasi-identifiers, by name."""
+    size: Annotated[int, Field(ge=1)] | None = None
+    """In place of `columns`: every set of so many quasi-identifiers."""
+    k: Annotated[int, Field(ge=1)]
+    """How many individuals read the same in them, at least."""
+
+    @property
+    def name(self) -> str:
+        """How a report names it."""
+        return ", ".join(self.columns) if self.columns else f"any {self.size} of the quasi-identifiers"
 
 
 class Treatment(Entry):
@@ -33,6 +49,11 @@ class Treatment(Entry):
     """What is done."""
     by: tuple[Text, ...] = ()
     """Stratification variables: the step is carried out separately within each stratum."""
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """Columns that it leaves as they are, and counts as they are released: another step may have changed them."""
+        return ()
 
     @property
     def treated(self) -> tuple[str, ...]:
@@ -259,6 +280,49 @@ class Shuffle(OfColumns):
         return "the value of another row (data shuffling)"
 
 
+class Suppress(OfColumns):
+    """Local suppression: as few single cells as possible are suppressed until enough rows read the same."""
+
+    KIND = "spans"
+    DRAWS = False
+    COUNTS = True
+
+    method: Literal["suppress"]
+    k: Annotated[int, Field(ge=2)] | None = None
+    """How many rows read the same in all of the columns, at least. Left out, with `combinations` and `risk`: what
+    `privacy` requires, by `k` and `combinations`."""
+    combinations: tuple[Combination, ...] = ()
+    """How many rows read the same in some of the columns, at least: [{columns: [age, zip], k: 20}, {size: 2, k: 5}]."""
+    risk: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] | None = None
+    """In place of `k`: the highest individual risk that a row may have, by sampling weights where there are any."""
+    importance: dict[Text, Positive] = Field(default_factory=dict)
+    """What a cell of a column is worth, 1 where nothing is said: of columns worth more, fewer cells are suppressed."""
+    never: tuple[Text, ...] = ()
+    """Those of the columns of which no cell is suppressed."""
+    ghosts: dict[Text, Names] = Field(default_factory=dict)
+    """For some of the columns further ones, whose cells are suppressed where those of the column are."""
+    small: Literal["refuse", "pool", "keep"] = "refuse"
+    """What happens to strata that cannot be safe even with all cells suppressed: refuse, pool them with each other, or
+    keep them, with all cells suppressed."""
+
+    @property
+    def treated(self) -> tuple[str, ...]:
+        own = (name for name in self.columns if name not in self.never)
+        return (*own, *dict.fromkeys(name for some in self.ghosts.values() for name in some))
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        return self.never
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.by, *self.never)))
+
+    @property
+    def says(self) -> str:
+        return "the original value, or suppressed"
+
+
 class DateShift(Treatment):
     """All dates of a person move by the same number of days, which a key decides."""
 
@@ -292,11 +356,10 @@ METHODS: dict[str, type[Treatment]] = {
     "record-swap": RecordSwap,
     "noise": Noise,
     "shuffle": Shuffle,
+    "suppress": Suppress,
     "date-shift": DateShift,
 }
 """By name, what an entry of it is."""
-UNBUILT = ("suppress",)
-"""Methods that the format names, and that cannot be had yet."""
 
 
 def _method(value: object) -> str | None:
@@ -312,6 +375,7 @@ TreatmentEntry = Annotated[
     | Annotated[RecordSwap, Tag("record-swap")]
     | Annotated[Noise, Tag("noise")]
     | Annotated[Shuffle, Tag("shuffle")]
+    | Annotated[Suppress, Tag("suppress")]
     | Annotated[DateShift, Tag("date-shift")],
     Discriminator(
         _method,

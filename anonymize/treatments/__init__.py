@@ -17,6 +17,7 @@ TREATMENTS: Registry[Method] = Registry(
         "record-swap": "record_swap",
         "noise": "noise",
         "shuffle": "shuffle",
+        "suppress": "suppress",
         "date-shift": "date_shift",
     },
 )

@@ -126,13 +126,15 @@ class Step:
     """What a method is given: the columns that it changes and those that it looks at, by name, all of the same rows.
 
     `random`: where random numbers come from. `key`: the secret by which a keyed method decides, None without one.
-    `weights` (rows,): the sampling weights, where there are any.
+    `weights` (rows,): the sampling weights, where there are any. `spec`: what a release has to meet, and how cells are
+    written; a method that looks at neither does without.
     """
 
     columns: Mapping[str, InputColumn]
     random: np.random.Generator
     key: bytes | None = None
     weights: Floats | None = None
+    spec: Spec | None = None
 
     def parts(self, names: Sequence[str]) -> Ints:
         """(rows,) the part that each row is in by the cells of some columns, counted from 0; all in one where there are

@@ -1,6 +1,7 @@
 """The steps of a spec's `treatments`, made on a table: the columns that they change, and what was measured of them.
 
 Every step looks at the columns of the input: what one changes, another does not see, and no column is changed twice.
+Only columns that a step counts as they are released are those that earlier steps have made.
 Changed columns are held in memory, as numbers or as codes of their cells, until the release is written.
 """
 
@@ -76,13 +77,15 @@ class TreatedTable:
             return MeasuredSteps()
         before = changed_columns(self.spec, self.table.source.scan(), looked_at=True)[rows]
         after = changed_columns(self.spec, released)
+        weight = self.spec.weight_column
+        weights = None if weight is None else _numbers(self.spec, before[weight])
         figures, wrong = [], []
         for entry, change in zip(self.spec.treatments, self.changes, strict=True):
             both = (
                 _compared(self.spec, entry, {name: before[name] for name in (*entry.treated, *entry.read)}),
-                _compared(self.spec, entry, {name: after[name] for name in entry.treated}),
+                _compared(self.spec, entry, _as_released(entry, before, after)),
             )
-            measured = verify.measure_treatment(entry.method, entry.model_dump(), change.declared, *both)
+            measured = verify.measure_treatment(entry.method, entry.model_dump(), change.declared, *both, weights)
             figures.append(dict(measured.figures))
             wrong += [f"treatments: {entry.method} of {', '.join(entry.treated)}: {each}" for each in measured.wrong]
         if wrong:
@@ -189,10 +192,12 @@ def treat(spec: Spec, table: Table, *, seed: int | None, key: bytes | None, limi
     whole = _read(source, [*names, *([weight] if weight is not None and weight not in names else [])])
     columns = {name: InputColumn.of(spec, source, series.alias(name)) for name, series in whole.items()}
     weights: Floats | None = None if weight is None else columns[weight].numbers
-    changes = []
+    changes: list[Change] = []
     for entry, random in zip(entries, _generators(seed, len(entries)), strict=True):
         own = {name: columns[name] for name in (*entry.treated, *entry.read)}
-        changes.append(TREATMENTS[entry.method].run(entry, Step(own, random, key, weights)))
+        made = {name: each for change in changes for name, each in change.columns.items() if name in entry.counted}
+        own |= {name: replace(columns[name], series=each.cells.gather(each.codes)) for name, each in made.items()}
+        changes.append(TREATMENTS[entry.method].run(entry, Step(own, random, key, weights, spec)))
     kept = {**table.kept, **{name: each for change in changes for name, each in change.columns.items()}}
     return TreatedTable(replace(table, kept=kept), spec, tuple(changes))
 
@@ -229,6 +234,12 @@ def _read(source: Source, names: Sequence[str]) -> dict[str, pl.Series]:
 def _names(entries: Sequence[Treatment]) -> list[str]:
     """The columns that steps change or look at."""
     return list(dict.fromkeys(name for entry in entries for name in (*entry.treated, *entry.read)))
+
+
+def _as_released(entry: Treatment, before: pl.DataFrame, after: pl.DataFrame) -> dict[str, pl.Series]:
+    """The columns that a step changes, or counts as they are released; what no step has changed is as it was."""
+    names = (*entry.treated, *entry.counted)
+    return {name: (after if name in after.columns else before)[name] for name in names}
 
 
 def _compared(spec: Spec, entry: Treatment, cells: Mapping[str, pl.Series]) -> dict[str, pl.Series]:

@@ -40,10 +40,11 @@ class MeasuredTreatment:
 
 @dataclass(frozen=True)
 class BothColumns:
-    """Columns before and after a step, (rows,) in the same order."""
+    """Columns before and after a step, (rows,) in the same order, and sampling weights, where there are any."""
 
     before: Mapping[str, pl.Series]
     after: Mapping[str, pl.Series]
+    weights: pl.Series | None = None
 
     def pair(self, name: str) -> pl.DataFrame:
         """A treated column, `before` and `after`."""

@@ -7,8 +7,10 @@ value is missing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -22,6 +24,7 @@ from anonymize.verify.moved import (
     Twin,
     date_shift,
     decimals_of,
+    numbered,
     random_swap,
     rank_swap,
     record_swap,
@@ -92,6 +95,114 @@ def _same_total(columns: BothColumns, name: str, rounding: float) -> bool:
     return abs(before - after) <= CLOSE * max(abs(before), abs(after), 1.0) + slack
 
 
+# --- local suppression ------------------------------------------------------------------------------------------------
+# Twin of suppress: cells are the original ones or suppressed, and groups that read the same are as large as required.
+
+
+def suppress(settings: Settings, declared: Settings, columns: BothColumns) -> MeasuredTreatment:
+    """Cells that have changed are suppressed; ghosts are where their columns are; in every stratum, all that read the
+    same in the columns of what is required, suppressed cells being a value of their own, have the rows or the risk that
+    is required. Strata that are kept although they are too small show nothing."""
+    mark, own = declared["suppressed"], [name for name in columns.after if name not in settings["never"]]
+    hidden = {name: _is_suppressed(columns, name, mark) for name in own}
+    wrong = [f"{name}: a cell shows another value" for name in own if _shows_another(columns, name, hidden[name])]
+    for name, ghosts in settings["ghosts"].items():
+        wrong += [f"{each}: is not suppressed with {name}" for each in ghosts if (hidden[name] & ~hidden[each]).any()]
+    before, after, groups = (*_both_grouped(settings, columns, hidden), [])
+    strata = numbered("p", len(settings["by"]))
+    for rule in declared["required"]:
+        names = [f"c{settings['columns'].index(name)}" for name in rule["columns"]]
+        own_groups = _groups_of(after, names if settings["small"] == "pool" else [*names, *strata], rule)
+        if failing := own_groups.filter("short").height:
+            wrong.append(f"{', '.join(rule['columns'])}: {failing} groups are smaller than required")
+        short = int(_groups_of(before, [*names, *strata], rule).filter("short")["rows"].sum())
+        sizes = {"groups": own_groups.height, "smallest": own_groups["rows"].min(), "rows_below_before": short}
+        groups.append({**rule, **sizes})
+    cells = {name: {"suppressed": int(each.sum()), "share": each.mean()} for name, each in hidden.items()}
+    total = sum(int(each.sum()) for each in hidden.values())
+    return MeasuredTreatment({"suppressed": total, "cells": cells, "groups": groups}, wrong)
+
+
+def _is_suppressed(columns: BothColumns, name: str, mark: str | None) -> pl.Series:
+    """(rows,) whether cells are suppressed: they read so, or are empty where there was something."""
+    before, after = columns.before[name], columns.after[name]
+    return after.is_null() & before.is_not_null() if mark is None else after.eq_missing(mark)
+
+
+def _shows_another(columns: BothColumns, name: str, hidden: pl.Series) -> bool:
+    """Whether some cell is neither suppressed nor what it was."""
+    return bool((columns.before[name].ne_missing(columns.after[name]) & ~hidden).any())
+
+
+def _both_grouped(
+    settings: Settings, columns: BothColumns, hidden: Mapping[str, pl.Series]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What rows had and what they show: `c0`, ... of the step's columns, `p0`, ... of its strata, their `weight`, and
+    whether they are of a stratum that was given up (`lost`): all of its cells are suppressed, and such are kept."""
+    strata = {f"p{place}": columns.before[name] for place, name in enumerate(settings["by"])}
+    rows = len(next(iter(columns.before.values())))
+    weight = pl.repeat(1.0, rows, eager=True) if columns.weights is None else columns.weights
+    sides = [
+        pl.DataFrame({**{f"c{place}": side[name] for place, name in enumerate(settings["columns"])}, **strata})
+        for side in (columns.before, columns.after)
+    ]
+    blank = pl.Series([True]).new_from_index(0, rows)
+    for name, each in hidden.items():
+        blank &= each if name in settings["columns"] else True
+    kept = bool(strata) and settings["small"] == "keep"
+    lost = pl.col("blank").all().over(list(strata)) if kept else pl.lit(value=False)
+    after = sides[1].with_columns(weight=weight, blank=blank).with_columns(lost=lost)
+    return sides[0].with_columns(weight=weight, lost=pl.lit(value=False)), after
+
+
+def _groups_of(frame: pl.DataFrame, names: list[str], rule: Settings) -> pl.DataFrame:
+    """Groups that are the same in some columns, with how many `rows` each has, and whether that is too `short`."""
+    groups = frame.group_by(names).agg(rows=pl.len(), weight=pl.col("weight").sum(), lost=pl.col("lost").all())
+    if "k" in rule:
+        return groups.with_columns(short=(pl.col("rows") < rule["k"]) & ~pl.col("lost"))
+    least = groups.filter(~pl.col("lost")).group_by("rows").agg(pl.col("weight").min())
+    # of groups of so many rows the risk falls as the weight rises: it is worked out for the least, and is a bound
+    lowest = {rows: _least_weight(rows, rule["risk"]) for rows in least["rows"].to_list()}
+    needed = groups["rows"].replace_strict(lowest, default=0.0, return_dtype=pl.Float64)
+    return groups.with_columns(short=(pl.col("weight") < needed) & ~pl.col("lost"))
+
+
+@cache
+def _least_weight(rows: int, risk: float) -> float:
+    """The least sum of weights by which so many rows have no more than this risk, a little less for rounding; infinite
+    where none is large enough: found by halves."""
+    low, high = 0.0, math.log(1e15)
+    for _ in range(35):
+        middle = (low + high) / 2
+        low, high = (low, middle) if individual_risk(rows, rows * math.exp(middle)) <= risk else (middle, high)
+    return rows * math.exp(high) * (1 - 1e-6) if high > 1e-9 else 0.0
+
+
+def individual_risk(rows: int, weight: float) -> float:
+    """The mean of 1 / F where F, the people of a group in the population, is negative binomial given that `rows` of
+    them are in the sample, each with the probability p = rows / weight (Benedetti and Franconi).
+
+    That is p times the integral of u^(rows - 1) / (p + (1 - p) u) from 0 to 1, taken by midpoints in p + (1 - p) u on a
+    scale of logarithms for few rows, and in u^rows for many.
+    """
+    p = min(rows / weight, 1.0)
+    if p >= 1:
+        return 1 / rows
+    total = 0.0
+    middles = [(step + 0.5) / _STEPS for step in range(_STEPS)]
+    if rows < _MANY_ROWS:
+        for each in middles:
+            total += float(((p ** (1 - each) - p) / (1 - p)) ** (rows - 1))
+        return p / (1 - p) * -math.log(p) * total / _STEPS
+    for each in middles:
+        total += 1 / (p + (1 - p) * float(each ** (1 / rows)))
+    return p / rows * total / _STEPS
+
+
+_STEPS, _MANY_ROWS = 2_000, 20
+"""Midpoints of the integral, and rows from which it is taken in another variable."""
+
+
 # --- the registry -----------------------------------------------------------------------------------------------------
 
 
@@ -112,7 +223,7 @@ def with_changed(verdict: Verdict, quasi_identifiers: Collection[str], changed: 
     return replace(verdict, results=tuple(map(judged, verdict.results))) if changed else verdict
 
 
-ALIKE = ("microaggregation",)
+ALIKE = ("microaggregation", "suppress")
 """Methods whose rows read the same: they count for k as those of any class do."""
 
 TREATMENT_TWINS: dict[str, Twin] = {
@@ -123,6 +234,7 @@ TREATMENT_TWINS: dict[str, Twin] = {
     "record-swap": record_swap,
     "noise": noise,
     "shuffle": shuffle,
+    "suppress": suppress,
     "date-shift": date_shift,
 }
 """By the name of the method."""
@@ -134,7 +246,9 @@ def measure_treatment(
     declared: Settings,
     before: Mapping[str, pl.Series],
     after: Mapping[str, pl.Series],
+    weights: pl.Series | None = None,
 ) -> MeasuredTreatment:
     """What a step comes to in the release. `before`: its columns in the input, also those that it only looks at;
-    `after`: those that it changed, row by row. Raises KeyError for a method without a twin."""
-    return TREATMENT_TWINS[method](settings, declared, BothColumns(before, after))
+    `after`: those that it changed, and those that it counts as they are released, row by row; `weights`: sampling
+    weights. Raises KeyError for a method without a twin."""
+    return TREATMENT_TWINS[method](settings, declared, BothColumns(before, after, weights))

@@ -157,6 +157,66 @@ def test_every_method_is_made_and_measured(call: Call, folder: Path) -> None:
     assert all(each["measured"] for each in report["treatments"])
 
 
+KEYS = "version: 1\ninput: {path: table.csv}\nquasi_identifiers: {age: {type: numeric}, zip: {}, job: {}}\n"
+REST = "insensitive: [wage]\nprivacy: {k: 2}\n"
+SUPPRESS = "treatments: [{method: suppress, columns: [age, zip, job]}]\n"
+
+
+def test_suppression_of_all_quasi_identifiers_meets_k(call: Call, folder: Path) -> None:
+    out, report = released(call, folder, KEYS + REST + SUPPRESS, "perturb")
+    cells = [cell for name in ("age", "zip", "job") for cell in out[name]]
+    assert report["privacy"]["state"] == "met" and report["classes"]["min_size"] >= 2
+    assert report["output"]["suppressed_cells"] == cells.count("*") > 0
+    measured = report["treatments"][0]["measured"]
+    assert measured["suppressed"] == cells.count("*") and measured["groups"][0]["rows_below_before"] > 0
+    before = columns(folder / "table.csv")
+    assert {*cells} - {"*"} <= {cell for name in ("age", "zip", "job") for cell in before[name]}
+    manifest = json.loads((folder / "out.manifest.json").read_text())
+    entry = next(each for each in manifest["columns"] if each["name"] == "zip")
+    assert entry["meaning"] == "spans" and entry["method"] == "suppress"
+    assert call("audit", "spec.yaml", "-i", "out.csv", "--manifest", "out.manifest.json").code == 0
+    assert call("evaluate", "spec.yaml", "out.csv", "--manifest", "out.manifest.json").code == 0
+
+
+def test_suppressed_cells_may_be_nothing(call: Call, folder: Path) -> None:
+    text = KEYS + REST + SUPPRESS + "output: {suppressed: null}\n"
+    out, report = released(call, folder, text, "perturb")
+    cells = [cell for name in ("age", "zip", "job") for cell in out[name]]
+    assert report["output"]["suppressed_cells"] == cells.count("") > 0 and "*" not in cells
+
+
+def test_microaggregated_and_suppressed_quasi_identifiers_meet_k_together(call: Call, folder: Path) -> None:
+    steps = (
+        "treatments:\n  - {method: microaggregation, columns: [age], k: 8}\n"
+        "  - {method: suppress, columns: [age, zip, job], never: [age]}\n"
+    )
+    out, report = released(call, folder, KEYS + REST + steps, "perturb")
+    assert report["privacy"]["state"] == "met" and len({*out["age"]}) <= 3
+    assert "*" not in out["age"]
+
+
+def test_suppression_beside_classes(call: Call, folder: Path) -> None:
+    text = BESIDE + "treatments: [{method: suppress, columns: [zip, job], k: 9}]\n"
+    out, report = released(call, folder, text, "mondrian")
+    assert report["treatments"][0]["measured"]["groups"][0]["smallest"] >= 9
+    assert "*" in out["zip"] + out["job"]
+
+
+def test_rows_that_lose_everything_are_suppressed_rows(call: Call, folder: Path) -> None:
+    (folder / "table.csv").write_text("age,zip,wage,job\n" + "1,a,1,x\n" * 9 + "2,b,2,y\n3,c,3,z\n")
+    text = KEYS + REST.replace("insensitive", "identifiers") + SUPPRESS
+    refused = call("perturb", written(folder, text), "-o", "out.csv")
+    assert refused.code == 4 and "--suppression 0.1819" in refused.err and not (folder / "out.csv").exists()
+    report = released(call, folder, text, "perturb", "--suppression", "0.2")[1]
+    assert report["output"]["suppressed_rows"] == 2 and report["output"]["suppressed_cells"] == 6
+
+
+def test_what_no_suppression_mends_is_infeasible(call: Call, folder: Path) -> None:
+    text = KEYS + REST + SUPPRESS.replace("job]", "job], never: [age], k: 5")
+    result = call("perturb", written(folder, text), "-o", "out.csv")
+    assert result.code == 4 and "age, of which nothing is ever suppressed" in " ".join(result.err.split())
+
+
 @pytest.mark.parametrize(
     ("command", "text", "more", "said"),
     [
@@ -167,8 +227,10 @@ def test_every_method_is_made_and_measured(call: Call, folder: Path) -> None:
         ("mondrian", BESIDE + NOISE, ["--save-recoding", "r.json"], "--save-recoding"),
         ("anatomy", BESIDE.replace("k: 3, ", "") + NOISE, [], "sensitive"),
         ("perturb", ALONE + NOISE.replace("wage", "wages"), [], "`wages` has no role"),
-        ("perturb", ALONE + NOISE.replace("noise", "suppress"), [], "suppress is not built yet"),
         ("perturb", BESIDE + NOISE.replace("wage", "age"), [], "do not count for k"),
+        ("mondrian", KEYS + REST + SUPPRESS, [], "`output: {numeric: mean}` shows the mean of a class"),
+        ("perturb", KEYS + REST + SUPPRESS, ["--start-series", "s"], "not in a series"),
+        ("perturb", KEYS + REST + SUPPRESS, ["--save-recoding", "r.json"], "--save-recoding"),
         (
             "mondrian",
             BESIDE.replace("k: 3, l: 2", "passing: {uniques: 1}") + NOISE.replace("wage", "age"),

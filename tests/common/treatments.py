@@ -33,6 +33,7 @@ class Made:
     before: dict[str, pl.Series]
     after: dict[str, pl.Series]
     texts: dict[str, list[str | None]]
+    weights: pl.Series | None = None
 
     def measured(self, **other: Sequence[Any]) -> MeasuredTreatment:
         """What its twin says of it; `other`: columns of the release that are not those that the step made."""
@@ -40,12 +41,24 @@ class Made:
             name: pl.Series(list(values), dtype=self.after[name].dtype) for name, values in other.items()
         }
         return verify.measure_treatment(
-            self.entry.method, self.entry.model_dump(), self.change.declared, self.before, after
+            self.entry.method, self.entry.model_dump(), self.change.declared, self.before, after, self.weights
         )
 
 
-def make_step(columns: Columns, /, *, seed: int = 1, key: bytes | None = KEY, form: str = "csv", **entry: Any) -> Made:
-    """A step on a table with these columns. Raises what the step raises. A cell is missing where it is None."""
+def make_step(
+    columns: Columns,
+    /,
+    *,
+    seed: int = 1,
+    key: bytes | None = KEY,
+    form: str = "csv",
+    weights: Sequence[float] | None = None,
+    output: Mapping[str, Any] | None = None,
+    **entry: Any,
+) -> Made:
+    """A step on a table with these columns, and sampling weights. Raises what the step raises. A cell is missing where
+    it is None."""
+    weighted = None if weights is None else np.array(weights, float)
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"table.{form}"
         frame = pl.DataFrame(dict(columns), strict=False)
@@ -56,6 +69,7 @@ def make_step(columns: Columns, /, *, seed: int = 1, key: bytes | None = KEY, fo
                 "input": {"path": str(path), "missing": [""]},
                 "others": "insensitive",
                 "treatments": [entry],
+                "output": dict(output or {}),
             },
             PARAMETERS,
         )
@@ -64,13 +78,14 @@ def make_step(columns: Columns, /, *, seed: int = 1, key: bytes | None = KEY, fo
             whole = pl.concat(list(source.batches(list(columns))))
             own = {name: InputColumn.of(spec, source, whole[name]) for name in (*step.treated, *step.read)}
             random = np.random.Generator(np.random.Philox(seed))
-            change = TREATMENTS[step.method].run(step, Step(own, random, key))
+            change = TREATMENTS[step.method].run(step, Step(own, random, key, weighted, spec))
     released = {name: column.cells.gather(column.codes) for name, column in change.columns.items()}
     texts = {name: cells.cast(pl.String).to_list() for name, cells in released.items()}
     numeric = step.treated if step.NUMBERS else ()
     before = {name: compared(whole[name], name in numeric) for name in own}
     after = {name: compared(cells, name in numeric) for name, cells in released.items()}
-    return Made(step, change, before, after, texts)
+    after |= {name: before[name] for name in step.counted}
+    return Made(step, change, before, after, texts, None if weights is None else pl.Series(weighted))
 
 
 def compared(cells: pl.Series, numeric: bool) -> pl.Series:

@@ -18,6 +18,15 @@ def spec(*steps: dict[str, Any], **more: Any) -> Any:
     return make({**BASE, **more, "treatments": list(steps)}, PARAMETERS)
 
 
+def made(*steps: dict[str, Any], **more: Any) -> Any:
+    """A spec whose rows are each about somebody else."""
+    return spec(*steps, insensitive=["wage", "tax", "job", "person"], unit=None, **more)
+
+
+def suppress(**more: Any) -> dict[str, Any]:
+    return {"method": "suppress", "columns": ["wage", "job"], **more}
+
+
 def noise(*columns: str, **more: Any) -> dict[str, Any]:
     return {"method": "noise", "columns": list(columns), "scale": 0.1, **more}
 
@@ -75,10 +84,46 @@ def test_parts_that_only_a_release_without_classes_shows_may_part_a_matrix_there
         spec(step, quasi_identifiers=quasi, privacy={"k": 3})
 
 
-def test_a_quasi_identifier_counts_for_k_after_microaggregation_alone() -> None:
+GROUPS = {"method": "microaggregation", "columns": ["tax"], "k": 3}
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        ([suppress()], "expected `k`, `combinations` or `risk`"),
+        ([suppress(k=3, risk=0.1)], "in place of `k`"),
+        ([suppress(k=3, never=["tax"])], "`never` names `tax`"),
+        ([suppress(k=3, importance={"tax": 2})], "`importance` names `tax`"),
+        ([suppress(k=3, ghosts={"tax": ["person"]})], "`ghosts` names `tax`"),
+        ([suppress(k=3, never=["wage", "job"])], "no column is left"),
+        ([suppress(k=3, never=["job"], ghosts={"job": ["tax"]})], "takes nothing with it"),
+        ([suppress(k=3, ghosts={"job": ["wage"]})], "is listed twice"),
+        ([suppress(risk=0.1, small="pool")], "`pool` is of strata"),
+        ([suppress(combinations=[{"k": 3}])], "expected one of `columns` and `size`"),
+        ([suppress(combinations=[{"columns": ["tax"], "k": 3}])], "`combinations` names `tax`"),
+        ([suppress(combinations=[{"size": 3, "k": 3}])], "`combinations` of 3 columns"),
+        ([noise("tax"), suppress(columns=["job", "tax"], k=3, never=["tax"])], "is changed by noise"),
+        ([suppress(columns=["job", "tax"], k=3, never=["tax"]), GROUPS], "is changed by microaggregation"),
+    ],
+)
+def test_suppression_that_cannot_be(steps: list[dict[str, Any]], said: str) -> None:
+    with pytest.raises(SpecError, match=said.replace("(", r"\(").replace(")", r"\)")):
+        made(*steps)
+
+
+def test_suppression_counts_what_an_earlier_microaggregation_shows_and_no_individuals() -> None:
+    step = suppress(columns=["job", "tax"], k=3, never=["tax"])
+    assert list(made(GROUPS, step).treated) == ["tax", "job"]
+    with pytest.raises(SpecError, match="not whom they are about"):
+        spec(suppress(k=3))
+
+
+def test_a_quasi_identifier_counts_for_k_after_microaggregation_and_suppression_alone() -> None:
     quasi = {"age": {"type": "numeric"}}
     grouped = {"method": "microaggregation", "columns": ["age"], "k": 3}
     assert spec(grouped, quasi_identifiers=quasi, privacy={"k": 3}).treated["age"].COUNTS
+    hidden = {"method": "suppress", "columns": ["age"]}
+    assert made(hidden, quasi_identifiers=quasi, privacy={"k": 3}).treated["age"].COUNTS
     assert spec(noise("age"), quasi_identifiers=quasi).treated["age"].method == "noise"
     with pytest.raises(SpecError, match="do not count for k"):
         spec(noise("age"), quasi_identifiers=quasi, privacy={"k": 3})
@@ -93,8 +138,9 @@ def test_every_method_says_what_a_changed_cell_holds(method: str) -> None:
         "shuffle": {"given": ["tax"]},
         "date-shift": {"by": ["person"], "days": 30},
         "record-swap": {"move": ["job"]},
+        "suppress": {"k": 3},
     }
     own = settings.get(method, {})
     columns = {} if method == "record-swap" else {"columns": ["wage"]}
-    (step,) = spec({"method": method, **columns, **own}).treatments
-    assert step.says and step.KIND in ("aggregate", "channel", "moved")
+    (step,) = (made if method == "suppress" else spec)({"method": method, **columns, **own}).treatments
+    assert step.says and step.KIND in ("aggregate", "channel", "moved", "spans")
