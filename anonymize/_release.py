@@ -44,6 +44,7 @@ from anonymize.request import Request
 from anonymize.series.following import Following, following
 from anonymize.spec import resolve
 from anonymize.table import Source, Table, read
+from anonymize.table.read import read_public
 from anonymize.table.scratch import Room
 from anonymize.treatments.plan import TreatedTable, treat
 
@@ -128,6 +129,8 @@ def _check(request: Request) -> None:
 def _table(request: Request, source: Source, room: Room) -> Table:
     """The input as the algorithm needs it."""
     algorithm = ALGORITHMS[request.algorithm]
+    if algorithm.NEEDS.domains:
+        return read_public(request.spec, source, room)
     workload, at_levels = reads_workload(algorithm, request.options), not algorithm.NEEDS.levels
     return read(request.spec, source, workload=workload, room=room, at_levels=at_levels)
 

@@ -1,12 +1,14 @@
-"""What algorithms return that make no equivalence classes: groups of rows (`anatomy`), or columns with distorted values
-and the parameters by which they were distorted (`randomize`)."""
+"""What algorithms return that make no equivalence classes: groups of rows (`anatomy`), columns with distorted values
+and the parameters by which they were distorted (`randomize`), or invented rows (`synthesize`)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from anonymize import channels
@@ -156,5 +158,34 @@ class Unchanged:
         return {"kind": self.KIND}
 
 
-Unclassed: TypeAlias = Bucketized | Randomized | Unchanged
+@dataclass(frozen=True)
+class Synthesized:
+    """Invented rows: a `frame` of texts, and the `block` of the manifest, which says all of how they were drawn."""
+
+    KIND: ClassVar[str] = "synthetic"
+
+    frame: pl.DataFrame
+    block: Mapping[str, Any]
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block: what was measured, and not the counts."""
+        measured = self.block["measurements"]
+        return {
+            "kind": self.KIND,
+            "method": self.block["method"],
+            "individual": self.block["individual"],
+            "rows_per_unit": self.block["rows_per_unit"],
+            "count": self.block["count"],
+            "spent": dict(self.block["differential"]),
+            "measured": [list(each["columns"]) for each in measured if len(each["columns"]) > 1],
+            "selections": len(self.block["selections"]),
+            "largest_clique": max(len(each["values"]) for each in self.block["model"]["cliques"]),
+        }
+
+    def meanings(self) -> dict[str, dict[str, str]]:
+        """What the columns hold, as a codebook has it."""
+        return {name: {name: "an invented value"} for name in self.frame.columns}
+
+
+Unclassed: TypeAlias = Bucketized | Randomized | Unchanged | Synthesized
 """What a search returns that has no classes."""

@@ -72,6 +72,10 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize tabulate configs/tables.yaml -o tables -r report.html",
         "anonymize tabulate configs/tables.yaml -o tables --force --public-report -r public.md",
     ),
+    "synthesize": (
+        "anonymize synthesize configs/synthetic.yaml -o synthetic.csv -r report.html",
+        "anonymize synthesize configs/synthetic.yaml -o synthetic.csv -r public.json --public-report",
+    ),
     "audit": (
         "anonymize audit configs/patients.yaml -i released.csv",
         "anonymize audit configs/patients.yaml -i released.csv -q || echo 'not safe'",

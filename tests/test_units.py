@@ -98,7 +98,8 @@ def distance(members: Rows, everybody: Rows) -> Fraction:
 # --- releases --------------------------------------------------------------------------------------------------------
 
 
-COUNTING = [name for name, each in ALGORITHMS.items() if each.NEEDS.units and each.NEEDS.guarantees]
+NEEDING = {name: each.NEEDS for name, each in ALGORITHMS.items()}
+COUNTING = [name for name, each in NEEDING.items() if each.units and each.guarantees and not each.domains]
 
 
 def with_target(folder: Path, algorithm: str) -> None:

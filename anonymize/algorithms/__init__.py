@@ -54,6 +54,7 @@ ALGORITHMS: Registry[Algorithm] = Registry(
         "anatomy": "anatomy",
         "randomize": "randomize",
         "perturb": "perturb",
+        "synthesize": "synthesize",
     },
 )
 """By ID, and the module of each, which is imported when it is first asked for."""

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 from anonymize.errors import Caution, Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Recoding
-from anonymize.spec import Output
+from anonymize.spec import Output, Spec
 from anonymize.table import OutputFile, Table
 from anonymize.unclassed import Unclassed
 
@@ -56,7 +56,8 @@ class Needs:
     except with values of options that say otherwise. `random`: it draws random numbers, whatever its options are.
     `counted`: it can work on distinct rows, each of which stands for several of the input (see `Attribute.counts`),
     unless an option has it look at rows. `levels`: it chooses among the levels of hierarchies, and of these only from
-    those that the spec declares; for any other, columns are coded at the least level before it sees them.
+    those that the spec declares; for any other, columns are coded at the least level before it sees them. `domains`: it
+    sees every column that is released over its public domain, and nothing else.
     """
 
     family: str
@@ -70,6 +71,7 @@ class Needs:
     random: bool = False
     counted: bool = False
     levels: bool = False
+    domains: bool = False
 
     @classmethod
     def of_full_domain(cls, *uses: str) -> Needs:
@@ -85,7 +87,7 @@ class Context:
     the files that options name, by option, which the search writes and the release publishes, whether the recoding will
     be saved, how a suppressed cell reads, whether suppressed rows are published where that is safe, what an
     interrupted search has so far, how the release is written, and whether a search that can
-    is to work part by part, which takes less memory and finds the same."""
+    is to work part by part, which takes less memory and finds the same; the spec, for what is drawn by it."""
 
     suppression_limit: int = 0
     seed: int | None = None
@@ -100,6 +102,7 @@ class Context:
     best_so_far: BestSoFar = field(default_factory=BestSoFar)
     output: Output = field(default_factory=Output)
     by_parts: bool = False
+    spec: Spec | None = None
 
 
 class Algorithm(Protocol):

@@ -37,6 +37,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "randomize": ("release:command", "Randomized response with a bound on disclosure."),
         "perturb": ("release:command", "Only the spec's treatments: noise, swapping, microaggregation."),
         "tabulate": ("tabulate:tabulate", "Tables of counts, shares, sums and means, protected together."),
+        "synthesize": ("release:command", "A synthetic table under differential privacy, from a fitted model."),
     },
     "Check": {
         "audit": ("audit:audit", "Check any table against privacy models; exit 1 if one is not met."),
@@ -80,6 +81,7 @@ TAKE_IT_WHEN: dict[str, tuple[str, ...]] = {
     "exact quasi-identifiers, or randomized values": ("anatomy", "randomize"),
     "perturbed values": ("perturb",),
     "tables in place of rows": ("tabulate",),
+    "synthetic rows, whatever an attacker knows": ("synthesize",),
 }
 """When to take which release command, as the help has them."""
 

@@ -60,6 +60,8 @@ COMMON_OPTIONS = (
     VERBOSE,
 )
 """What most releases are made with; help has them first."""
+WITHOUT_OVERRIDES = tuple(each for each in COMMON_OPTIONS if each not in OVERRIDES)
+"""The same, where nothing is required of classes."""
 FURTHER_OPTIONS = (
     OUTPUT_FORMAT,
     file_option("--save-recoding", help="Save the recoding as JSON, for `recode`. It is private."),
@@ -111,7 +113,11 @@ class ReleaseCommand(BriefSpecCommand):
     def sections(self, options: list[click.Option]) -> dict[str, list[click.Option]]:
         """By their places: the algorithm's own are those that not every release command has."""
         limited = any(each.name == "tmp" for each in options)
-        first, last = len(COMMON_OPTIONS), len(FURTHER_OPTIONS) + 1 + limited * len(MEMORY)
+        overrides = any(each.name == "suppression" for each in options)
+        first, last = (
+            len(COMMON_OPTIONS if overrides else WITHOUT_OVERRIDES),
+            len(FURTHER_OPTIONS) + 1 + limited * len(MEMORY),
+        )
         return {
             COMMON: options[:first],
             f"Options of {self.name}": options[first:-last],
@@ -128,8 +134,10 @@ def command(name: str) -> click.Command:
     # The limit of `research-value` is on what its own search holds, and counts strings.
     memory = () if any(field.name == "memory_limit" for field in fields(algorithm.Options)) else MEMORY
 
+    common = WITHOUT_OVERRIDES if algorithm.NEEDS.domains else COMMON_OPTIONS
+
     @click.command(name, cls=ReleaseCommand, help=algorithm.__doc__)
-    @with_options(SPEC, *COMMON_OPTIONS, *options, *memory, *FURTHER_OPTIONS)
+    @with_options(SPEC, *common, *options, *memory, *FURTHER_OPTIONS)
     def run(spec: str, **given: Any) -> None:
         of_algorithm = {field.name: given.pop(field.name) for field in fields(algorithm.Options)}
         _release(name, algorithm.Options(**of_algorithm), spec, **given)
@@ -174,10 +182,10 @@ def _release(
     quiet: bool,
     verbose: bool,
     color: str,
-    k: int | None,
-    l: int | None,  # noqa: E741
-    t: float | None,
-    suppression: float | None,
+    k: int | None = None,
+    l: int | None = None,  # noqa: E741
+    t: float | None = None,
+    suppression: float | None = None,
     **rest: Any,
 ) -> None:
     check_engine(engine, threads=threads, master=master, checkpoint=checkpoint)

@@ -94,6 +94,7 @@ def search(
         *ending,
         output=output,
         by_parts=by_parts,
+        spec=request.spec,
     )
     try:
         result = ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
@@ -340,9 +341,9 @@ def published(request: Request, files: Files, manifest: Manifest) -> Published:
 
 def with_sample(draft: Draft, files: Files, measured: Measured) -> Blocks:
     """The blocks of a release, with a few of its rows where the report has a file, and where values may be shown the
-    same rows of the original."""
+    same rows of the original. Invented rows are the public's, and say nothing here."""
     blocks, request, table = draft.blocks(files, measured), draft.request, draft.table
-    if not request.reports:
+    if not request.reports or ALGORITHMS[request.algorithm].NEEDS.domains:
         return blocks
     categorical = [each for each in table.as_read.attributes if each.domain.kind == "categorical"]
     leaves = {each.name: each.domain.leaf_text() for each in categorical}

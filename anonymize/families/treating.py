@@ -15,12 +15,14 @@ from anonymize.request import Request
 
 PERTURB = "perturb"
 """The command that makes treatments alone."""
+UNCLASSED = ("perturbation", "invention")
+"""Families that need no quasi-identifiers."""
 
 
 def check_treatments(request: Request) -> None:
     """Raises UsageError for steps of `treatments` that cannot be made on this road."""
     spec, method = request.spec, request.algorithm
-    if not spec.quasi_identifiers and method != PERTURB:
+    if not spec.quasi_identifiers and ALGORITHMS[method].NEEDS.family not in UNCLASSED:
         hint = "`anonymize perturb` applies only the spec's treatments"
         raise UsageError(Problem(f"{method} needs quasi-identifiers, and the spec has none", hint=hint))
     if not spec.quasi_identifiers and request.save_risk is not None:

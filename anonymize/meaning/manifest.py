@@ -40,6 +40,8 @@ class Manifest:
     separator: str | None = None
     path: str | None = None
     files: Mapping[str, Mapping[str, Meaning]] = field(default_factory=dict)
+    synthetic: Mapping[str, Any] | None = None
+    """How a table of invented rows was drawn: all that the mechanism put out."""
 
     # --- what it says ---
 
@@ -105,7 +107,7 @@ class Manifest:
     @property
     def remarks(self) -> list[Caution]:
         """What there is to say of the columns, and of further files, that nothing reads."""
-        unread = list(self.unread.items())
+        unread = [] if self.synthetic is not None else list(self.unread.items())
         for file, meanings in self.files.items():
             unread += [(f"{file}: {name}", each.kind) for name, each in meanings.items() if not each.read]
         ask = "ask the publisher of the release what it means"
@@ -230,7 +232,8 @@ class Manifest:
             files = {_file_name(each["name"]): _meanings(each["columns"], path) for each in further}
             if len(files) < len(further):
                 raise ValueError
-            return cls(_meanings(entries, path), rows, str(content["separator"]), path, files)
+            drawn = content.get("synthetic")
+            return cls(_meanings(entries, path), rows, str(content["separator"]), path, files, drawn)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
             other = "" if randomized else ", nor a manifest of a release"
             message = f"is not a file of parameters as randomize writes it{other} (version {VERSION})"
@@ -244,7 +247,9 @@ class Manifest:
             if table is not None and "table" in column:
                 column["table"] = Path(table).name
         files = [{"name": name, "columns": _entries(meanings)} for name, meanings in self.files.items()]
-        further = {"files": files} if files else {}
+        further: dict[str, Any] = {"files": files} if files else {}
+        if self.synthetic is not None:
+            further["synthetic"] = dict(self.synthetic)
         return {"format": FORMAT, "version": VERSION, "separator": separator, "columns": columns, **further}
 
 

@@ -144,7 +144,7 @@ def _summary(report: Report) -> str:
         if gcp is None or opening(report) is not None
         else f"The quasi-identifiers lost {percent(gcp)} of their precision."
     )
-    return " ".join(filter(None, [officer(report), lost]))
+    return " ".join(filter(None, [report.get("differential", {}).get("said", ""), officer(report), lost]))
 
 
 def _problems(report: Report) -> Iterator[tuple[State, str]]:

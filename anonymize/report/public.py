@@ -28,6 +28,7 @@ from anonymize.report.data import (
     spec_block,
     verdict_blocks,
 )
+from anonymize.report.differential import differential_block
 from anonymize.report.head import head, order_warnings, unused_parts
 from anonymize.report.passing import PassingText, bounds_of
 from anonymize.report.published import KINDS, Published
@@ -39,6 +40,7 @@ from anonymize.table.named import column
 from anonymize.verify import Check, Verdict
 from anonymize.verify.kept import PassingFigures
 from anonymize.verify.risk import classes_block
+from anonymize.verify.synthetic import SyntheticManifest
 from anonymize.verify.unclassed import Reading, measure_bucketized
 
 
@@ -62,6 +64,8 @@ def public_report(published: Published) -> dict[str, Any]:
 def _maker(published: Published) -> Callable[[Published], Blocks]:
     """What makes the blocks of a release, by what its columns mean."""
     manifest, spec = published.manifest, published.spec
+    if manifest.synthetic is not None:
+        return _invented
     if manifest.detached is not None:
         return _bucketized
     true = not manifest.channels and not manifest.unread.keys() & {*spec.quasi_identifiers, *spec.sensitive}
@@ -320,4 +324,20 @@ def _untrue(published: Published) -> Blocks:
         left_out=_undefined(published),
         recoding=published.manifest.recoding,
         warnings=passing.cautions,
+    )
+
+
+def _invented(published: Published) -> Blocks:
+    """The report of invented rows, by what their manifest declares: all of it has been paid for."""
+    drawn = published.manifest.synthetic
+    assert drawn is not None
+    bare = Verdict(_rows(published), 0, (), {}, {})
+    verdict = verify.with_differential(bare, published.spec, SyntheticManifest.of(drawn).spent)
+    return Blocks(
+        output={"rows": verdict.rows},
+        measured={"differential": differential_block(drawn), **verdict_blocks(verdict)},
+        utility={},
+        left_out=_undefined(published),
+        recoding=defined({"kind": drawn["kind"], "method": drawn["method"]}),
+        warnings=[*verdict.cautions],
     )

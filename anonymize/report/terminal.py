@@ -192,6 +192,8 @@ def summarize(report: dict[str, Any], to: Console, files: Mapping[str, Sequence[
 def _headline(report: dict[str, Any], to: Console) -> None:
     verdict = verdict_of(report)
     to.print(Text(visible(f"{capital(verdict.sentence)}."), STYLES[verdict.tone]))
+    if (drawn := report.get("differential")) is not None:
+        to.print(Text(visible(drawn["said"])))
 
 
 def _released_by(report: dict[str, Any], to: Console) -> None:

@@ -13,6 +13,7 @@ from anonymize.domain import Domain
 from anonymize.domain.generalization import UNKNOWN
 from anonymize.domain.generalization import resolve as resolve_rules
 from anonymize.domain.numeric import Numeric
+from anonymize.domain.public import PublicDomain
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution, Problem, SpecError
 from anonymize.spec import Spec
@@ -35,6 +36,14 @@ class Selection:
     """
 
     leaves: Mapping[int, NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class PublicColumn:
+    """A column over its public domain: (rows,) the leaf of each row."""
+
+    domain: PublicDomain
+    codes: Codes
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,8 @@ class Table:
     kept: Mapping[str, KeptColumn] = field(default_factory=dict)
     pseudonym: pl.Series | None = None
     in_files: bool = False
+    public: tuple[PublicColumn, ...] = ()
+    """The columns that are released, over their public domains, where that is how the table is read."""
     weights_shown: Mapping[str, Any] = field(default_factory=dict)
     """What rounding, or bands, did to the sampling weights; nothing where they pass through untouched."""
 

@@ -24,8 +24,9 @@ from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.levels import Categories, check_level, fenced, of_bins, of_level
 from anonymize.domain.levels import coded as coded_at_level
 from anonymize.domain.numeric import Numeric
+from anonymize.domain.public import PublicDomain, public_domain
 from anonymize.domain.taxonomy import Taxonomy, frequent
-from anonymize.errors import Caution, DataError, Problem, RowsError, ValuesError
+from anonymize.errors import Caution, DataError, Problem, RowsError, SpecError, ValuesError
 from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange, QuasiIdentifier
 from anonymize.spec.hierarchy import Rare
 from anonymize.spec.model import Spec
@@ -44,7 +45,7 @@ from anonymize.table.columns import (
 )
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample
 from anonymize.table.kept import KeptColumn, KeptTexts, UnitColumn, WeightColumn, with_few_texts
-from anonymize.table.model import Table
+from anonymize.table.model import PublicColumn, Table
 from anonymize.table.named import grouped
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.roles import by_rows, check_columns, check_numbers, check_types, not_numbers, placed, rows_of_codes
@@ -183,6 +184,64 @@ def read_columns(spec: Spec, source: Source) -> dict[str, DistinctValues]:
     _stream(source, list(encoders.values()))
     check_numbers(source, encoders)
     return {name: DistinctValues.of(encoder) for name, encoder in encoders.items()}
+
+
+def read_public(spec: Spec, source: Source, room: Room | None = None) -> Table:
+    """Reads an input once, and codes every column that is released over its public domain.
+
+    Raises SpecError for columns without one, and DataError as `read` does, and for values outside: how many of each
+    column. Nothing of a domain is learned from the input.
+    """
+    spec = resolve(spec, source.columns)
+    check_columns(spec, source)
+    domains = _domains(spec, source)
+    kinds = {name: Definition(type="numeric" if each.numeric else "categorical") for name, each in domains.items()}
+    fields = {name: _field(spec, source, name) for name in source.columns}
+    check_types(source, kinds, [fields[name] for name in domains])
+    encoders = {name: _encoder(kinds[name], fields[name], str(key)) for key, name in enumerate(domains)}
+    units = [UnitColumn(fields[name], "unit") for name in fields if name == spec.unit]
+    _stream(source, [*encoders.values(), *units], fits=room is not None)
+    check_numbers(source, encoders)
+    columns = _all(domains, lambda name: _over(domains[name], DistinctValues.of(encoders[name])))
+    return Table(
+        rows=source.rows or 0,
+        attributes=(),
+        sensitive=(),
+        columns=source.columns,
+        source=source,
+        warnings=tuple(left_over_warnings(spec)),
+        units=next((column.encode(source) for column in units), None),
+        public=columns,
+    )
+
+
+def _domains(spec: Spec, source: Source) -> dict[str, PublicDomain]:
+    """The public domains of all columns that are released, in the input's order. Raises SpecError for those without."""
+    roles = spec.roles()
+    domains: dict[str, PublicDomain] = {}
+    problems: list[Problem] = []
+    for name in source.columns:
+        if roles[name] not in WITHHELD:
+            try:
+                domains[name] = public_domain(spec, name)
+            except SpecError as error:
+                problems += error.problems
+    if problems:
+        raise SpecError(problems)
+    return domains
+
+
+def _over(domain: PublicDomain, values: DistinctValues) -> PublicColumn:
+    """A column over its domain. Raises DataError for values outside."""
+    leaf = domain.codes(values.values)
+    if values.missing is not None:
+        leaf = np.append(leaf, domain.size - 1 if domain.missing else -1)
+    codes = leaf.astype(np.int32)[values.codes]
+    if outside := int((codes < 0).sum()):
+        rows = "1 row has a value" if outside == 1 else f"{outside} rows have values"
+        hint = "a domain is what there may be, as it is known without the table; nothing is learned from its rows"
+        raise DataError(Problem(f"column {domain.name!r}: {rows} outside its public domain", hint=hint))
+    return PublicColumn(domain, codes.astype(np.min_scalar_type(domain.size)))
 
 
 def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, DistinctValues]:

@@ -1,0 +1,127 @@
+"""Rows from the marginals of a model, specified so that whoever has these and the seed draws the same rows again.
+
+The model is a list of cliques of a junction tree, each the counts over the cells of some columns, the last of which
+runs fastest; of a clique and all before it, the columns that they share are together in one of these. `weights` are
+whole numbers, counts in millionths: `round(count * 10**6)`.
+
+Random numbers are hashes of counters. All arithmetic is on unsigned whole numbers of 64 bits, which wrap:
+
+    G       = 0x9E3779B97F4A7C15
+    mix(z)  = z ^= z >> 30; z *= 0xBF58476D1CE4E5B9; z ^= z >> 27; z *= 0x94D049BB133111EB; z ^ (z >> 31)
+    draw(stream, i)    = mix(mix(seed + G * (stream + 1)) + G * (i + 1))
+    uniform(stream, i) = float(draw(stream, i) >> 11) * 2.0**-53
+
+Rows are numbered from 0 to n - 1, and cliques from 0 to T - 1. Clique t is drawn in one step, its new columns together:
+
+1. The separator of a row is the code of its cell in the columns of the clique that have been drawn before, in the order
+   of the clique, the last running fastest; 0 where there are none.
+2. The m rows of a separator s are ordered by draw(2 t, row), then by row; r = 0 .. m - 1 is the place of a row.
+3. The cells of the clique with that separator, over the new columns in the order of the clique, the last running
+   fastest, have the weights w[j]; where their sum is 0, the weights of all separators are summed. C[j] is the running
+   sum w[0] + .. + w[j], and C the last of them.
+4. k = floor(((r + uniform(2 t + 1, s)) / m) * C) in float64, in this order, at most C - 1. The row gets the first cell
+   j with C[j] > k.
+
+So each cell has its share of the rows of its separator, rounded down or up. A number in a bin of the c-th column of the
+table (from 0), whose places run from first to last, is then at the place
+`first + min(floor(uniform(2 T + c, row) * (last - first + 1)), last - first)`, times 10 ** -digits.
+
+Rows stand in the order of their leaves and numbers, column by column of the table, those with missing values last,
+unless the order of rows is another than `sorted`: then they stand by their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.domain import Floats, Ints
+
+MILLION = 10**6
+Words = NDArray[np.uint64]
+_GOLDEN, _FIRST, _SECOND = (np.uint64(word) for word in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+
+
+@dataclass(frozen=True)
+class Clique:
+    """`weights` (cells,) of the cells of some columns, the last of which runs fastest; `sizes`: leaves of each."""
+
+    columns: tuple[str, ...]
+    sizes: tuple[int, ...]
+    weights: Ints
+
+    @classmethod
+    def of_counts(cls, columns: Sequence[str], sizes: Sequence[int], counts: Floats) -> Clique:
+        """The clique of counts, none of them below 0."""
+        return cls(tuple(columns), tuple(sizes), np.rint(np.maximum(counts, 0) * MILLION).astype(np.int64).ravel())
+
+    @property
+    def counts(self) -> Floats:
+        """(cells,) the counts."""
+        return self.weights / MILLION
+
+
+def _mix(words: Words) -> Words:
+    words = (words ^ (words >> np.uint64(30))) * _FIRST
+    words = (words ^ (words >> np.uint64(27))) * _SECOND
+    return words ^ (words >> np.uint64(31))
+
+
+def draws(seed: int, stream: int, places: Ints) -> Words:
+    """(n,) the hashes of some counters."""
+    with np.errstate(over="ignore"):
+        start = _mix(np.array([seed], np.uint64) + _GOLDEN * np.uint64(stream + 1))
+        return _mix(start + _GOLDEN * (places.astype(np.uint64) + np.uint64(1)))
+
+
+def uniforms(seed: int, stream: int, places: Ints) -> Floats:
+    """(n,) numbers from 0 to below 1."""
+    return (draws(seed, stream, places) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def sample(cliques: Sequence[Clique], rows: int, seed: int) -> dict[str, Ints]:
+    """(rows,) the leaf of each row in each column."""
+    drawn: dict[str, Ints] = {}
+    for number, clique in enumerate(cliques):
+        drawn |= _step(clique, number, drawn, rows, seed)
+    return drawn
+
+
+def _step(clique: Clique, number: int, drawn: Mapping[str, Ints], rows: int, seed: int) -> dict[str, Ints]:
+    """The new columns of a clique."""
+    before = [place for place, name in enumerate(clique.columns) if name in drawn]
+    new = [place for place, name in enumerate(clique.columns) if name not in drawn]
+    sizes = clique.sizes
+    separator = np.zeros(rows, np.int64)
+    for place in before:
+        separator = separator * sizes[place] + drawn[clique.columns[place]]
+    of_separator = clique.weights.reshape(sizes).transpose([*before, *new])
+    of_separator = of_separator.reshape(int(np.prod([sizes[place] for place in before])), -1)
+    order = np.lexsort((draws(seed, 2 * number, np.arange(rows)), separator))
+    codes, starts, counts = np.unique(separator[order], return_index=True, return_counts=True)
+    weights = of_separator[codes]
+    empty = weights.sum(axis=1) == 0
+    if empty.any():
+        weights[empty] = of_separator.sum(axis=0)
+    totals = weights.sum(axis=1)
+    group = np.repeat(np.arange(len(codes)), counts)
+    place_in = np.arange(rows) - starts[group]
+    share = (place_in + uniforms(seed, 2 * number + 1, codes)[group]) / counts[group]
+    wanted = np.minimum(np.floor(share * totals[group]).astype(np.int64), totals[group] - 1)
+    # Running sums of all separators in one list: each begins where the one before ends.
+    ends = weights.ravel().cumsum()
+    begins = np.append(0, totals.cumsum()[:-1])
+    cells = np.empty(rows, np.int64)
+    cells[order] = np.searchsorted(ends, begins[group] + wanted, side="right") - group * weights.shape[1]
+    codes_of = np.unravel_index(cells, [sizes[place] for place in new])
+    return {clique.columns[place]: np.asarray(own) for place, own in zip(new, codes_of, strict=True)}
+
+
+def within(first: Ints, last: Ints, seed: int, stream: int) -> Ints:
+    """(n,) a whole number of each row from `first` to `last`, both included."""
+    width = last - first + 1
+    steps = np.floor(uniforms(seed, stream, np.arange(len(first))) * width).astype(np.int64)
+    return np.asarray(first + np.minimum(steps, width - 1))

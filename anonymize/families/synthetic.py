@@ -1,0 +1,174 @@
+"""Synthetic releases: invented rows, and beside them the manifest with all that the mechanism put out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from anonymize import verify
+from anonymize.algorithms.base import Found
+from anonymize.domain.public import public_domain
+from anonymize.errors import Caution, Problem, SpecError, UnsafeError, UsageError
+from anonymize.families.base import Draft, Measured
+from anonymize.fidelity import DISTRIBUTIONS
+from anonymize.files import manifest_beside
+from anonymize.meaning import Manifest
+from anonymize.meaning.kinds import Named
+from anonymize.metrics import METRICS, undefined
+from anonymize.places import is_uri
+from anonymize.privacy import Requirement
+from anonymize.publication import Files, ReleasePaths
+from anonymize.report.codebook import codebook, columns_of
+from anonymize.report.data import Blocks, output_block, verdict_blocks
+from anonymize.report.differential import differential_block
+from anonymize.report.head import unused
+from anonymize.request import Request
+from anonymize.spec import Spec
+from anonymize.table import Table
+from anonymize.unclassed import Synthesized
+from anonymize.verify import Verdict
+from anonymize.verify.resampled import DeclaredDomain
+from anonymize.verify.synthetic import SyntheticManifest, faults
+from anonymize.writing.rows import null_text
+
+INVENTED = "invented"
+"""What every column means."""
+
+
+def requirements(spec: Spec) -> tuple[Requirement, ...]:
+    """None but differential privacy. Raises SpecError where the spec does not require it, or requires or asks for what
+    invented rows cannot have."""
+    privacy = spec.privacy
+    if privacy.differential is None:
+        hint = "privacy: {differential: {epsilon: 1, delta: 1e-9}}"
+        raise SpecError(spec.problem(("privacy",), "synthesize: the spec requires no differential privacy", hint))
+    of_classes = {
+        ("privacy", "k"): privacy.k is not None,
+        ("privacy", "l"): privacy.l is not None,
+        ("privacy", "models"): bool(privacy.models),
+        ("privacy", "combinations"): bool(privacy.combinations),
+        ("privacy", "passing"): privacy.passing is not None,
+    }
+    problems = [
+        spec.problem(path, f"{path[1]}: synthesize invents rows, of which no class is one of people", "leave it out")
+        for path, present in of_classes.items()
+        if present
+    ]
+    problems += [
+        spec.problem(
+            ("quasi_identifiers", name, key),
+            f"{name}.{key}: synthesize keeps to the public domain instead",
+            f"domains: {{{name}: ...}} says what may be shown",
+        )
+        for name, each in spec.quasi_identifiers.items()
+        for key in ("round", "top", "bottom", "levels")
+        if getattr(each, key) is not None
+    ]
+    if spec.weight_coding is not None:
+        problems.append(spec.problem(("sampling_weight",), "sampling_weight: synthesize neither rounds nor bands it"))
+    if problems:
+        raise SpecError(problems)
+    return ()
+
+
+def paths(request: Request) -> ReleasePaths:
+    """The table, and its manifest beside it, unless the table goes to standard output or a database and the manifest
+    is given no path. Raises UsageError for what a synthetic table cannot have."""
+    _refuse(request)
+    output = str(request.output)
+    beside = None if output in ("-", "/dev/stdout") or is_uri(output) else manifest_beside(output)
+    manifest = request.manifest or beside
+    return ReleasePaths([output], [] if manifest is None else [manifest])
+
+
+def _refuse(request: Request) -> None:
+    """Raises UsageError for options and parts of the spec that this road has no answer to, each with the reason."""
+    spec = request.spec
+    refused = {
+        "--seed: the noise is the system's; whoever knew the seed could take it off": request.seed is not None,
+        "--save-link: no released row is anybody's": request.save_link is not None,
+        "--save-risk: no released row is anybody's": request.save_risk is not None,
+        "--show-values: values of the input are not paid for": request.show_values,
+        "--memory-limit: counts and model are held in memory; --model-size bounds the model": (
+            request.memory_limit is not None
+        ),
+        "--start-series, --after: synthetic tables of the same people add up; a series does not count that": (
+            request.in_series
+        ),
+        "--budget: nothing is charged for a synthetic table yet": request.budget is not None,
+        "--dry-run: it would draw, and spend the budget; `validate -i` tries spec and table": request.dry_run,
+        "treatments: there is nothing of the input left to change": bool(spec.treatments),
+        "risk.attacks: attackers know people, and no row is one; `attack` measures the table": bool(spec.risk.attacks),
+    }
+    if wrong := [f"{each}" for each, present in refused.items() if present]:
+        raise UsageError([Problem(f"synthesize: {each}") for each in wrong])
+
+
+def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
+    """The rows, and how they were drawn."""
+    assert isinstance(result, Synthesized)
+    return SyntheticDraft(request, requirements, table, result)
+
+
+@dataclass(frozen=True)
+class SyntheticDraft(Draft):
+    """Invented rows."""
+
+    made: Synthesized
+
+    def manifest(self, files: Files) -> Manifest:
+        """Every column is invented; and how."""
+        return Manifest(dict.fromkeys(self.made.frame.columns, Named(INVENTED)), synthetic=self.made.block)
+
+    @cached_property
+    def declared(self) -> SyntheticManifest:
+        """What the manifest says, as the check reads it."""
+        return SyntheticManifest.of(self.made.block)
+
+    @property
+    def drawn(self) -> verify.Spent:
+        """As the check adds it up."""
+        return self.declared.spent
+
+    def write(self, files: Files) -> None:
+        """The table."""
+        spec, form = self.request.spec, files.table.format
+        text = spec.missing(form).text if null_text(spec, "parquet", form) is None else null_text(spec, "parquet", form)
+        frame = self.made.frame if not text else self.made.frame.fill_null(text)
+        files.table.write(iter([frame]))
+
+    def measure(self, files: Files) -> Measured:
+        """The written table and what the manifest declares, against each other and the public domain.
+
+        Raises UnsafeError where they do not agree.
+        """
+        spec = self.request.spec
+        entries: Mapping[str, Any] = {name: public_domain(spec, name).entry() for name in self.made.frame.columns}
+        domain = {name: DeclaredDomain.of(entry) for name, entry in entries.items()}
+        absent = ("", *spec.missing(files.table.format).texts, *spec.input.missing)
+        if wrong := list(faults(self.declared, domain, self.table_text(files), absent)):
+            raise UnsafeError(wrong)
+        return Measured(Verdict(len(self.made.frame), 0, (), {}, {}))
+
+    def blocks(self, files: Files, measured: Measured) -> Blocks:
+        """What was spent, first of all; nothing of the input is in them but what that paid for."""
+        first = differential_block(self.made.block)
+        return Blocks(
+            output=output_block(files.table, measured.verdict),
+            measured={"differential": first, **verdict_blocks(measured.verdict)},
+            utility={},
+            left_out=undefined({**METRICS, **DISTRIBUTIONS}, {INVENTED}),
+            recoding=self.made.summary(),
+            warnings=[*self.table.warnings, *unused(self.request), *warnings(self.made.block)],
+            codebook=codebook(self.request.spec, columns_of(files.table), self.made.meanings()),
+        )
+
+
+def warnings(block: Mapping[str, Any]) -> Iterator[Caution]:
+    """A delta that is no small share of the individuals, by the noisy count of rows."""
+    delta, rows = block["differential"]["delta"], block["sampler"]["rows"]
+    if delta * rows > 1:
+        said = f"delta is {delta:g}, more than one in {rows:,}, the rows that there are: one row may be shown as it is"
+        yield Caution.of(said, "`privacy: {differential: {delta: 1e-9}}`, or another well below that")

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import math
+from itertools import accumulate
+
+import numpy as np
+import pytest
+
+from anonymize.domain import Ints
+from anonymize.dp.sampler import Clique, sample, uniforms, within
+
+WORDS = (1 << 64) - 1
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def mix(z: int) -> int:
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & WORDS
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WORDS
+    return z ^ (z >> 31)
+
+
+def draw(seed: int, stream: int, place: int) -> int:
+    return mix((mix((seed + GOLDEN * (stream + 1)) & WORDS) + GOLDEN * (place + 1)) & WORDS)
+
+
+def uniform(seed: int, stream: int, place: int) -> float:
+    return float(draw(seed, stream, place) >> 11) * 2.0**-53
+
+
+def by_the_words(cliques: list[Clique], rows: int, seed: int) -> dict[str, list[int]]:
+    """The specification of the sampler, row by row."""
+    drawn: dict[str, list[int]] = {}
+    for t, clique in enumerate(cliques):
+        cells = np.ndindex(*clique.sizes)
+        before = [i for i, name in enumerate(clique.columns) if name in drawn]
+        new = [i for i, name in enumerate(clique.columns) if name not in drawn]
+        weights: dict[tuple[int, ...], dict[tuple[int, ...], int]] = {}
+        for cell, weight in zip(cells, clique.weights.tolist(), strict=True):
+            of_separator = weights.setdefault(tuple(cell[i] for i in before), {})
+            of_separator[tuple(cell[i] for i in new)] = weight
+        pooled = {cell: sum(own[cell] for own in weights.values()) for cell in next(iter(weights.values()))}
+        members: dict[tuple[int, ...], list[int]] = {}
+        for row in range(rows):
+            members.setdefault(tuple(drawn[clique.columns[i]][row] for i in before), []).append(row)
+        for i in new:
+            drawn[clique.columns[i]] = [-1] * rows
+        for separator, group in members.items():
+            code = 0
+            for i, leaf in zip(before, separator, strict=True):
+                code = code * clique.sizes[i] + leaf
+            own = weights[separator] if sum(weights[separator].values()) else pooled
+            total = sum(own.values())
+            for r, row in enumerate(sorted(group, key=lambda row: (draw(seed, 2 * t, row), row))):
+                k = min(math.floor(((r + uniform(seed, 2 * t + 1, code)) / len(group)) * total), total - 1)
+                ends = zip(own, accumulate(own.values()), strict=True)
+                for i, leaf in zip(new, next(cell for cell, end in ends if end > k), strict=True):
+                    drawn[clique.columns[i]][row] = leaf
+    return drawn
+
+
+def clique(columns: str, sizes: tuple[int, ...], counts: list[float]) -> Clique:
+    return Clique.of_counts(tuple(columns), sizes, np.array(counts))
+
+
+CLIQUES = [
+    clique("ab", (2, 3), [3.25, 0, 10.5, 7, 1 / 3, 0.001]),
+    clique("bc", (3, 2), [0, 0, 2, 3.5, 1, 9.25]),  # no weight where b is 0
+    clique("db", (2, 3), [1, 2, 3, 4, 5, 6]),
+    clique("e", (4,), [1, 0, 0, 2]),
+]
+
+
+@pytest.mark.parametrize("seed", [0, 7, (1 << 48) - 1])
+def test_rows_are_those_of_the_specification(seed: int) -> None:
+    assert {name: own.tolist() for name, own in sample(CLIQUES, 57, seed).items()} == by_the_words(CLIQUES, 57, seed)
+
+
+def test_uniform_numbers_are_those_of_the_specification() -> None:
+    assert uniforms(123, 4, np.arange(5)).tolist() == [uniform(123, 4, place) for place in range(5)]
+    many = uniforms(1, 0, np.arange(10_000))
+    assert abs(many.mean() - 0.5) < 0.02 and many.min() >= 0 and many.max() < 1
+
+
+def test_the_first_clique_is_drawn_to_within_a_row_of_its_counts() -> None:
+    drawn = sample(CLIQUES[:1], 1000, 3)
+    counts = np.bincount(drawn["a"] * 3 + drawn["b"], minlength=6)
+    wanted = CLIQUES[0].counts / CLIQUES[0].counts.sum() * 1000
+    assert np.abs(counts - wanted).max() < 1
+
+
+def test_what_has_no_weight_is_not_drawn() -> None:
+    assert set(sample(CLIQUES, 500, 5)["e"].tolist()) == {0, 3}
+
+
+def test_other_seeds_give_other_rows_of_the_same_counts() -> None:
+    one, other = (sample(CLIQUES[:1], 999, seed)["a"] for seed in (1, 2))
+    assert one.tolist() != other.tolist() and abs(int(one.sum()) - int(other.sum())) <= 1
+
+
+def test_numbers_are_anywhere_within_their_bins_and_nowhere_else() -> None:
+    first: Ints = np.repeat([-3, 10], 600)
+    numbers = within(first, first + np.repeat([2, 0], 600), 9, 5)
+    assert set(numbers[:600].tolist()) == {-3, -2, -1} and set(numbers[600:].tolist()) == {10}
+    assert numbers[:3].tolist() == [-3 + math.floor(uniform(9, 5, row) * 3) for row in range(3)]

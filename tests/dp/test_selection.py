@@ -1,0 +1,114 @@
+"""What the methods measure, and what that costs. Fits are of few cells, and few: each takes a second to compile."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from anonymize.dp.estimation import Measurement, independent, nearest_counts, total_of
+from anonymize.dp.mechanisms import Spending
+from anonymize.dp.selection import CountedTable, Drawing, WeightedMarginals, by_error, by_independent, by_list, by_tree
+
+
+def table(rows: int = 4000) -> CountedTable:
+    """b follows from a, c from b, and d from nothing."""
+    rng = np.random.default_rng(0)
+    a, noise = rng.integers(0, 3, rows), rng.random(rows) < 0.1
+    codes = {"a": a, "b": np.where(noise, 2 - a, a), "c": (a > 0).astype(np.int64), "d": rng.integers(0, 2, rows)}
+    return CountedTable(codes, {"a": 3, "b": 3, "c": 2, "d": 2})
+
+
+def drawing(rho: float, **more: object) -> Drawing:
+    return Drawing(table(), Spending(rho), **more)  # type: ignore[arg-type]
+
+
+def test_counts_run_over_all_cells_with_the_last_column_fastest() -> None:
+    counted = CountedTable({"x": np.array([0, 1, 1]), "y": np.array([2, 0, 0])}, {"x": 2, "y": 3})
+    assert counted.counts(("x", "y")).tolist() == [0, 0, 1, 2, 0, 0]
+    assert counted.counts(("y", "x")).tolist() == [0, 2, 0, 0, 1, 0]
+
+
+def test_counts_nearest_to_noisy_ones_have_their_total_and_none_is_negative() -> None:
+    assert nearest_counts(np.array([5.0, -3.0, 4.0]), 9.0).tolist() == [5, 0, 4]
+    near = nearest_counts(np.array([10.0, 1.0, -20.0, 6.0]), 12.0)
+    assert near.tolist() == pytest.approx([8, 0, 0, 4])
+
+
+def test_the_total_is_the_mean_of_sums_by_their_precision() -> None:
+    precise = Measurement(("a",), 1.0, 1.0, 0.5, np.array([10, 20]))
+    rough = Measurement(("b",), 10.0, 1.0, 0.005, np.array([60, 70]))
+    assert total_of([precise, rough]) == pytest.approx((30 * 100 + 130) / 101)
+    assert total_of([Measurement(("a",), 1.0, 1.0, 0.5, np.array([-5, 1]))]) == 1
+
+
+def test_independent_measures_every_column_alone_and_spends_all() -> None:
+    own = drawing(0.5)
+    model = by_independent(own)
+    assert [each.columns for each in own.measurements] == [("a",), ("b",), ("c",), ("d",)]
+    assert own.choices == [] and 0.5 * (1 - 1e-6) < own.spending.spent <= 0.5
+    assert all(abs(each.counts.sum() - model.total) < 1e-3 for each in model.cliques)
+    assert abs(model.total - 4000) < 50
+
+
+def test_several_measurements_of_a_column_are_weighed() -> None:
+    twice = [
+        Measurement(("a",), 1.0, 1.0, 0.5, np.array([9, 1])),
+        Measurement(("a",), 3.0, 1.0, 0.1, np.array([19, 1])),
+    ]
+    (clique,) = independent({"a": 2}, twice, 11.0).cliques
+    assert clique.counts.tolist() == pytest.approx([10, 1])
+
+
+def test_a_public_count_is_kept_and_its_noise_is_for_replacing() -> None:
+    own = drawing(0.5, replaced=True)
+    model = by_independent(own)
+    assert model.total == 4000 and {each.sensitivity for each in own.measurements} == {sqrt(2)}
+
+
+def test_more_rows_of_an_individual_take_more_noise() -> None:
+    one, three = drawing(0.5), drawing(0.5, rows=3)
+    by_independent(one)
+    by_independent(three)
+    assert three.measurements[0].sigma == pytest.approx(3 * one.measurements[0].sigma)
+
+
+def test_a_tree_joins_what_depends_on_each_other_and_the_model_keeps_that() -> None:
+    own = drawing(2.0)
+    model = by_tree(own)
+    chosen = [each.chosen for each in own.choices]
+    assert len(chosen) == 3 and {("a", "c"), ("a", "b")} <= set(chosen)
+    assert own.choices[0].candidates == 6
+    assert [each.columns for each in own.measurements[4:]] == chosen
+    assert 2.0 * (1 - 1e-6) < own.spending.spent <= 2.0
+    true = table().counts(("a", "b"))
+    assert np.abs(model.counts(("a", "b")) - true).sum() < 100
+    assert np.abs(model.counts(("b", "a")).reshape(3, 3).T.ravel() - model.counts(("a", "b"))).max() < 1e-6
+
+
+def test_aim_begins_with_a_tree_and_spends_all_on_what_it_chose() -> None:
+    whole = table()
+    pair = CountedTable({name: whole.codes[name] for name in "ab"}, {name: whole.sizes[name] for name in "ab"})
+    own = Drawing(pair, Spending(1.0))
+    model = by_error(own, 3, frozenset())
+    several = [each.columns for each in own.measurements if len(each.columns) > 1]
+    assert several == [each.chosen for each in own.choices] and len(several) > 1
+    assert 1.0 * (1 - 1e-6) < own.spending.spent <= 1.0
+    assert np.abs(model.counts(("a", "b")) - pair.counts(("a", "b"))).sum() < 100
+
+
+def test_a_list_is_measured_with_the_columns_that_it_leaves_out() -> None:
+    own = drawing(1.0)
+    by_list(own, [("b", "a"), ("c",)])
+    assert [each.columns for each in own.measurements] == [("a", "b"), ("c",), ("d",)]
+    costs = [each.rho for each in own.measurements]
+    assert costs == pytest.approx([1 / 3] * 3)
+
+
+def test_wanted_columns_weigh_more() -> None:
+    plain = WeightedMarginals.of("abcd", 2, frozenset())
+    wanted = WeightedMarginals.of("abcd", 2, frozenset("d"))
+    assert plain.weight(("a", "b")) == 2 + 4 * 1  # both of ab, one each of ac, ad, bc and bd
+    assert wanted.weight(("a", "d")) > wanted.weight(("a", "b")) == plain.weight(("a", "b")) + 2
+    assert list(WeightedMarginals.of("ab", 3, frozenset()).marginals) == [("a", "b")]
