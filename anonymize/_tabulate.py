@@ -30,7 +30,7 @@ from anonymize.spec import Spec, resolve
 from anonymize.spec.tabulation import Tabulation
 from anonymize.table import OutputFile, Source, Table, commit, read
 from anonymize.table.roles import check_columns
-from anonymize.tabulating import MECHANISMS, Tabulated
+from anonymize.tabulating import GRIDS, MECHANISMS, Tabulated
 from anonymize.tabulating.cells import TableGrid
 from anonymize.tabulating.mechanism import reading
 from anonymize.tabulating.written import MANIFEST, ShownTable, file_name, manifest
@@ -68,9 +68,10 @@ def tabulate(request: Tabulate) -> dict[str, Any]:
         run = TableRun(request, spec, settings, files, folder, clock)
         with run.stage("read"):
             table = _read(spec, settings, files.source)
-            grid = TableGrid.of(reading(spec, settings), settings, table)
+            grid = GRIDS[settings.mechanism](reading(spec, settings), settings, table)
         with run.stage("search"):
-            tabulated = MECHANISMS[settings.mechanism](spec, settings, grid, table, _secret(request))
+            make = MECHANISMS[settings.mechanism]
+            tabulated = make(spec, settings, grid, table, _secret(request), run.charge)
         with run.stage("write"):
             written = _write(run, grid, tabulated)
         with run.stage("verify"):
@@ -100,6 +101,10 @@ class TableRun:
         with self.clock(name):
             yield
 
+    def charge(self, rho: float) -> None:
+        """Here a ledger is charged: before the first draw of a run, and after all that can fail has been tried. `rho`:
+        of zero-concentrated differential privacy, that all tables together cost."""
+
 
 def _with(folder: OutputFolder, *, dry_run: bool) -> Callable[[Sequence[OutputFile]], None]:
     """What gives reports and the folder their places; on a dry run the reports alone."""
@@ -117,15 +122,17 @@ def _settings(request: Tabulate) -> Tabulation:
         raise UsageError(
             spec.problem((), message, "tabulate: {mechanism: suppression, tables: [{by: [...], count: true}]}")
         )
-    if spec.tabulate.mechanism not in MECHANISMS:
-        message = f"`tabulate.mechanism: {spec.tabulate.mechanism}` is not built yet"
-        raise UsageError(spec.problem(("tabulate", "mechanism"), message, f"there is {', '.join(MECHANISMS)}"))
     if spec.weight_column is not None:
         message = "`sampling_weight`: tables count the rows of the input, and not the population that they stand for"
         raise UsageError(spec.problem(("sampling_weight",), message, "take it out, and list the column elsewhere"))
     if spec.treatments:
         message = "`treatments`: tables are made of the values as they are"
         raise UsageError(spec.problem(("treatments",), message, "tabulate a release of `perturb`, or take them out"))
+    if spec.tabulate.mechanism == "dp" and spec.privacy.differential is None:
+        message = "`privacy.differential` is missing: `mechanism: dp` spends it"
+        raise UsageError(
+            spec.problem(("tabulate", "mechanism"), message, "privacy: {differential: {epsilon: 1, delta: 1e-9}}")
+        )
     if request.key is not None and spec.tabulate.mechanism != "cell-keys":
         raise UsageError(f"--key: is about cell keys, and `tabulate.mechanism` is {spec.tabulate.mechanism}")
     return spec.tabulate
@@ -166,6 +173,7 @@ def _recount(run: TableRun, grid: TableGrid, table: Table) -> Recount:
         run.spec.fewest,
         None if table.units is None else pl.Series(table.units),
         _secret(run.request),
+        run.spec.privacy.differential,
     )
 
 

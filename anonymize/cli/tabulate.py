@@ -79,18 +79,20 @@ def tabulate(
 ) -> None:
     """Make tables of counts, shares, sums and means by groups, so that they tell little of anyone.
 
-    The spec's `tabulate` says which tables, and what protects them. Every table has the totals over each of its
-    columns, and over every node of their hierarchies. All tables of a run are protected together, as whoever has one
-    has the others; those of another run are not.
+    The spec's `tabulate` says which tables, and by which mechanism they are protected. Every table has the totals over
+    each of its columns, and over every node of their hierarchies. All tables of a run are protected together, as
+    whoever has one has the others; tables of another run are not.
 
-    suppression leaves small and dominated groups blank, and as many others as it takes that nobody reckons these from
-    the totals.
+    Mechanisms. suppression: small and dominated groups are left blank, and as many others as it takes that nobody can
+    compute these from the totals. cell-keys: counts get noise that is the same wherever the same individuals are
+    counted, from record keys under --key or in a column. dp: counts and sums get noise under `privacy.differential`,
+    over public domains; totals agree.
 
-    The folder has a CSV for each table and manifest.json, which says what stands where. It takes its place whole, after
-    the tables were read again, counted anew from the input, and attacked.
+    The folder has a CSV for each table and manifest.json, which says what stands where. It takes its place as a whole,
+    after the tables have been read again, counted anew from the input, and attacked.
 
-    Rows are counted; with a `unit`, a group of few individuals is small however many rows they have. A missing value is
-    a group of its own.
+    Rows are counted; with a `unit`, several rows of one individual count as one contributor. A missing value is a group
+    of its own.
     """
     use_threads(threads)
     from anonymize import privacy

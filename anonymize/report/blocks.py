@@ -316,7 +316,8 @@ def tabulations(report: Mapping[str, Any]) -> list[Section]:
     figures = block.get("private", {}).get("measures", {})
     names = list(dict.fromkeys(name for each in figures.values() for name in each))
     lines = [(measure, *(figure(each.get(name)) for name in names)) for measure, each in figures.items()]
-    return [*drawn, Section(PROTECTED, ("measure", *names), lines)]
+    title = PROTECTED if block["mechanism"] == "suppression" else "Checked in what was written"
+    return [*drawn, Section(title, ("measure", *names), lines)]
 
 
 def _measured(table: Mapping[str, Any]) -> str:

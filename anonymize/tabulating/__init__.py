@@ -11,16 +11,19 @@ from typing import TypeAlias
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, Tabulation
 from anonymize.table import Table
-from anonymize.tabulating import cell_keys, suppression
+from anonymize.tabulating import cell_keys, private, suppression
 from anonymize.tabulating.cells import TableGrid
-from anonymize.tabulating.mechanism import Tabulated
+from anonymize.tabulating.mechanism import Charging, Tabulated
 
-__all__ = ["MANUALS", "MECHANISMS", "Tabulated"]
+__all__ = ["GRIDS", "MANUALS", "MECHANISMS", "Tabulated"]
 
-Making: TypeAlias = Callable[[Spec, Tabulation, TableGrid, Table, bytes | None], Tabulated]
+Gridding: TypeAlias = Callable[[Spec, Tabulation, Table], TableGrid]
+Making: TypeAlias = Callable[[Spec, Tabulation, TableGrid, Table, bytes | None, Charging], Tabulated]
 
-_MODULES = (suppression, cell_keys)
+_MODULES = (suppression, cell_keys, private)
 MECHANISMS: Mapping[Mechanism, Making] = {each.ID: each.run for each in _MODULES}
-"""By name, what makes tables; the last argument is the secret of a key."""
+"""By name, what makes tables; the last arguments are the secret of a key, and what a budget is charged by."""
+GRIDS: Mapping[Mechanism, Gridding] = dict.fromkeys(MECHANISMS, TableGrid.of) | {private.ID: private.public_grid}
+"""By name, what the groups are: those of the table and its hierarchies, or those of public domains."""
 MANUALS: Mapping[Mechanism, str] = {each.ID: each.__doc__ or "" for each in _MODULES}
 """By name, the manual: the docstring of the module."""

@@ -49,7 +49,7 @@ from anonymize.spec.tabulation import CellKeyNoise, Mechanism, TabulatedMeasure,
 from anonymize.table import Source, Table
 from anonymize.table.encode import Field
 from anonymize.tabulating.cells import Bools, CellValues, Floats, Ints, TableGrid, count, key_sums
-from anonymize.tabulating.mechanism import Tabulated, numbers_of
+from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
 from anonymize.tabulating.written import ShownTable, ratios
 
 ID: Mechanism = "cell-keys"
@@ -267,7 +267,9 @@ def _of_units(keys: Ints, units: NDArray[np.integer] | None) -> Ints:
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 
-def run(spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None) -> Tabulated:
+def run(
+    spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None, charge: Charging
+) -> Tabulated:
     """The tables of a run, with changed counts."""
     noise = tabulate.noise
     made = noise.table is None

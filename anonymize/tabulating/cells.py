@@ -95,6 +95,24 @@ class GroupedColumn:
         paths = {value: _path(whole[:, place], labels) for value, place in zip(values, leaf.tolist(), strict=True)}
         return cls(attribute.name, tuple(labels), parent, whole, leaf[attribute.codes], paths)
 
+    @classmethod
+    def of_paths(cls, name: str, paths: Sequence[tuple[str, ...]], leaf: Ints) -> GroupedColumn:
+        """That of leaves with the labels from each to the total. `leaf`: (rows,) that of each row. Raises UsageError
+        where two nodes read the same."""
+        height = max(map(len, paths))
+        full = [(*path[:1] * (height - len(path)), *path) for path in paths]
+        number: dict[tuple[str, ...], int] = {}
+        for level in range(height):
+            for path in full:
+                number.setdefault(tuple(dict.fromkeys(path[level:])), len(number))
+        labels = [node[0] for node in number]
+        if len(set(labels)) < len(labels):
+            message = f"{name}: two of its groups read the same, or as the total does"
+            raise UsageError(Problem(message, hint="name the nodes of its hierarchy apart, or set tabulate.total"))
+        levels = np.array([[number[tuple(dict.fromkeys(path[level:]))] for path in full] for level in range(height)])
+        known: dict[str | None, tuple[str, ...]] = {path[0]: tuple(dict.fromkeys(path)) for path in paths}
+        return cls(name, tuple(labels), _parents(levels, len(labels)), levels, leaf, known)
+
 
 def _nodes(attribute: Attribute, least: int, total: str) -> tuple[Ints, list[str], Ints]:
     """The levels from the least on over the different nodes of that level, the labels of all nodes, and the leaf of
@@ -162,8 +180,13 @@ class TableGrid:
     def of(cls, spec: Spec, tabulate: Tabulation, table: Table) -> TableGrid:
         """Raises UsageError for more cells than there may be."""
         columns = {each.name: GroupedColumn.of(spec, each, tabulate.total) for each in table.attributes}
-        grid = cls(tuple(columns[name] for name in tabulate.grouped_by))
-        cells = sum(prod(columns[name].size for name in each.by) for each in tabulate.tables)
+        return cls.over(tuple(columns[name] for name in tabulate.grouped_by), tabulate)
+
+    @classmethod
+    def over(cls, columns: tuple[GroupedColumn, ...], tabulate: Tabulation) -> TableGrid:
+        """Of some columns. Raises UsageError for more cells than there may be."""
+        grid, sizes = cls(columns), {each.name: each.size for each in columns}
+        cells = sum(prod(sizes[name] for name in each.by) for each in tabulate.tables)
         if cells > MOST_CELLS or prod(each.size for each in grid.columns) >= 1 << 62:
             message = f"the tables have {cells:,} cells, at most {MOST_CELLS:,}"
             raise UsageError(Problem(message, hint="group by fewer columns, or by a higher `level` of them"))
@@ -192,6 +215,22 @@ class TableGrid:
                 cells = cells + column.root * weight
         return cells
 
+    def cell_of(self, levels: Mapping[str, int]) -> Ints:
+        """(rows,) the cell of each row, by the level of some columns."""
+        cell = np.zeros(len(self.columns[0].leaf), np.int64)
+        for column, weight in zip(self.columns, self._weights, strict=True):
+            own = column.levels[levels[column.name]][column.leaf] if column.name in levels else column.root
+            cell += own * weight
+        return cell
+
+    def cells_at(self, levels: Mapping[str, int]) -> Ints:
+        """The cells of some levels, sorted, whether there is a row in them or not."""
+        cells = np.zeros(1, np.int64)
+        for column, weight in zip(self.columns, self._weights, strict=True):
+            nodes = np.unique(column.levels[levels[column.name]]) if column.name in levels else np.array([column.root])
+            cells = (cells[:, None] + nodes * weight).ravel()
+        return np.sort(cells)
+
     def labels(self, by: Sequence[str]) -> dict[str, list[str]]:
         """How the cells of a table read, in the order of `cells`: of each column in `by` the labels."""
         named = {each.name: each for each in self.columns}
@@ -204,13 +243,8 @@ class TableGrid:
         """(rows,) the cell of each row, for every combination of levels of the columns in `by`."""
         heights = [len(each.levels) if each.name in by else 1 for each in self.columns]
         for levels in product(*(range(height) for height in heights)):
-            cell = np.zeros(len(self.columns[0].leaf), np.int64)
-            for column, weight, level in zip(self.columns, self._weights, levels, strict=True):
-                if column.name in by:
-                    cell += column.levels[level][column.leaf] * weight
-                else:
-                    cell += column.root * weight
-            yield cell
+            named = zip(self.columns, levels, strict=True)
+            yield self.cell_of({column.name: level for column, level in named if column.name in by})
 
     def equations(self, groups: Sequence[Sequence[str]], cells: Ints) -> Equations:
         """Those of the tables that group by each of `groups`, over `cells` (sorted), each once."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from anonymize.spec.tabulation import Tabulation
 from anonymize.table import Table
 from anonymize.tabulating.cells import Floats
 from anonymize.tabulating.written import ShownTable
+
+Charging: TypeAlias = Callable[[float], None]
+"""Called with the rho of a run before its first draw, when all that can fail has been tried; may raise."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ def reading(spec: Spec, settings: Tabulation) -> Spec:
     for name in settings.grouped_by:
         own = definitions.get(name)
         shared = {} if own is None else {key: getattr(own, key) for key in Sensitive.model_fields.keys() - {"missing"}}
+        if own is None and settings.mechanism == "dp" and spec.domain_of(name).low is not None:
+            shared = {"type": "numeric"}
         groups[name] = own if isinstance(own, QuasiIdentifier) else QuasiIdentifier.model_construct(**shared)
     sums: dict[str, Sensitive] = {}
     for name in settings.measured:
@@ -59,6 +64,8 @@ def reading(spec: Spec, settings: Tabulation) -> Spec:
         "others": "drop",
         "workload": Workload(),
         "privacy": Privacy(),
+        "domains": {name: each for name, each in spec.domains.items() if name in groups or name in sums},
+        "synthesize": None,
     }
     reading = spec.model_copy(update=update).located(spec.path, {})
     return reading.of_types(spec._typed)

@@ -39,7 +39,7 @@ from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, SuppressionRules, TabulatedMeasure, Tabulation
 from anonymize.table import Table
 from anonymize.tabulating.cells import Bools, CellValues, Equations, Floats, Ints, TableGrid, count
-from anonymize.tabulating.mechanism import Tabulated, numbers_of
+from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
 from anonymize.tabulating.secondary import Layer, Pattern, Unprotected, protect
 from anonymize.tabulating.written import ShownTable, ratios, with_blanks
 
@@ -212,7 +212,9 @@ def _infeasible(tabulate: Tabulation, block: Sequence[str], count: int) -> Infea
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 
-def run(spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None) -> Tabulated:
+def run(
+    spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None, charge: Charging
+) -> Tabulated:
     """The tables of a run, with blanks. Raises InfeasibleError as `suppress` does."""
     minimum = tabulate.rules.minimum or spec.fewest
     values = {}

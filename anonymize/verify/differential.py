@@ -39,10 +39,11 @@ def with_differential(verdict: Verdict, spec: Spec, known: Spent | str | None) -
     if spec.privacy.differential is None:
         return verdict
     required: Parameters = spec.privacy.differential.model_dump()
-    return replace(verdict, codes=(*verdict.codes, _result(required, known)))
+    return replace(verdict, codes=(*verdict.codes, differential_result(required, known)))
 
 
-def _result(required: Parameters, known: Spent | str | None) -> Result:
+def differential_result(required: Parameters, known: Spent | str | None) -> Result:
+    """What a requirement of differential privacy comes to; see `with_differential`."""
     nothing: Parameters = {"epsilon": None, "delta": None}
     unmet = Result(DIFFERENTIAL, None, required, nothing, State.UNMET, 0, 0, basis=Basis.DERIVED)
     if known is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,6 +13,7 @@ import polars as pl
 
 from anonymize.claims import Result
 from anonymize.spec import Spec
+from anonymize.spec.model import EpsilonDelta
 from anonymize.spec.tabulation import TabulatedMeasure, Tabulation
 from anonymize.verify.cells import with_point
 from anonymize.verify.table import by_position, plain, text_of
@@ -29,7 +31,8 @@ Paths: TypeAlias = Mapping[str, Mapping[str | None, tuple[str, ...]]]
 class Recount:
     """The input of tables. `frame`: its text; `form`: its format; `paths`: see `Paths`; `total`: how a total reads;
     `fewest`: the individuals of a group that is not small, where the rules do not say; `units`: (rows,) whom each row
-    is about; None: somebody else each. `secret`: that record keys are made with."""
+    is about; None: somebody else each. `secret`: that record keys are made with; `differential`: the bound
+    that is required."""
 
     frame: pl.LazyFrame
     form: str
@@ -39,6 +42,7 @@ class Recount:
     fewest: int
     units: pl.Series | None = None
     secret: bytes | None = None
+    differential: EpsilonDelta | None = None
 
     @property
     def tabulate(self) -> Tabulation:
@@ -211,3 +215,12 @@ class TableAudit:
 
     results: tuple[Result, ...]
     figures: Mapping[str, Mapping[str, float | int | None]]
+
+
+def children(paths: Iterable[tuple[str, ...]]) -> dict[str, list[str]]:
+    """By label those right below it, of the labels from each value to the total."""
+    below: dict[str, dict[str, None]] = defaultdict(dict)
+    for path in paths:
+        for lower, upper in pairwise(path):
+            below[upper][lower] = None
+    return {label: list(each) for label, each in below.items()}

@@ -8,17 +8,18 @@ is asked, which takes lists: what is independent of the search is what is asked,
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from math import inf
 from typing import Any
 
 from anonymize.claims import Basis, Result, State
 from anonymize.spec.tabulation import SuppressionRules
+from anonymize.verify.differential import UNDRAWN
 from anonymize.verify.perturbed import cell_keyed
-from anonymize.verify.recount import NOBODY, Counted, Group, Paths, Recount, TableAudit, WrittenTable
+from anonymize.verify.private_tables import private_tables, undrawn
+from anonymize.verify.recount import NOBODY, Counted, Group, Paths, Recount, TableAudit, WrittenTable, children
 
 CLOSE = 1e-6
 """What a value may be off by, as a share of it."""
@@ -116,7 +117,7 @@ class System:
     @cached_property
     def below(self) -> dict[str, dict[str, list[str]]]:
         """By column and label, the labels right below it."""
-        return {name: _children(paths.values()) for name, paths in self.paths.items()}
+        return {name: children(paths.values()) for name, paths in self.paths.items()}
 
     @cached_property
     def equations(self) -> list[tuple[dict[Group, float], float]]:
@@ -182,14 +183,6 @@ class System:
         return set().union(*parts) - {group}
 
 
-def _children(paths: Iterable[tuple[str, ...]]) -> dict[str, list[str]]:
-    below: dict[str, dict[str, None]] = defaultdict(dict)
-    for path in paths:
-        for lower, upper in pairwise(path):
-            below[upper][lower] = None
-    return {label: list(each) for label, each in below.items()}
-
-
 @dataclass(frozen=True)
 class Component:
     """Blank groups that say something of each other. `low`: the least that any can be, None where there is none."""
@@ -236,7 +229,8 @@ class Component:
 
 def audit(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapping[str, Any]) -> TableAudit:
     """Attacks the written tables, by what protects them. `manifest`: what is published beside them."""
-    return _AUDITS[recount.tabulate.mechanism](recount, tables, manifest)
+    made = _AUDITS[recount.tabulate.mechanism](recount, tables, manifest)
+    return made if recount.tabulate.mechanism == "dp" else undrawn(made, recount, UNDRAWN)
 
 
 def _suppressed(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapping[str, Any]) -> TableAudit:
@@ -311,5 +305,6 @@ def _result(rules: SuppressionRules, minimum: int, exposed: int, people: int, wr
 _AUDITS: Mapping[str, Callable[[Recount, Sequence[WrittenTable], Mapping[str, Any]], TableAudit]] = {
     "suppression": _suppressed,
     "cell-keys": cell_keyed,
+    "dp": private_tables,
 }
 """By mechanism, what attacks its tables."""

@@ -12,6 +12,7 @@ import pytest
 from anonymize.claims import State
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import Spec, make
+from anonymize.spec.model import EpsilonDelta
 from anonymize.verify.recount import Paths, Recount, TableAudit, WrittenTable
 from anonymize.verify.tabulated import audit
 
@@ -66,6 +67,7 @@ def audited(spec: Spec, tmp_path: Path) -> Audited:
         written = WrittenTable(path, ",", spec.tabulate.tables[0])
         return audit(Recount(FRAME, "csv", spec, PATHS, "Total", 5), [written], {})
 
+    run.path = tmp_path / "table.csv"  # type: ignore[attr-defined]
     return run
 
 
@@ -91,3 +93,31 @@ def test_a_narrow_interval_is_not_enough(audited: Audited, monkeypatch: pytest.M
 def test_a_value_that_is_not_the_input_s_is_said(audited: Audited) -> None:
     result = audited(RECTANGLE, xr=21)
     assert result.results[0].state is State.UNKNOWN and "1 published values" in str(result.results[0])
+
+
+# --- under differential privacy ---------------------------------------------------------------------------------------
+
+DRAW = {"measure": "rows", "levels": {}, "sigma": 2.0, "sensitivity": 1.0, "rho": 0.125, "values": []}
+
+
+@pytest.mark.parametrize(
+    ("draws", "other", "state", "says"),
+    [
+        ([DRAW], {}, State.MET, ""),
+        ([DRAW] * 99, {}, State.UNMET, "epsilon that was spent is above"),
+        ([DRAW | {"sensitivity": 0.5}], {}, State.UNKNOWN, "another sensitivity"),
+        ([DRAW], {"xTotal": 31}, State.UNKNOWN, "not the sum of its parts"),
+        ([DRAW], {"xp": -1, "xTotal": 29}, State.UNKNOWN, "below 0"),
+    ],
+)
+def test_private_tables_are_what_they_should_be(
+    spec: Spec, audited: Audited, draws: object, other: dict[str, int], state: State, says: str
+) -> None:
+    assert spec.tabulate is not None
+    audited(set(), **other)  # writes the table
+    private = spec.model_copy(update={"tabulate": spec.tabulate.model_copy(update={"mechanism": "dp"})})
+    bound = EpsilonDelta(epsilon=4.0, delta=1e-6)
+    recount = Recount(FRAME, "csv", private, PATHS, "Total", 5, differential=bound)
+    written = WrittenTable(audited.path, ",", spec.tabulate.tables[0])  # type: ignore[attr-defined]
+    result = audit(recount, [written], {"measurements": draws}).results[0]
+    assert result.state is state and says in str(result)

@@ -1,0 +1,433 @@
+"""Counts and sums with noise under differential privacy, whose totals agree.
+
+Guarantees: Whatever anyone knows, whether one individual was in the table changes the chance of any outcome by at most
+a factor e^epsilon, but for delta: `privacy.differential`, for all tables of a run together. An individual is a row, or
+who has a `unit`, of whom at most `rows_per_unit` rows count, drawn at random. Neighbouring tables have one more.
+
+How: The groups are those of the public domain (`domains`, a hierarchy's file, `bins`), and never what the table has; a
+value outside it is an error (3). Every combination of levels of the columns, from the finest groups to the total over
+everything, is counted with discrete Gaussian noise (opendp), all at the same rho of zero-concentrated differential
+privacy; one that several tables need is counted once. Sums are of numbers clipped to their public bounds, `domains:
+{NAME: {low, high}}`, as distances from the middle between them.
+
+Totals: Least squares, weighted by variance, make one set of values of all that was counted, in which every total is the
+sum of its parts. Counts then become whole numbers that are not negative and come to the same number of rows: what lies
+below 0 is taken from all others alike, and remainders are rounded by size. A table whose columns are all in another one
+is read from that, so that their totals agree; of others the total over everything does, and totals over columns that
+they share may differ by rounding. Sums agree everywhere, and one of few may come out beyond what there can be. A mean
+is a sum over a count, within the bounds, and blank where the count is below 1.
+
+Seed: There is none: the noise is the system's, and reruns differ. Each costs again; `--budget` keeps the account.
+
+Does not bound: What is true of groups, such as that all in it are ill. What several runs tell, which adds up.
+
+Reference: C. Canonne, G. Kamath, T. Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020. M. Hay et
+al., Boosting the accuracy of differentially private histograms through consistency, VLDB 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymize.domain.numeric import Numeric
+from anonymize.domain.public import NumberBins, PublicDomain, public_domain
+from anonymize.errors import DataError, Problem, SpecError
+from anonymize.spec import Spec
+from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation
+from anonymize.table import Attribute, Table
+from anonymize.tabulating.cells import Floats, GroupedColumn, Ints, TableGrid
+from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
+from anonymize.tabulating.suppression import COUNTS, HAVING, groups_of, is_count
+from anonymize.tabulating.written import ShownTable, ratios
+
+ID: Mechanism = "dp"
+STEPS = 1 << 20
+"""Into so many steps the range of a column that is summed is divided; noise is a whole number of them."""
+
+
+# --- groups of the public domain --------------------------------------------------------------------------------------
+
+
+def public_grid(spec: Spec, tabulate: Tabulation, table: Table) -> TableGrid:
+    """The columns that tables group by, over their public domains. Raises SpecError for a column without one, DataError
+    for values outside it."""
+    columns = {each.name: _column(spec, each, tabulate.total, table) for each in table.attributes}
+    return TableGrid.over(tuple(columns[name] for name in tabulate.grouped_by), tabulate)
+
+
+def _column(spec: Spec, attribute: Attribute, total: str, table: Table) -> GroupedColumn:
+    domain = public_domain(spec, attribute.name)
+    leaf = _leaves(attribute, domain)
+    if outside := int((leaf[attribute.codes] < 0).sum()):
+        message = f"column {attribute.name!r}: {outside} cells are outside its public domain"
+        raise DataError(Problem(message, table.source.name, hint="add what there may be to `domains`"))
+    paths = list(_paths(spec, attribute, domain))
+    ends = [(*path, total) for path in paths]
+    if domain.missing:
+        ends.append((spec.input.missing_text, total))
+    return GroupedColumn.of_paths(attribute.name, ends, leaf[attribute.codes])
+
+
+def _leaves(attribute: Attribute, domain: PublicDomain) -> Ints:
+    """(domain.size of the attribute,) the leaf of the public domain of each value, -1 of those outside."""
+    own = attribute.domain
+    values = own.values if isinstance(own, Numeric) else np.array(own.leaf_text(), object)
+    codes = domain.codes(values)
+    if isinstance(own, Numeric):
+        codes = np.append(codes, [] if own.missing is None else [-1]).astype(np.int64)
+    if own.missing is not None:
+        codes[own.missing] = domain.size - 1 if domain.missing else -1
+    return codes
+
+
+def _paths(spec: Spec, attribute: Attribute, domain: PublicDomain) -> Iterator[tuple[str, ...]]:
+    """The labels above each value of a domain, from its own on, without the total: those of a hierarchy's file."""
+    definition = spec.quasi_identifiers[attribute.name]
+    if domain.bins is not None:
+        yield from ((label,) for label in bin_labels(domain.bins))
+    elif isinstance(definition.hierarchy, Path) and not isinstance(attribute.domain, Numeric):
+        known, least = attribute.hierarchy.paths(), max(definition.level or 0, definition.least_level)
+        yield from (known[value][least:-1] or known[value][-1:] for value in _compared(attribute, domain))
+    else:
+        yield from ((value,) for value in domain.values)
+
+
+def _compared(attribute: Attribute, domain: PublicDomain) -> list[str]:
+    """The values of a domain as the hierarchy has them, which may write them otherwise."""
+    known = {attribute.written.get(label, label): label for label in attribute.hierarchy.paths()}
+    return [known.get(value, value) for value in domain.values]
+
+
+def bin_labels(bins: NumberBins) -> list[str]:
+    """How bins read: from the first to the last number of whole ones, else from an end to below the next one."""
+    scale = 10.0**-bins.digits
+    if bins.whole:
+        ends = [(f"{first * scale:g}", f"{last * scale:g}") for first, last in bins.places]
+        labels = [low if low == high else f"[{low}-{high}]" for low, high in ends]
+    else:
+        labels = [f"[{low:g}-{high:g})" for low, high in zip(bins.edges[:-1], bins.edges[1:], strict=True)]
+    if bins.open and len(labels) > 1:
+        labels[0], labels[-1] = f"<{bins.edges[1]:g}", f">={bins.edges[-2]:g}"
+    return labels
+
+
+# --- what is measured -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PublicBounds:
+    """The numbers between which those of a column are clipped, and how wide a step of the noise is."""
+
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        """What distances are from."""
+        return (self.low + self.high) / 2
+
+    @property
+    def step(self) -> float:
+        """The width that the noise counts in."""
+        return (self.high - self.low) / STEPS or 1.0
+
+    def steps(self, numbers: Floats) -> Floats:
+        """How many steps each number, clipped, is from the middle; nan of missing ones."""
+        return np.rint((np.clip(numbers, self.low, self.high) - self.middle) / self.step)
+
+
+def bounds_of(spec: Spec, name: str) -> PublicBounds:
+    """Those that the spec declares of a column. Raises SpecError where it declares none."""
+    own, definition = spec.domain_of(name), spec.quasi_identifiers.get(name)
+    if own.low is not None and own.high is not None:
+        return PublicBounds(own.low, own.high)
+    if definition is not None and definition.domain is not None:
+        return PublicBounds(*definition.domain)
+    hint = f"what numbers there may be, and not what there are: `domains: {{{name}: {{low: 0, high: 100000}}}}`"
+    raise SpecError(spec.problem(("domains",), f"column {name!r} is summed, and has no public bounds", hint))
+
+
+@dataclass(frozen=True)
+class MeasuredLevels:
+    """The groups of one measure at one level of each of some columns, which part the rows."""
+
+    name: str
+    columns: tuple[tuple[str, int], ...]
+
+    def cells(self, grid: TableGrid) -> Ints:
+        """(rows,) the cell of each row."""
+        return grid.cell_of(dict(self.columns))
+
+
+def levels_of(grid: TableGrid, groups: Mapping[str, Sequence[Sequence[str]]]) -> list[MeasuredLevels]:
+    """All that the tables need, each once. A column at the total is as good as none. `groups`: by measure, what its
+    tables group by."""
+    made: dict[MeasuredLevels, None] = {}
+    heights = {each.name: len(each.levels) for each in grid.columns}
+    for name, several in groups.items():
+        for by in several:
+            for levels in product(*(range(heights[column]) for column in by)):
+                below = [
+                    (column, level) for column, level in zip(by, levels, strict=True) if level < heights[column] - 1
+                ]
+                made[MeasuredLevels(name, tuple(sorted(below)))] = None
+    return list(made)
+
+
+# --- totals that agree ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ConsistentValues:
+    """The values of a measure in all cells of its tables, by least squares of what was drawn. `cells`: sorted."""
+
+    cells: Ints
+    value: Floats
+
+    def of(self, cells: Ints) -> Floats:
+        """The values of some cells."""
+        return self.value[np.searchsorted(self.cells, cells)]
+
+
+def consistent(
+    grid: TableGrid, groups: Sequence[Sequence[str]], drawn: Floats, weight: Floats, cells: Ints
+) -> ConsistentValues:
+    """The values nearest to those that were drawn, weighted, in which totals are sums. `weight`: of each one drawn."""
+    from scipy.sparse import csr_array, diags_array
+    from scipy.sparse.linalg import lsmr
+
+    equations = grid.equations(groups, cells)
+    if not equations.count:
+        return ConsistentValues(cells, drawn)
+    matrix = csr_array((equations.sign, (equations.row, equations.place)), shape=(equations.count, len(cells)))
+    spread = 1 / np.sqrt(weight)
+    solved = lsmr(matrix @ diags_array(spread), matrix @ drawn, atol=1e-14, btol=1e-14, maxiter=20 * len(cells))
+    return ConsistentValues(cells, drawn - spread * solved[0])
+
+
+def whole_counts(values: Floats, total: int) -> Ints:
+    """Whole numbers that are not negative and come to `total`, near to some values: what lies below 0 is taken from all
+    others alike, and remainders are rounded up from the largest on, of equal ones the first."""
+    if not len(values):
+        return np.zeros(0, np.int64)
+    falling = np.sort(values)[::-1]
+    excess = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
+    cut = excess[np.flatnonzero(falling - excess > 0)[-1]] if total else falling[0]
+    level = np.maximum(values - cut, 0.0)
+    counts: Ints = np.floor(level + 1e-9).astype(np.int64)
+    order = np.argsort(-(level - counts), kind="stable")
+    counts[order[: total - int(counts.sum())]] += 1
+    return counts
+
+
+@dataclass(frozen=True)
+class Finest:
+    """The tables over the largest sets of columns, whose finest groups all other groups are sums of."""
+
+    grid: TableGrid
+    groups: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, grid: TableGrid, groups: Sequence[tuple[str, ...]]) -> Finest:
+        """Those that are in no other."""
+        sets = list(dict.fromkeys(tuple(sorted(by)) for by in groups))
+        return cls(grid, tuple(by for by in sets if not any(set(by) < set(other) for other in sets)))
+
+    def of_table(self, by: Sequence[str]) -> tuple[str, ...]:
+        """The one that a table is read from: the first that has all of its columns."""
+        return next(each for each in self.groups if set(by) <= set(each))
+
+    def whole(self, estimate: ConsistentValues) -> dict[tuple[str, ...], dict[int, int]]:
+        """By set of columns and cell the count, as a whole number."""
+        total = max(0, round(float(estimate.of(np.array([self.grid.whole]))[0])))
+        named = {each.name: each for each in self.grid.columns}
+        made = {}
+        for by in self.groups:
+            cells = self.grid.cells(by)
+            finest = cells[np.ix_(*(named[name].levels[0] for name in by))]
+            table = whole_counts(estimate.of(finest.ravel()), total).reshape(finest.shape)
+            made[by] = dict(self._sums(by, cells, table))
+        return made
+
+    def _sums(self, by: Sequence[str], cells: Ints, table: Ints) -> Iterator[tuple[int, int]]:
+        """Every cell of a table with the sum of the finest groups in it."""
+        named = {each.name: each for each in self.grid.columns}
+        for axis, name in enumerate(by):
+            column = named[name]
+            inside = np.zeros((column.size, column.levels.shape[1]), np.int64)
+            for level in column.levels:
+                inside[level, np.arange(len(level))] = 1
+            table = np.moveaxis(np.tensordot(inside, table, axes=(1, axis)), 0, axis)
+        yield from zip(cells.ravel().tolist(), table.ravel().tolist(), strict=True)
+
+
+# --- the tables -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PrivateRun:
+    """A run: the grid of the public domain, what each row counts, and how many rows of one individual do."""
+
+    spec: Spec
+    tabulate: Tabulation
+    grid: TableGrid
+    table: Table
+    kept: NDArray[np.bool_]
+
+    @cached_property
+    def rows(self) -> int:
+        """The most rows of one individual."""
+        return 1 if self.table.units is None else (self.tabulate.dp.rows_per_unit if self.tabulate.dp else 1)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The measures: rows, and of each summed column its sum and who has a number."""
+        measured = [each for name in self.tabulate.measured for each in (name, f"{name}{HAVING}")]
+        return [*([COUNTS] if groups_of(self.tabulate, COUNTS) else []), *measured]
+
+    @cached_property
+    def bounds(self) -> dict[str, PublicBounds]:
+        """Of each summed column."""
+        return {name: bounds_of(self.spec, name) for name in self.tabulate.measured}
+
+    def amounts(self, name: str) -> Floats:
+        """(rows,) what each row adds to a measure; nothing of rows that do not count."""
+        column = name.removesuffix(HAVING)
+        if name == COUNTS:
+            return self.kept.astype(np.float64)
+        numbers = numbers_of(self.table, column)
+        present = self.kept & ~np.isnan(numbers)
+        return np.where(present, 1.0 if is_count(name) else self.bounds[column].steps(numbers), 0.0)
+
+    def sensitivity(self, name: str) -> float:
+        """By how much a measure differs, in L2, with one individual more."""
+        return float(self.rows * (1 if is_count(name) else STEPS // 2))
+
+    def groups(self, name: str) -> list[tuple[str, ...]]:
+        """What the tables of a measure group by."""
+        return groups_of(self.tabulate, name if name == COUNTS else name.removesuffix(HAVING))
+
+
+def run(
+    spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None, charge: Charging
+) -> Tabulated:
+    """The tables of a run. Everything that can fail has been tried when `charge` is called, before the first draw."""
+    from anonymize.dp.accounting import rho_of
+
+    assert spec.privacy.differential is not None
+    own = PrivateRun(spec, tabulate, grid, table, _kept(table, tabulate))
+    rho = rho_of(spec.privacy.differential.epsilon, spec.privacy.differential.delta)
+    plan = levels_of(grid, {name: own.groups(name) for name in own.names})
+    truth = {each: _counted(own, each) for each in plan}
+    charge(rho)
+    measurements, estimates = _drawn(own, plan, truth, rho)
+    tables = _tables(own, estimates)
+    details = {
+        "individual": spec.unit or "row",
+        "rows_per_unit": own.rows,
+        "neighbours": "one individual more",
+        "differential": {**spec.privacy.differential.model_dump(), "rho": rho},
+        "bounds": {name: [each.low, each.high] for name, each in own.bounds.items()},
+        "measurements": measurements,
+    }
+    return Tabulated(tables, details, {"rows_left_out": int((~own.kept).sum())})
+
+
+def _kept(table: Table, tabulate: Tabulation) -> NDArray[np.bool_]:
+    """(rows,) which rows count: of each individual at most so many, drawn by the system's entropy."""
+    if table.units is None:
+        return np.ones(table.rows, np.bool_)
+    most = tabulate.dp.rows_per_unit if tabulate.dp else 1
+    order = np.lexsort((np.random.default_rng().random(table.rows), table.units))
+    units = table.units[order].astype(np.int64)
+    starts = np.flatnonzero(np.r_[True, units[1:] != units[:-1]])
+    place = np.arange(len(units)) - np.repeat(starts, np.diff(np.r_[starts, len(units)]))
+    kept = np.zeros(table.rows, np.bool_)
+    kept[order[place < most]] = True
+    return kept
+
+
+def _counted(own: PrivateRun, levels: MeasuredLevels) -> tuple[Ints, Ints]:
+    """Every cell of some levels, in order, and what it comes to."""
+    cells = own.grid.cells_at(dict(levels.columns))
+    places = np.searchsorted(cells, levels.cells(own.grid))
+    return cells, np.rint(np.bincount(places, own.amounts(levels.name), len(cells))).astype(np.int64)
+
+
+def _drawn(
+    own: PrivateRun, plan: Sequence[MeasuredLevels], truth: dict[MeasuredLevels, tuple[Ints, Ints]], rho: float
+) -> tuple[list[dict[str, object]], dict[str, ConsistentValues]]:
+    """What was drawn, as a manifest has it, and the values of each measure of which totals are sums."""
+    from anonymize.dp.mechanisms import Spending, sigma_of
+
+    spending, made = Spending(rho), []
+    sums = {name: _Weighted.over(own.grid, own.groups(name)) for name in own.names}
+    for number, levels in enumerate(plan):
+        sensitivity = own.sensitivity(levels.name)
+        sigma = sigma_of(spending.left / (len(plan) - number), sensitivity)
+        cells, true = truth[levels]
+        columns = tuple(name for name, _ in levels.columns)
+        noisy = spending.gaussian(true, sigma, sensitivity, of=columns)
+        sums[levels.name].add(cells, noisy, sigma)
+        measure = "rows" if levels.name == COUNTS else levels.name.replace(HAVING, " present")
+        entry = {"measure": measure, "levels": dict(levels.columns), "sigma": sigma, "sensitivity": sensitivity}
+        made.append({**entry, "rho": spending.entries[-1].rho, "values": noisy.tolist()})
+    return made, {name: each.estimate(own.grid, own.groups(name)) for name, each in sums.items()}
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """Values of cells that were drawn, some of them more than once, weighted by their variance."""
+
+    cells: Ints
+    total: Floats
+    weight: Floats
+
+    @classmethod
+    def over(cls, grid: TableGrid, groups: Sequence[Sequence[str]]) -> _Weighted:
+        cells = np.unique(np.concatenate([grid.cells(by).ravel() for by in groups]))
+        return cls(cells, np.zeros(len(cells)), np.zeros(len(cells)))
+
+    def add(self, cells: Ints, values: Ints, sigma: float) -> None:
+        places = np.searchsorted(self.cells, cells)
+        self.total[places] += values / sigma**2
+        self.weight[places] += 1 / sigma**2
+
+    def estimate(self, grid: TableGrid, groups: Sequence[Sequence[str]]) -> ConsistentValues:
+        weight = self.weight / self.weight.max()
+        return consistent(grid, groups, self.total / self.weight, weight, self.cells)
+
+
+def _tables(own: PrivateRun, estimates: dict[str, ConsistentValues]) -> tuple[ShownTable, ...]:
+    finest = Finest.of(own.grid, own.groups(COUNTS))
+    counts = finest.whole(estimates[COUNTS]) if COUNTS in estimates else {}
+    return tuple(
+        _counts(own, each, counts[finest.of_table(each.by)]) if each.column is None else _sums(own, each, estimates)
+        for each in own.tabulate.tables
+    )
+
+
+def _counts(own: PrivateRun, measured: TabulatedMeasure, counts: dict[int, int]) -> ShownTable:
+    values = [counts[cell] for cell in own.grid.cells(measured.by).ravel().tolist()]
+    if measured.measure == "count":
+        return ShownTable(measured, values)
+    return ShownTable(measured, ratios(np.array(values, np.float64), float(counts[own.grid.whole])))
+
+
+def _sums(own: PrivateRun, measured: TabulatedMeasure, estimates: dict[str, ConsistentValues]) -> ShownTable:
+    assert measured.column is not None
+    cells, bounds = own.grid.cells(measured.by).ravel(), own.bounds[measured.column]
+    away = estimates[measured.column].of(cells) * bounds.step
+    people = estimates[f"{measured.column}{HAVING}"].of(cells)
+    if measured.measure == "sum":
+        return ShownTable(measured, [float(f"{each:.12g}") for each in (away + bounds.middle * people).tolist()])
+    means = np.clip(bounds.middle + away / np.maximum(people, 1.0), bounds.low, bounds.high)
+    values = [float(f"{mean:.12g}") if many >= 1 else None for mean, many in zip(means, people, strict=True)]
+    return ShownTable(measured, values)

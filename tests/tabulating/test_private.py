@@ -1,0 +1,203 @@
+"""Tables under differential privacy: groups of the public domain, totals that agree, and what is spent."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anonymize._tabulate import Tabulate, tabulate
+from anonymize.errors import AnonymizeError, DataError, InfeasibleError, SpecError, UnsafeError, UsageError
+from anonymize.privacy import PARAMETERS
+from anonymize.spec import make
+from anonymize.tabulating.cells import TableGrid
+from anonymize.tabulating.private import consistent, levels_of, run, whole_counts
+from tests.tabulating.systems import flat, paired
+
+pytest.importorskip("opendp")
+
+
+# --- totals that agree ------------------------------------------------------------------------------------------------
+
+
+def test_whole_counts_come_to_the_total_and_none_is_negative() -> None:
+    random = np.random.default_rng(5)
+    for _ in range(200):
+        values = random.normal(3, 8, int(random.integers(1, 40)))
+        total = int(random.integers(0, 90))
+        counts = whole_counts(values, total)
+        assert counts.sum() == total and counts.min() >= 0
+
+
+def test_what_is_whole_already_stays() -> None:
+    assert whole_counts(np.array([3.0, 0.0, 5.0]), 8).tolist() == [3, 0, 5]
+
+
+def test_what_lies_below_nothing_is_taken_from_all_others_alike() -> None:
+    assert whole_counts(np.array([10.0, 6.0, -4.0]), 12).tolist() == [8, 4, 0]
+    assert whole_counts(np.array([-5.0, -7.0]), 3).tolist() == [3, 0]
+
+
+def test_the_values_are_those_of_least_squares() -> None:
+    """The same minimum with the finest groups as variables, by another solver."""
+    random = np.random.default_rng(2)
+    grid = TableGrid((flat("a", np.arange(3)), paired("b", np.arange(4) % 3)))
+    groups = [("a", "b")]
+    cells = np.sort(grid.cells(("a", "b")).ravel())
+    drawn, weight = random.normal(20, 5, len(cells)), random.uniform(0.2, 1, len(cells))
+    estimate = consistent(grid, groups, drawn, weight, cells)
+    members = np.zeros((len(cells), 9))
+    table = grid.cells(("a", "b"))
+    for place in np.ndindex(table.shape):
+        inside = np.outer(
+            [place[0] in path for path in grid.columns[0].levels.T],
+            [place[1] in path for path in grid.columns[1].levels.T],
+        )
+        members[np.searchsorted(cells, table[place])] = inside.ravel()
+    scaled = np.sqrt(weight)[:, None] * members
+    finest = np.linalg.lstsq(scaled, np.sqrt(weight) * drawn, rcond=None)[0]
+    assert estimate.value == pytest.approx(members @ finest, abs=1e-6)
+
+
+def test_what_two_tables_need_is_measured_once() -> None:
+    grid = TableGrid((flat("a", np.arange(2)), flat("b", np.arange(2))))
+    plan = levels_of(grid, {"count": [("a", "b"), ("b",)]})
+    assert sorted(each.columns for each in plan) == [(), (("a", 0),), (("a", 0), ("b", 0)), (("b", 0),)]
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+SPEC: dict[str, Any] = {
+    "version": 1,
+    "quasi_identifiers": {"age": {"type": "numeric", "bins": [30, 50]}, "sex": {}},
+    "sensitive": {"wage": {"type": "numeric"}},
+    "insensitive": ["id"],
+    "domains": {"sex": ["M", "F", "X"], "wage": {"low": 0, "high": 1000}, "age": {"missing": False}},
+    "privacy": {"differential": {"epsilon": 20, "delta": 1e-6}},
+}
+TABLES = [
+    {"by": ["sex", "age"], "count": True},
+    {"by": ["sex"], "count": True},
+    {"by": ["sex"], "mean": "wage"},
+    {"by": ["age"], "sum": "wage"},
+]
+
+
+def spec_of(folder: Path, tables: Any = TABLES, **more: Any) -> Any:
+    lines = [f"{n // 4},{20 + n % 40},{'MF'[n % 2]},{100 + n % 3 * 100}" for n in range(400)]
+    if not (folder / "t.csv").exists():
+        (folder / "t.csv").write_text("id,age,sex,wage\n" + "\n".join(lines) + "\n")
+    block = {"mechanism": "dp", "tables": tables} | more.pop("tabulate", {})
+    return make(SPEC | {"input": {"path": str(folder / "t.csv")}, "tabulate": block} | more, PARAMETERS)
+
+
+def made(folder: Path, spec: Any) -> tuple[list[dict[tuple[str, ...], float | None]], dict[str, Any], dict[str, Any]]:
+    report = tabulate(Tabulate(spec, str(folder / "out"), force=True))
+    manifest = json.loads((folder / "out/manifest.json").read_text())
+    tables: list[dict[tuple[str, ...], float | None]] = []
+    for each in manifest["files"]:
+        with (folder / "out" / each["name"]).open(newline="") as file:
+            rows = list(csv.reader(file))[1:]
+        tables.append({tuple(row[:-1]): float(row[-1]) if row[-1] else None for row in rows})
+    return tables, manifest, report
+
+
+def test_the_budget_is_spent_and_no_more(tmp_path: Path) -> None:
+    _, manifest, report = made(tmp_path, spec_of(tmp_path))
+    rho = sum(each["rho"] for each in manifest["measurements"])
+    assert rho == pytest.approx(manifest["differential"]["rho"], rel=1e-6) and rho <= manifest["differential"]["rho"]
+    model = report["privacy"]["models"][0]
+    assert (model["model"], model["basis"], model["satisfied"]) == ("differential-privacy", "derived", True)
+    assert model["achieved"]["epsilon"] == pytest.approx(20, rel=1e-6)
+
+
+def test_counts_are_whole_and_totals_agree_within_tables_and_between_them(tmp_path: Path) -> None:
+    (both, sexes, _, sums), _, _ = made(tmp_path, spec_of(tmp_path))
+    assert all(value == int(value or 0) >= 0 for value in both.values())
+    for sex in ("M", "F", "X", ""):
+        assert both[sex, "Total"] == sum(float(both[sex, age] or 0) for age in ("<30", "[30-49]", ">=50"))
+        assert sexes[sex,] == both[sex, "Total"]
+    assert sums["Total",] == pytest.approx(sum(float(sums[age,] or 0) for age in ("<30", "[30-49]", ">=50")))
+
+
+def test_groups_are_those_of_the_domain_whatever_the_table_has(tmp_path: Path) -> None:
+    (_, sexes, *_), _, _ = made(tmp_path, spec_of(tmp_path))
+    assert list(sexes) == [("M",), ("F",), ("X",), ("",), ("Total",)]
+
+
+def test_noise_is_what_it_is_said_to_be(tmp_path: Path) -> None:
+    """What was drawn lies about the true counts as far as its sigma says, and two runs differ."""
+    spec = spec_of(
+        tmp_path, [{"by": ["sex"], "count": True}], privacy={"differential": {"epsilon": 0.5, "delta": 1e-6}}
+    )
+    seen: list[float] = []
+    for _ in range(6):
+        _, manifest, _ = made(tmp_path, spec)
+        finest = next(each for each in manifest["measurements"] if each["levels"])
+        seen += [
+            (drawn - true) / finest["sigma"] for drawn, true in zip(finest["values"], (200, 200, 0, 0), strict=True)
+        ]
+    assert max(map(abs, seen)) < 6 and len(set(seen)) > 6 and 0.3 < np.std(seen) < 2.2
+
+
+def test_of_one_individual_so_many_rows_count(tmp_path: Path) -> None:
+    more = {"unit": "id", "insensitive": [], "tabulate": {"dp": {"rows_per_unit": 3}}}
+    spec = spec_of(tmp_path, [{"by": ["sex"], "count": True}], **more)
+    (sexes,), manifest, report = made(tmp_path, spec)
+    assert abs(float(sexes["Total",] or 0) - 300) < 40  # 100 individuals with 4 rows each
+    assert manifest["individual"] == "id" and manifest["rows_per_unit"] == 3
+    assert report["tabulation"]["private"]["rows_left_out"] == 100
+    assert {each["sensitivity"] for each in manifest["measurements"]} == {3}
+
+
+def test_a_mean_lies_within_the_bounds_and_one_of_nobody_is_blank(tmp_path: Path) -> None:
+    (_, _, means, _), _, _ = made(tmp_path, spec_of(tmp_path))
+    assert all(mean is None or 0 <= mean <= 1000 for mean in means.values())
+    assert means["Total",] == pytest.approx(200, abs=20)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "says"),
+    [
+        ({"domains": {"sex": ["F", "X"], "wage": {"low": 0, "high": 9}}}, DataError, "'sex': 200 cells are outside"),
+        ({"domains": {"wage": {"low": 0, "high": 9}}}, SpecError, "'sex' has no public domain"),
+        ({"domains": {"sex": ["M", "F"]}}, SpecError, "'wage' is summed, and has no public bounds"),
+        ({"privacy": {}}, UsageError, "`privacy.differential` is missing"),
+    ],
+)
+def test_what_is_not_public_is_refused(
+    tmp_path: Path, change: dict[str, Any], kind: type[AnonymizeError], says: str
+) -> None:
+    with pytest.raises(kind, match=says):
+        made(tmp_path, spec_of(tmp_path, **change))
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_drawn_where_the_budget_is_spent(tmp_path: Path) -> None:
+    """What charges comes before the first draw, and may raise."""
+    from anonymize.table import Source, read
+    from anonymize.tabulating.mechanism import reading
+    from anonymize.tabulating.private import public_grid
+
+    spec, charged = spec_of(tmp_path), list[float]()
+
+    def charge(rho: float) -> None:
+        charged.append(rho)
+        raise InfeasibleError("the budget is spent")
+
+    with Source.open(spec) as source:
+        own = reading(spec, spec.tabulate)
+        table = read(own, source)
+        with pytest.raises(InfeasibleError):
+            run(spec, spec.tabulate, public_grid(own, spec.tabulate, table), table, None, charge)
+    assert len(charged) == 1 and charged[0] > 0
+
+
+def test_other_mechanisms_do_not_meet_it(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, [{"by": ["sex"], "count": True}], tabulate={"mechanism": "suppression"})
+    with pytest.raises(UnsafeError, match="differential"):
+        made(tmp_path, spec)
