@@ -298,11 +298,11 @@ class DistanceLinkage:
     random. Where it is not known whom rows are about, nobody can be attacked.
     Control: none, as nobody who is not in the release has a row there.
     Figures: `columns`, how many numbers are known of a person; `standardized` and `ranks`, the rate of each way;
-    `one_to_one`, where there are at most 1,000 rows, the rate of whoever knows everybody and gives each a row of his
-    own; `intervals`, the share of rows all of whose true values are within 5 % of a standard deviation of the released
-    ones; `robust`, with scikit-learn (extra `ml`), the share of rows with a released value in an interval around the
-    true one that grows with the robust Mahalanobis distance of the row, and `robust_apart`, of those among them that
-    have no other released row near.
+    `one_to_one`, where there are at most 1,000 rows, the rate of an attacker who knows everybody and assigns each a
+    different row; `intervals`, the share of rows all of whose true values are within 5 % of a standard deviation of the
+    released ones; `robust`, with scikit-learn (extra `ml`), the share of rows with a released value in an interval
+    around the true one that grows with the robust Mahalanobis distance of the row, and `robust_apart`, of those among
+    them that have no other released row near.
     Limits: columns that are numbers in both tables, of which at least one cell was changed; rows that lack a number are
     left out.
     Remedy: larger groups or more noise: a larger `k` or `scale` of the step in `treatments` that changes the columns.

@@ -119,13 +119,13 @@ class RetainedHomogeneity:
     Knows: the quasi-identifiers of one person.
     Does: takes the classes that could be the person's, by regions that overlap, a class the more the fewer combinations
     of values it stands for, and names the value of a kept column (insensitive, targets, the sampling weight as it is
-    released) where at least 0.95 of what they show is that value; elsewhere he names the most frequent value of the
-    whole release.
+    released) where at least 0.95 of what they show is that value; otherwise the most frequent value of the whole
+    release.
     Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack
     on people who are not in the release.
     Figures: the share of targets for whom classes name a value (`named`).
-    Limits: no privacy model bounds what is kept, so that he is within `--max-excess` or `risk.max_excess` only where he
-    is named. A column that is worth hiding is `sensitive`.
+    Limits: no privacy model bounds what is kept, so this attacker is judged by `--max-excess` or `risk.max_excess` only
+    if named. A column that is worth hiding is `sensitive`.
     Remedy: list the column as `sensitive`, so that `-l` is about it.
     Source: Machanavajjhala and others, l-diversity, TKDD 2007 (homogeneity).
     """

@@ -1,5 +1,5 @@
-"""Attackers who link a person to a row: prosecutor, who knows that the person is in the release, alone or with what
-is kept; journalist, who does not; marketer, who links everybody at once; whoever links entries of two lists, or
+"""Attackers who link a person to a row: prosecutor, who knows that the person is in the release, alone or with what is
+kept; journalist, who does not; marketer, who links everybody at once; an attacker who links entries of two lists, or
 finds the class of somebody whom several cover."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Prosecutor:
     Does: takes the classes whose cells could all be about the person, by regions that overlap and not by equal text,
     and picks a row of the one that stands for the fewest combinations of values.
     Success: the row is the person's: one over the rows of the class, if the class is right. Where it is not known which
-    row is the person's, the chance is what the attacker himself believes.
+    row is the person's, the probability is the one that the attacker assumes.
     Baseline: a row picked at random. Control: none, as people who are not in the release have no row.
     Figures: the highest chance of any target, and the share of targets whose chance is above 0.2.
     Remedy: a larger k makes classes larger (`-k`), and so do fewer quasi-identifiers.
@@ -49,18 +49,18 @@ class Prosecutor:
 
 
 class RetainedProsecutor:
-    """Prosecutor who knows what is kept: finds the row of somebody of whom he knows the kept columns as well.
+    """Prosecutor who knows what is kept: finds the row of somebody whose kept columns are also known.
 
     Knows: the quasi-identifiers of one person, the columns that the release keeps as they are (insensitive, targets,
     the sampling weight as it is released), and that the person is in the release.
     Does: takes the rows whose cells could all be about the person, as prosecutor does, and of these the ones that show
-    the person's values in every kept column; he picks one of those that stand for the fewest combinations of values.
+    the person's values in every kept column; picks one of those that stand for the fewest combinations of values.
     Success: the row is the person's: one over the rows that are left, if it is among them. Where it is not known which
-    row is the person's, the chance is what the attacker himself believes.
+    row is the person's, the probability is the one that the attacker assumes.
     Baseline: a row picked at random. Control: none, as people who are not in the release have no row.
     Figures: the highest chance of any target, and the share of targets whose chance is above 0.2.
-    Limits: k-anonymity promises nothing against him, so that he is within `--max-excess` or `risk.max_excess` only
-    where he is named.
+    Limits: k-anonymity gives no protection against this attacker, who is judged by `--max-excess` or `risk.max_excess`
+    only if named.
     Remedy: bound what is kept (`privacy: {passing: {uniques: 0}}`), or make quasi-identifiers of the kept columns.
     Source: Dankar and El Emam, PAIS 2010, as prosecutor; that what is kept singles people out as quasi-identifiers do,
     Narayanan and Shmatikov, Myths and fallacies of "personally identifiable information", CACM 2010.
@@ -271,9 +271,9 @@ class SmallestRegion:
     release have no class.
     Figures: the median over the targets of the rows that may be theirs, by regions alone (`by_regions`) and in the
     smallest of these regions (`by_method`).
-    Limits: a class that he finds still has as many rows as was required, so that no privacy model bounds him; he is
-    within `--max-excess` or `risk.max_excess` only where he is named. Where no regions overlap there is nothing to
-    find, and the excess is 0.
+    Limits: a class that is found still has as many rows as required, so no privacy model bounds this attacker, who is
+    judged by `--max-excess` or `risk.max_excess` only if named. If no regions overlap there is nothing to find, and the
+    excess is 0.
     Remedy: a larger k (`-k`), which is what is left of the rows, or a release by level (`incognito`), whose classes do
     not overlap.
     Source: the prosecutor of Dankar and El Emam, PAIS 2010, who looks for the class in place of the row.

@@ -137,7 +137,7 @@ def _rate(hits: Floats) -> dict[str, float] | None:
 #
 # rapid: the share of targets for whom (p - b) / (1 - b) is above 0.3, p the share of the target's own value among those
 # offered and b among all released values: of Thees, Müller and Templ, RAPID: risk of attribute prediction-induced
-# disclosure, 2026, for categories; whoever guesses, and not only a model.
+# disclosure, 2026, for categories; an attacker who guesses, and not only a model.
 #
 # A condition that a share w of people meets isolates exactly one of n with the chance n w (1 - w)^(n - 1), whoever they
 # are, without any release. At w = 1/n that is 0.37.

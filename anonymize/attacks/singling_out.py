@@ -293,17 +293,17 @@ class Downcoding:
     """Downcoding: singles somebody out by what a cell must hold because it is no narrower.
 
     Knows: the release, and that its cells are as narrow as their classes allow: some row has each end that an interval
-    shows, and no single branch below a node has all rows. Of `77+` he knows one end, of `*` nothing.
+    shows, and no single branch below a node has all rows. For `77+` one end is known, for `*` none.
     Does: takes a class and one of its wide cells, and narrows the cell to an end of the interval, or to a branch below
     the node: to whichever of all of them holds exactly one row with the highest chance, if the others are as frequent
     as they are in the release and what is known of the ends and branches is so.
     Success: exactly one person of the original meets the narrowed condition. Baseline: the chance that a condition as
     rare, if columns were independent, isolates somebody. Control: the same conditions on as many people who are not in
     the release.
-    Figures: how many classes have a cell to narrow (`narrowed`), and the chance that the attacker himself expects
+    Figures: how many classes have a cell to narrow (`narrowed`), and the success rate that the attacker expects
     (`expected`). Where every class is attacked the excess has no interval.
     Limits: of the sensitive values nothing is used. Where cells are wider than they need be, as in a full-domain
-    release, what he takes for known is wrong, and he fails more often than he expects.
+    release, this assumption is wrong, and the attack fails more often than expected.
     Remedy: ends that are not values (`output: {edges: rounded}`), or a release by level (`datafly`, `incognito`), whose
     cells are wider than their classes.
     Source: Cohen, Attacks on deidentification's defenses, USENIX Security 2022; Cohen and Nissim, PNAS 2020.

@@ -1,8 +1,8 @@
 """Basic beta-likeness: no sensitive value is much more frequent in a class than in the whole table.
 
-Guarantees: whoever finds a person's class, and knows nothing else, raises the probability of any one sensitive value,
-compared with the released table as a whole, by at most beta times what it was. Unlike t-closeness it protects rare
-values as well as frequent ones, as the gain is relative.
+Guarantees: an attacker who finds a person's class, and knows nothing else, raises the probability of any one sensitive
+value, compared with the released table as a whole, by at most beta times what it was. Unlike t-closeness it protects
+rare values as well as frequent ones, as the gain is relative.
 
 Does not bound: losses: an attacker may learn that a person does not have a value (see delta-disclosure). A beta of 1 /
 q - 1 or more does not bind a value of the share q, which may then be everybody's in a class (see the enhanced model);

@@ -1,13 +1,13 @@
-"""delta-presence: of nobody in the population can it be told, too surely, whether he or she is in the table.
+"""delta-presence: bounds the probability with which anybody of the population can be said to be in the table.
 
-Guarantees: whoever knows the population, and nothing else, and links a person of it to the release, finds the
+Guarantees: an attacker who knows the population, and nothing else, and links a person of it to the release, finds the
 probability that the person is in the table between `min` and `max`. The population has to be one, and to have everybody
 in it who is in the table.
 
-Does not bound: anything about sensitive values: of whoever is known to be in the table, what the rows of the class have
-in common is known. Who knows of some people under a class whether they are in the table finds another probability for
-the rest, and so does whoever knows a smaller population, or knows columns that pass through of the people in it. Two
-releases of a table that people join or leave may tell together who they are.
+Does not bound: anything about sensitive values: of an attacker who is known to be in the table, what the rows of the
+class have in common is known. Who knows of some people under a class whether they are in the table finds another
+probability for the rest, and so does an attacker who knows a smaller population, or knows columns that pass through of
+the people in it. Two releases of a table that people join or leave may tell together who they are.
 
 Formula: min <= f / F <= max for every class, f its rows, F the rows of the population all of whose quasi-identifiers
 lie under the labels and intervals that the class shows. Whoever is under no class is in the table with probability 0:

@@ -1,13 +1,13 @@
 """Distinct l-diversity: at least l different sensitive values in every class.
 
-Guarantees: whoever finds a person's class, and knows nothing else, cannot exclude all but fewer than l sensitive
-values.
+Guarantees: an attacker who finds a person's class, and knows nothing else, cannot exclude all but fewer than l
+sensitive values.
 
 Does not bound: how sure a guess is: of 100 rows, 99 may have the same value (see frequency and entropy l-diversity),
 and a value that is rare in the table may be frequent in a class (see beta-likeness). The l values may be similar: l
-kinds of cancer are still cancer. Whoever knows the values of others in the class may exclude these, and columns that
-pass through and other releases of the same people may exclude more. Whoever knows the method may ask why a class was
-generalized: if a smaller one would have had fewer than l values, its people share those few (minimality);
+kinds of cancer are still cancer. An attacker who knows the values of others in the class may exclude these, and columns
+that pass through and other releases of the same people may exclude more. An attacker who knows the method may ask why a
+class was generalized: if a smaller one would have had fewer than l values, its people share those few (minimality);
 `--mask-minimality` leaves them l values, where an algorithm has it.
 
 Formula: |{s : n(s) > 0}| >= l in every class, n(s) the rows of the class with the sensitive value s.

@@ -1,13 +1,13 @@
 """Frequency l-diversity: the most frequent sensitive value of every class has at most the share 1/l.
 
-Guarantees: whoever finds a person's class, knows nothing else, and bets on its most frequent sensitive value is right
-with probability at most 1/l. The l-diversity of Anatomy and of Xiao and Tao's work; ((alpha,k)-anonymity bounds the
-same share of one value.)
+Guarantees: an attacker who finds a person's class, knows nothing else, and bets on its most frequent sensitive value is
+right with probability at most 1/l. The l-diversity of Anatomy and of Xiao and Tao's work; ((alpha,k)-anonymity bounds
+the same share of one value.)
 
 Does not bound: an attacker who knows the method, and asks what it would have released otherwise: a class that was
 generalized only because too many of its people share a value gives them away, with certainty in some tables
-(minimality), unless the release is made with `--mask-minimality`, which not all algorithms have. Whoever knows the
-values of others in the class is left with fewer rows to bet on, and so is whoever has columns that pass through or
+(minimality), unless the release is made with `--mask-minimality`, which not all algorithms have. An attacker who knows
+the values of others in the class is left with fewer rows to bet on, and so is one who has columns that pass through or
 another release of the same people. A value that one person in a thousand has may have the share 1/l in a class (see
 beta-likeness), and values that are similar count as different ones.
 

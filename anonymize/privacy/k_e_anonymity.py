@@ -1,13 +1,13 @@
 """(k,e)-anonymity: every class has k different numbers, and they span at least e.
 
-Guarantees: whoever finds a person's class, and knows nothing else, faces at least k different numbers of a numeric
-sensitive attribute, the largest of which exceeds the smallest by at least e.
+Guarantees: an attacker who finds a person's class, and knows nothing else, faces at least k different numbers of a
+numeric sensitive attribute, the largest of which exceeds the smallest by at least e.
 
 Does not bound: where the numbers between the two lie, and how often each occurs: of 0, 1, 2 and 50, three are close
-together (see squared-error diversity), and nearly all rows of a class may have the same one. Whoever knows the number
-of one person, the smallest or the largest, may be left with a narrow range; columns that pass through and several
-releases of the same people have the same effect. A class that was generalized because its numbers were too near each
-other tells that they were, to whoever knows the method (minimality).
+together (see squared-error diversity), and nearly all rows of a class may have the same one. An attacker who knows the
+number of one person, the smallest or the largest, may be left with a narrow range; columns that pass through and
+several releases of the same people have the same effect. A class that was generalized because its numbers were too near
+each other tells that they were, to an attacker who knows the method (minimality).
 
 Formula: |{s : n(s) > 0}| >= k and max s - min s >= e in every class, n(s) the rows of the class with the number s.
 

@@ -1,13 +1,13 @@
 """k-map: of the population, k people at least look like everybody in the release.
 
-Guarantees: whoever does not know that a person is in the table, and links it to the population, faces at least k people
-whose quasi-identifiers lie under what the person's class shows. Weaker than k-anonymity, and enough where being in the
-table is a secret. The population has to be one: people whom the table of it lacks are not counted.
+Guarantees: an attacker who does not know that a person is in the table, and links it to the population, faces at least
+k people whose quasi-identifiers lie under what the person's class shows. Weaker than k-anonymity, and enough where
+being in the table is a secret. The population has to be one: people whom the table of it lacks are not counted.
 
 Does not bound: anything for people who are known to be in the table: a class may have a single row. Nor does it bound
-what the rows of a class have in common: a sensitive value that all of them share is known. Whoever knows that some of
-the k people are not in the table, knows columns that pass through of them, or has several releases of the same people
-may be left with fewer than k.
+what the rows of a class have in common: a sensitive value that all of them share is known. An attacker who knows that
+some of the k people are not in the table, knows columns that pass through of them, or has several releases of the same
+people may be left with fewer than k.
 
 Without a table of the population, the table is taken as a random sample of it, and how many people look like a class is
 estimated from its rows. With `fraction` p, the share of the population that is in the table, a class of F people has a

@@ -1,8 +1,8 @@
 """Local differential privacy: what a row shows of its sensitive value is almost as probable for any other value.
 
-Guarantees: whoever sees a row of a randomized table, and even knows whose it is, and everything else about the person,
-changes the odds between any two sensitive values by at most the factor e^epsilon, whatever was believed before. It
-holds for every row that can be observed, not on average, and of every person, whatever the table.
+Guarantees: an attacker who sees a row of a randomized table, and even knows whose it is, and everything else about the
+person, changes the odds between any two sensitive values by at most the factor e^epsilon, whatever was believed before.
+It holds for every row that can be observed, not on average, and of every person, whatever the table.
 
 Does not bound: several attributes, several rows of one person, or several releases of the same rows together: their
 epsilons add up. Nor does it bound what the table as a whole tells of groups of people, which an attacker may have

@@ -1,13 +1,13 @@
 """p-sensitivity: at least p different sensitive values in every class; with k-anonymity it is p-sensitive k-anonymity.
 
-Guarantees: whoever finds a person's class, and knows nothing else, cannot exclude all but fewer than p sensitive
-values. For p-sensitive k-anonymity ask for `k` beside it.
+Guarantees: an attacker who finds a person's class, and knows nothing else, cannot exclude all but fewer than p
+sensitive values. For p-sensitive k-anonymity ask for `k` beside it.
 
 Does not bound: how sure a guess is, as it counts values like distinct l-diversity: of 100 rows, 99 may have the same
-value, however rare that is in the table, and the p values may be similar. Whoever knows p - 1 of the people in a class
-may be left with one value, and columns that pass through or several releases of the same people exclude values too. Nor
-does it bound what follows from the method: a class that was generalized for the sake of p had fewer values before
-(minimality).
+value, however rare that is in the table, and the p values may be similar. An attacker who knows p - 1 of the people in
+a class may be left with one value, and columns that pass through or several releases of the same people exclude values
+too. Nor does it bound what follows from the method: a class that was generalized for the sake of p had fewer values
+before (minimality).
 
 Formula: |{s : n(s) > 0}| >= p in every class, n(s) the rows of the class with the sensitive value s.
 

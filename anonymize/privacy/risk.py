@@ -1,13 +1,14 @@
 """Risk thresholds: the probability that a record of the release is linked to a person, by three kinds of attacker.
 
-Guarantees: each where its parameter is given. No record is linked with a higher probability than `prosecutor_max` by
-whoever knows that the person is in the table, than `journalist_max` by whoever does not; of all records the share of
-`marketer` at most is expected to be linked correctly by whoever links all of them; and the share of `records_at_risk`
-at most has a prosecutor risk above `threshold`. These attackers know the quasi-identifiers and nothing else.
+Guarantees: each where its parameter is given. No record is linked with a higher probability than `prosecutor_max` by an
+attacker who knows that the person is in the table, than `journalist_max` by an attacker who does not; of all records
+the share of `marketer` at most is expected to be linked correctly by an attacker who links all of them; and the share
+of `records_at_risk` at most has a prosecutor risk above `threshold`. These attackers know the quasi-identifiers and
+nothing else.
 
 Does not bound: anything about the sensitive values that the rows of a class have in common. `marketer` is a mean, and
-`records_at_risk` a share: the rows that they allow for may be alone in their class. Whoever also knows columns that
-pass through, recognizes other people of the class, or has several releases of the same people may link rows with a
+`records_at_risk` a share: the rows that they allow for may be alone in their class. An attacker who also knows columns
+that pass through, recognizes other people of the class, or has several releases of the same people may link rows with a
 higher probability than any of the four.
 
 Formula: with classes of sizes f and N rows, prosecutor risk of a row = 1 / f; prosecutor_max its maximum; marketer its

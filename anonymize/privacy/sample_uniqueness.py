@@ -3,9 +3,9 @@
 Guarantees: of all rows at most the share `share` is the only one in the release that reads as it does in the
 quasi-identifiers.
 
-Does not bound: anything for the rows of that share, which whoever knows the quasi-identifiers can single out; nor for
-rows that two or three people share, whose sensitive values may be the same. It does not say whether a row that is
-unique in the table is so in the population (see k-map). Columns that pass through, and several releases of the same
+Does not bound: anything for the rows of that share, which an attacker who knows the quasi-identifiers can single out;
+nor for rows that two or three people share, whose sensitive values may be the same. It does not say whether a row that
+is unique in the table is so in the population (see k-map). Columns that pass through, and several releases of the same
 people, may single out rows that do not count as unique here.
 
 Formula: classes of one row / rows <= share.
