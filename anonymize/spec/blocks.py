@@ -43,14 +43,14 @@ class RiskTrials(Entry):
     """The attackers that are tried on a release, and how much they may learn."""
 
     attacks: tuple[ReleaseAttacker, ...] = ()
-    """Attackers that are tried on the release before it takes its place."""
+    """Attackers that attack the release before it is published."""
     max_excess: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The most that the upper end of an interval of the excess may be; a release that is above it, or of which that
-    could not be shown, is not written. Left out: measured, and not judged."""
+    """The largest upper confidence limit of an excess; a release that exceeds it, or for which this could not be shown,
+    is not written. Default: measured, but not judged."""
     targets: Annotated[int, Field(ge=1)] = 2000
     """How many people are attacked, drawn at random."""
     control: TablePath | None = None
-    """A table like the input of people who are not in it: what succeeds on them as well is not an excess."""
+    """A control group: a table like the input, of people who are not in it."""
 
 
 # --- series -----------------------------------------------------------------------------------------------------------
@@ -61,20 +61,20 @@ class SeriesOptions(Entry):
     """Releases of a table that has been released before, with --start-series and --after."""
 
     person: tuple[Text, ...] = ()
-    """Identifiers that together name a person, the same at every release. Left out: the `unit`."""
+    """Identifiers that together identify a person, the same in every release. Default: the `unit`."""
     reserve: Annotated[int, Field(ge=0)] | None = None
-    """Classes are made for k and so many people more, so that some may leave before those who stay are too few. Left
-    out: by how many leave."""
+    """Classes are made for this many people more than k, so that some may leave before those who stay are too few.
+    Default: by how many leave."""
     known: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The share of the people of the last release who have to be in the table, so that people who were given other
-    names are not taken for others. Left out: half of the smallest share so far, from the fourth release on."""
+    """The share of the people of the last release who have to be in the table, so that people whose identifiers changed
+    are not taken for newcomers. Default: half of the smallest share so far, from the fourth release on."""
     departures: Literal["unseen", "deferred"] = "unseen"
     """What is shown of people who leave. unseen: they are gone at once, so that what one known person's absence tells
     is not bounded, and counted. deferred: they are shown as they were last until k people of their history have left,
     which is not compatible with erasure."""
     wait: Annotated[int, Field(ge=0)] = 3
-    """For how many releases newcomers wait for others, so that their classes lose less; 0: they come as soon as there
-    are enough for a class."""
+    """For how many releases newcomers wait for others, so that their classes lose less; 0: they are admitted as soon as
+    there are enough for a class."""
 
 
 # --- workload ---------------------------------------------------------------------------------------------------------
@@ -118,10 +118,10 @@ class Workload(Entry):
     """What the release is for."""
 
     targets: tuple[TargetEntry, ...] = ()
-    """Columns that a model will be trained to predict, as names or as {NAME: {type: numeric}}; they pass through as
-    they are."""
+    """Columns that a model will be trained to predict, as names or as {NAME: {type: numeric}}; they pass through
+    unchanged."""
     selections: tuple[Annotated[dict[str, Condition], Field(min_length=1)], ...] = ()
-    """Selections of rows that will be asked for: a condition per column, all of which hold."""
+    """Selections of rows that will be queried: a condition for each column, all of which must hold."""
 
     @property
     def target_names(self) -> tuple[str, ...]:

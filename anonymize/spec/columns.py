@@ -49,14 +49,14 @@ class Rule(Entry):
     """A data constraint rule: one of `keep_apart`, `keep_together` and `keep`."""
 
     keep_apart: Annotated[tuple[Value, ...], Field(min_length=2, max_length=2)] | None = None
-    """Two values that should not be shown as one. For numbers it is the boundary between them: [20, 21]."""
+    """Two values that should not be generalized together. For numbers, the boundary between them: [20, 21]."""
     keep_together: Together | None = None
-    """A range {from: 12, to: 18} or a list of values that a release should be able to state: kept as a whole where none
-    of them is shown as one with a value outside."""
+    """A range {from: 12, to: 18} or a list of values that a release should be able to state: kept together if none of
+    them is generalized together with a value outside."""
     keep: Value | None = None
-    """One value that should stay as it is: not shown as one with any other."""
+    """One value that should stay as it is, not generalized together with any other."""
     importance: Positive = 1.0
-    """How much the rule counts next to the others, above 0."""
+    """The weight of the rule relative to the others, above 0."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class Definition(NumberFormat):
     """The value generalization hierarchy: a file (CSV from leaf to root, or a YAML tree), relative to this one, or a
     builder: intervals, bands, mask, prefix, dates, times, codes, zip3, rare, flat. Left out: flat."""
     normalize: Annotated[bool | None, BeforeValidator(as_normalize), WithJsonSchema(NORMALIZE)] = None
-    """How texts are compared, as `input.normalize` has it. Left out: as there. exact: texts that look alike differ."""
+    """How texts are compared, as in `input.normalize`, which is the default. exact: texts that look alike differ."""
 
 
 def _ascending(edges: Edges) -> Edges:
@@ -168,7 +168,7 @@ class QuasiIdentifier(Definition):
     """An attribute that others may know about an individual, generalized in the release."""
 
     weight: Positive = 1.0
-    """Attribute utility: how much its precision counts next to the others."""
+    """Attribute utility: the weight of its precision relative to the others."""
     rules: tuple[Rule, ...] = ()
     """Data constraint rules: values that should stay apart, or be stated as a whole."""
     research_value: (

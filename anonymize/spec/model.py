@@ -73,22 +73,21 @@ class Input(Entry):
     missing: tuple[Text, ...] = ("",)
     """Texts that mean that a value is missing; the first one is what a release shows."""
     decimal: Decimal = "."
-    """The sign before fractions in texts of numbers: "." or ",". A column may have its own. Numbers that are
-    generalized are released with a point; what passes through stays as it is."""
+    """The decimal separator in texts of numbers: "." or ",". A column may have its own. Generalized numbers are
+    released with a point; columns that pass through are unchanged."""
     thousands: Thousands | None = None
-    """The sign between thousands in texts of numbers: ".", ",", " ", "'" or "_". Left out: there is none."""
+    """The thousands separator in texts of numbers: ".", ",", " ", "'" or "_". Default: none."""
     unnamed: Literal["error", "drop"] = "error"
-    """What a column without a name in the header is, as where every line ends with a separator: an error, or left out
-    (drop)."""
+    """A column without a name in the header, as when every line ends with a separator: an error, or left out (drop)."""
     header: bool = True
-    """Whether the first line of the CSV has the names of its columns. false: they are column_1, column_2, ..., and the
-    first line is a row. Of the table itself: a release, and a population, always have names."""
+    """Whether the first line of the CSV contains the column names. false: they are column_1, column_2, ..., and the
+    first line is a row. This applies to the table itself: releases and populations always have names."""
     encoding: Annotated[str, AfterValidator(_encoding), WithJsonSchema(TEXT)] = "utf8"
     """How the CSV's text is encoded: utf8, latin-1, cp1252, ... A release is written in UTF-8."""
     normalize: Annotated[bool, BeforeValidator(as_normalize), WithJsonSchema(NORMALIZE)] = True
-    """How texts are compared. look-alikes (or true): without outer space and invisible characters, in Unicode NFC, a
-    blank one being missing; and where different values or people are counted, those that look alike are one, and what
-    reads as unknown is none. exact (or false): as they stand."""
+    """How texts are compared. look-alikes (or true): without outer space and invisible characters, in Unicode NFC, with
+    blank ones missing; when different values or people are counted, those that look alike are one, and texts that read
+    as unknown are none. exact (or false): as they are."""
 
     @property
     def missing_text(self) -> str:
@@ -117,21 +116,21 @@ class ModelEntry(Entry):
     model: Text
     """The privacy model's name."""
     attribute: Text | None = None
-    """The sensitive attribute it is about. Left out: every one."""
+    """The sensitive attribute it applies to. Default: every one."""
     parameters: SerializeAsAny[ModelParameters] = Field(default_factory=NoParameters)
     line: int | None = None
 
 
 class Passing(Entry):
-    """What the columns that pass through (insensitive, targets, the sampling weight) may give away together."""
+    """Bounds on what the columns that pass through (insensitive, targets, the sampling weight) disclose together."""
 
     uniques: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The share of rows, from 0 to 1, that may be alone in them together with the quasi-identifiers as released."""
+    """The share of rows, from 0 to 1, that may be unique in them together with the quasi-identifiers as released."""
     below_k: Annotated[float, Field(ge=0, le=1)] | None = None
     """The share of rows that may be in groups of fewer than k by the same columns, k being the largest one that is
     required of people, or 5."""
     accept_derived: tuple[Text, ...] = ()
-    """Columns that may be released although they follow from a quasi-identifier, or give it away."""
+    """Columns that may be released although they follow from a quasi-identifier, or determine it."""
 
     @property
     def bounds(self) -> dict[str, float]:
@@ -151,7 +150,7 @@ class EpsilonDelta(Entry):
 
 
 class Privacy(Entry):
-    """What the release has to meet."""
+    """The requirements on the release."""
 
     k: Annotated[int, Field(ge=1)] | None = None
     """k-anonymity: every equivalence class has at least k rows."""
@@ -160,8 +159,8 @@ class Privacy(Entry):
     models: tuple[ModelEntry, ...] = ()
     """Further privacy models, with their parameters."""
     combinations: tuple[Combination, ...] = ()
-    """k-anonymity of combinations of quasi-identifiers, each by `columns` or `size`: in place of `k`, a weaker promise,
-    or beside it with a larger one. [{columns: [age, zip], k: 20}, {size: 2, k: 5}]"""
+    """k-anonymity of combinations of quasi-identifiers, each by `columns` or `size`: instead of `k`, a weaker
+    guarantee, or in addition to it with a larger one. [{columns: [age, zip], k: 20}, {size: 2, k: 5}]"""
     differential: EpsilonDelta | None = None
     """Differential privacy: {epsilon: 1, delta: 1e-9}. Met by what is drawn at random under it alone: classes,
     treatments and randomized values do not meet it."""
@@ -172,8 +171,8 @@ class Privacy(Entry):
     value like any other. wildcard: the report has a second figure, in which it matches anything, and which does not
     decide."""
     passing: Passing | None = None
-    """What the columns that pass through may give away: {uniques: 0.01, below_k: 0.05}. Left out: it is measured, and
-    not judged."""
+    """Bounds on what the columns that pass through disclose: {uniques: 0.01, below_k: 0.05}. Default: measured, but not
+    judged."""
 
 
 # --- output ---------------------------------------------------------------------------------------------------------
@@ -218,30 +217,30 @@ class Output(Entry):
     """How the release is written."""
 
     interval: Annotated[str, AfterValidator(_interval)] = "[{low}-{high}]"
-    """How an interval of numbers reads: text with {low} and {high}. Brackets on both sides say which ends belong to it
-    in a table that is read, `[20, 30[` or `(20, 30]`; a release writes intervals that have both."""
+    """Format of intervals of numbers: text with {low} and {high}. Brackets on both sides say which ends are included in
+    a table that is read, `[20, 30[` or `(20, 30]`; a release writes intervals that include both."""
     numeric: Literal["interval", "bounds", "mean", "median"] = "interval"
     """Generalized numbers: interval; bounds (columns NAME_low and NAME_high); mean; median."""
     categorical: Literal["node", "set", "bounds"] = "node"
     """Generalized categories: node (the label in the hierarchy); set (the values present); bounds (columns NAME_low and
     NAME_high: the first and last leaf under the node, counted from 0)."""
     suppressed: Suppressed = "*"
-    """What a suppressed cell reads. null: nothing, an empty field of a CSV and a null of a typed file; then no
-    quasi-identifier may have missing values."""
+    """The text of a suppressed cell. null: an empty field of a CSV and a null of a typed file; then no quasi-identifier
+    may have missing values."""
     suppressed_rows: Literal["keep", "drop"] = "keep"
     """Suppressed rows: keep (with every quasi-identifier suppressed) or drop."""
     open_high: Annotated[str, AfterValidator(_open_high)] = "{low}+"
-    """How an interval without an upper end reads: text with {low}."""
+    """Format of an interval without an upper end: text with {low}."""
     open_low: Annotated[str, AfterValidator(_open_low)] = "{high}-"
-    """How an interval without a lower end reads: text with {high}."""
+    """Format of an interval without a lower end: text with {high}."""
     edges: Literal["rounded", "open", "tight"] = "rounded"
-    """Ends of intervals and bounds: rounded (outward to multiples of a step that follows from the width of the class;
-    open in tails), open (tight, but none is shown at or beyond which there are fewer than k rows), or tight."""
+    """Ends of intervals and bounds: rounded (outward to multiples of a step that depends on the width of the class;
+    open in tails), open (tight, but no end is shown at or beyond which there are fewer than k rows), or tight."""
     row_order: Literal["sorted", "shuffle", "keep"] = "sorted"
-    """sorted: by what the rows show, so that the order tells nothing. shuffle: a random order. keep: the input's order,
-    which tells more than the cells do where the input is sorted, and by which two releases can be joined."""
+    """sorted: by what the rows show, so that the order discloses nothing. shuffle: a random order. keep: the input's
+    order, which discloses more than the cells if the input is sorted, and by which two releases can be joined."""
     pseudonym: Text | None = None
-    """In a series whose departures are deferred, a further column of this name by which the rows of one person can be
+    """In a series with deferred departures, the name of an additional column by which the rows of one person can be
     followed from release to release."""
 
 
@@ -277,24 +276,24 @@ class Spec(Entry):
     """Attribute utility: given (each `weight`) or correlation: computed, the more the less an attribute correlates with
     the other quasi-identifiers."""
     sensitive: dict[str, Sensitive] = Field(default_factory=dict)
-    """Columns that nobody may learn about an individual, by name; released as they are."""
+    """Columns whose values must not be disclosed about an individual, by name; released unchanged."""
     insensitive: tuple[Text, ...] = ()
-    """Columns that pass through untouched."""
+    """Columns that pass through unchanged."""
     undecided: tuple[Text, ...] = ()
-    """Columns whose role has not been decided. Refused, column by column, unless there is `others: drop`:
-    then they are left out of the release, and a warning names them."""
+    """Columns whose role has not been decided. They are refused unless there is `others: drop`, which leaves them out
+    of the release with a warning that names them."""
     others: Literal["insensitive", "drop", "error"] = "error"
-    """What a column is that no section names: insensitive (it passes through untouched, and a warning says so), drop
-    (left out of the release), or error."""
+    """The role of unlisted columns: insensitive (they pass through unchanged, with a warning), drop (left out of the
+    release), or error."""
     sampling_weight: WeightEntry | None = None
-    """The column with each row's sampling weight, how many of the population it stands for; it passes through
-    untouched, or rounded or in bands: {column: NAME, round: STEP} or {column: NAME, bands: N}."""
+    """The column with each row's sampling weight, the number of people of the population that it represents; it passes
+    through unchanged, or rounded or in bands: {column: NAME, round: STEP} or {column: NAME, bands: N}."""
     unit: Text | None = None
-    """The column that says which individual a row is about, where several rows may be about one: classes are measured
+    """The column that identifies the individual a row is about, if several rows may be about one: classes are measured
     in individuals. Left out of the release."""
     treatments: tuple[TreatmentEntry, ...] = ()
-    """Steps that change values of columns, in this order, beside what quasi-identifiers get: [{method: noise, columns:
-    [wage], scale: 0.1}]"""
+    """Steps that change values of columns, in this order, in addition to the generalization of quasi-identifiers:
+    [{method: noise, columns: [wage], scale: 0.1}]"""
     tabulate: Tabulation | None = None
     """Tables of counts, shares, sums and means by groups, made by the command of this name: {mechanism: suppression,
     tables: [{by: [region], count: true}]}"""
@@ -311,11 +310,11 @@ class Spec(Entry):
     workload: Workload = Field(default_factory=Workload)
     """What the release is for."""
     risk: RiskTrials = Field(default_factory=RiskTrials)
-    """What is tried on the release before it takes its place."""
+    """Attacks on the release before it is published."""
     output: Output = Field(default_factory=Output)
     """How the release is written."""
     series: SeriesOptions = Field(default_factory=SeriesOptions)
-    """Releases that follow each other."""
+    """Settings of a series of releases."""
 
     _path: Path | None = PrivateAttr(None)
     _sha256: str | None = PrivateAttr(None)

@@ -23,9 +23,9 @@ class Combination(Entry):
     columns: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     """The quasi-identifiers, by name."""
     size: Annotated[int, Field(ge=1)] | None = None
-    """In place of `columns`: every set of so many quasi-identifiers."""
+    """Instead of `columns`: every set of this many quasi-identifiers."""
     k: Annotated[int, Field(ge=1)]
-    """How many individuals read the same in them, at least."""
+    """The smallest number of individuals with the same values in them."""
 
     @property
     def name(self) -> str:
