@@ -428,10 +428,11 @@ def treatments() -> str:
         "",
         "# Treatments",
         "",
-        "Steps that change the values of columns, beside what the quasi-identifiers get: `treatments` in the "
-        "[spec](spec.md) lists them in order. Every release command makes them; [`perturb`](commands/perturb.md) makes "
-        "them alone, and needs no quasi-identifiers. Each looks at the columns of the input, and no column is changed "
-        "twice; only `suppress` counts the columns under `never` as earlier steps have left them.",
+        "A treatment is a step that changes the values of columns, in addition to the generalization of the "
+        "quasi-identifiers: `treatments` in the [spec](spec.md) lists them in order. Every release command applies "
+        "them; [`perturb`](commands/perturb.md) applies only them, and needs no quasi-identifiers. Each step reads "
+        "the columns of the input, and no column is changed twice; only `suppress` counts the columns under `never` "
+        "as earlier steps have left them.",
         "",
         "```sh",
         "anonymize example microdata -o .",
@@ -439,18 +440,18 @@ def treatments() -> str:
         "anonymize evaluate microdata.yaml released.csv",
         "```",
         "",
-        "Beside the release stands a manifest, `released.manifest.json`, which says what cells of each column mean and "
-        "what readers may know of it: the matrix of a randomization, the variance of noise. `evaluate` corrects by it. "
-        "What would undo the protection is in no file: random numbers are the system's, unless `--seed` is given, and "
-        "then the report cannot be public.",
+        "The manifest next to the release, `released.manifest.json`, describes the meaning of each column and what "
+        "readers may know about it: the matrix of a randomization, the variance of noise. `evaluate` corrects for "
+        "it. No file contains what would undo the protection: random numbers are the system's, unless `--seed` is "
+        "given, and then the report cannot be public.",
         "",
-        "Models that are about a sensitive column which a step changes are measured on what it was; `audit`, which has "
-        "the release alone, does not know whether they hold, and says so (exit 1). A quasi-identifier that is changed "
-        "counts for `k` by microaggregation and suppression alone, and only `perturb` changes one: every other command "
-        "generalizes it. There, some can be aggregated and the others suppressed: with the former under `never` of "
-        "`suppress`, all together meet `k`. Except for methods that state a bound, nothing limits what an attacker "
-        "learns of changed values: `attack` measures it. Treatments are "
-        "not made in a series, on an engine, or by a saved recoding.",
+        "Models about a sensitive column that a step changes are measured on the original values; `audit`, which has "
+        "only the release, cannot tell whether they are met, and says so (exit 1). A changed quasi-identifier counts "
+        "for `k` only under microaggregation and suppression, and only `perturb` changes one: every other command "
+        "generalizes it. With `perturb`, some can be aggregated and the others suppressed: with the former under "
+        "`never` of `suppress`, all together meet `k`. Except for methods that state a bound, nothing limits what an "
+        "attacker learns about changed values; use `attack` to measure it. Treatments are not made in a series, on "
+        "an engine, or by a saved recoding.",
         "",
         table(("method", "in a sentence"), rows),
     ]
@@ -584,7 +585,8 @@ def metrics() -> str:
         "",
         "# Metrics",
         "",
-        "What a release has lost: the block `utility` of the [report](report.md). A suppressed row is wholly lost.",
+        "Measures of information loss, in the block `utility` of the [report](report.md). A suppressed row counts as "
+        "lost entirely.",
     ]
     for name, metric in METRICS.items():
         lines += _section(name, _module_doc(metric), f"**Computed as:** {plain(computed(metric))}")

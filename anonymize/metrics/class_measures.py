@@ -63,7 +63,7 @@ def squared_error(classes: Ints, values: Floats) -> float:
 
 
 class TargetsLeft:
-    """Targets: what is left to guess of each target once the class of a row is known.
+    """Targets: the remaining uncertainty about each target once the class of a row is known.
 
     For a categorical target, the conditional entropy H(C | P) in bits: the entropy of its labels within each class,
     weighted by rows; 0 where every class has one label. A missing label is a label of its own. `entropy` is that of all
@@ -101,9 +101,9 @@ def _figures(selection: Selection, evidence: Evidence) -> dict[str, int]:
 class Imprecision:
     """Imprecision: how many rows a selection returns from the release that it would not return from the original.
 
-    From the release a selection returns every row whose region overlaps what is selected, as nothing less is sure to
-    hold all that were meant. Suppressed rows overlap everything. Rows that were left out are not returned, so a release
-    that leaves out rows may have a negative figure.
+    From the release a selection returns every row whose region overlaps the selection, because only then are all
+    selected rows certain to be included. Suppressed rows overlap everything. Rows that were left out are not returned,
+    so a release that leaves out rows may have a negative figure.
 
     Source: LeFevre, DeWitt and Ramakrishnan, Workload-aware anonymization, KDD 2006, equation 5.
     """

@@ -64,8 +64,7 @@ def global_certainty_penalty(view: View) -> float:
     over_rows=True,
 )
 def certainty_penalty(view: View) -> float:
-    """Normalized certainty penalty: what the release leaves uncertain, summed over rows and quasi-identifiers,
-    unweighted.
+    """Normalized certainty penalty: the uncertainty of the release, summed over rows and quasi-identifiers, unweighted.
 
     A numeric cell costs (high - low) of its interval over (max - min) of the input's column. A categorical cell costs 0
     for a leaf, else the leaves under its node over all leaves, times the node's weight where the hierarchy gives it
@@ -145,7 +144,7 @@ def certainty_penalty_of_sets(view: View) -> float | None:
     over_rows=True,
 )
 def row_discernibility(view: View) -> int:
-    """Discernibility: every row is charged the number of rows that it cannot be told apart from.
+    """Discernibility: every row is charged the number of rows that it cannot be distinguished from.
 
     A row of a class costs the class's size, a suppressed row the number of rows of the table.
 
@@ -179,7 +178,7 @@ def normalized_class_size(view: View) -> float | None:
     meaning="1 - mean level / height of the hierarchies",
 )
 def precision(view: View) -> float | None:
-    """Precision: how far up their hierarchies the attributes were left where they were.
+    """Precision: one minus the mean relative level of generalization of the attributes.
 
     Defined for full-domain generalization only, where each attribute has one level.
 

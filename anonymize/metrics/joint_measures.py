@@ -73,7 +73,7 @@ def _deviations(summaries: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 class QueryError:
-    """Query error: how wrong a count is when it is estimated from the release.
+    """Query error: the relative error of counts estimated from the release.
 
     COUNT queries ask how many rows lie in a range of some quasi-identifiers. By default 1,000 are drawn: how many
     attributes each restricts and which is drawn evenly, and of each attribute a range between two of its leaves. How
@@ -199,10 +199,10 @@ def _both_ways(joint: Joint, pair: tuple[int, int]) -> tuple[dict[str, float] | 
 
 
 class Uncertainty:
-    """Uncertainty: how much of what one attribute tells of another is left in the release.
+    """Uncertainty: how much of the information that one attribute has about another is left in the release.
 
-    The uncertainty coefficient U(X, Y) = (H(X) + H(Y) - H(X, Y)) / H(Y) is the share of the entropy of Y that is gone
-    once X is known: 0 where X tells nothing about Y, 1 where it tells everything. It is given for every pair of
+    The uncertainty coefficient U(X, Y) = (H(X) + H(Y) - H(X, Y)) / H(Y) is the share of the entropy of Y that is
+    removed by knowing X: 0 if X has no information about Y, 1 if it determines Y. It is given for every pair of
     quasi-identifiers, and for each of them with every sensitive attribute and target that passes through: of the
     original, and of what a recipient estimates from the release. The joint table of the two is summed from that of all
     attributes, whose negative counts are set to 0 first; where that would have more than 20 million cells, it is
@@ -214,9 +214,8 @@ class Uncertainty:
     rows and with less distortion, but it does not average out over repeated releases. Measured on two attributes of 8
     values, both kept with probability p and otherwise drawn evenly, over 200 tables each, as mean U of the release:
 
-    - independent (U of the original 0.01 at 1,000 rows, 0.001 at 10,000): at 1,000 rows 0.32, 0.17 and 0.04 for p of
-    0.3,
-      0.5 and 0.8; at 10,000 rows 0.13, 0.02 and 0.004; at 100,000 rows 0.015, 0.002 and 0.0004;
+    - independent (U of the original 0.01 at 1,000 rows, 0.001 at 10,000): at 1,000 rows 0.32, 0.17 and 0.04
+      for p of 0.3, 0.5 and 0.8; at 10,000 rows 0.13, 0.02 and 0.004; at 100,000 rows 0.015, 0.002 and 0.0004;
     - each determines the other (U of the original 1): at 1,000 rows 0.47, 0.65 and 0.84; at 10,000 rows 0.66, 0.82 and
       0.93; at 100,000 rows 0.84, 0.93 and 0.97.
 

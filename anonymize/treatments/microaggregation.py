@@ -4,24 +4,23 @@ What it does. Rows are put into groups of k to 2k - 1 whose values of some numer
 every value is replaced by the mean of its group (or the median, or the mode). Columns are first made comparable: as
 z-scores (the sample's standard deviation), by median and median absolute deviation (`robust`), or not at all.
 
-`search`, the default, begins with groups of equal rows and MDAV of the others, in a large table in blocks of near rows.
-Then rows change places between near groups, by the exact change of the sum of squares, at a temperature that falls. It
-never loses more than what it began with, and `effort` is how much work it is, in shares of the usual. `mdav` is what
-sdcMicro does under that name. `pca` and `z-scores` put rows in the order of their first principal component, or of the
-sum of their z-scores, and cut that order where it loses least, or after every k rows (`fixed`, as sdcMicro does).
-`univariate` is the optimum of a single column. `individual-ranking` takes each column by itself.
+`search`, the default, starts with groups of equal rows and MDAV groups of the others, in a large table within blocks of
+similar rows. Then rows are exchanged between neighbouring groups by simulated annealing, using the exact change of the
+sum of squares. It never loses more than its start, and `effort` scales the amount of work. `mdav` is the method of
+sdcMicro with that name. `pca` and `z-scores` sort rows by their first principal component, or by the sum of their
+z-scores, and divide that order where it loses least, or after every k rows (`fixed`, as in sdcMicro). `univariate` is
+the optimum of a single column. `individual-ranking` takes each column by itself.
 
 What it guarantees. With all but `individual-ranking`, at least k rows of a stratum have the same values of these
-columns: where they are all the quasi-identifiers, the release is k-anonymous. Sums and means of a table stay what
-they were, up to rounding, where the mean is what a group is shown as, without weights or with the weights that it is
-made with.
+columns: where they are all the quasi-identifiers, the release is k-anonymous. Sums and means of a table are preserved,
+up to rounding, if groups show their mean, without weights or with the weights used to compute it.
 
 Decimals. Means and medians are shown with one decimal more than the column has, as is usual; `digits` says otherwise.
 Where numbers have more than nine decimals, they are not rounded.
 
-What it does not guarantee. `individual-ranking` bounds nothing of columns together. Nobody's value is hidden beyond its
-group: where all values of a group are equal, they are released as they are. Variances get smaller, and correlations
-change: with few columns they mostly grow.
+What it does not guarantee. `individual-ranking` bounds nothing for columns together. Values are hidden only within
+their group: if all values of a group are equal, they are released unchanged. Variances decrease, and correlations
+change: with few columns they mostly increase.
 
 Missing and infinite values. An infinite value is refused. A missing one is refused, unless rows are to be grouped with
 those that miss the same (`missing: pattern`): missing values then stay missing, and nothing is imputed. Constant

@@ -19,14 +19,14 @@ Decimals. Numbers come out with as many decimals as the column has, whole ones w
 `whole: false` shows whole numbers with as many decimals as leave two digits of the noise. Where numbers have more than
 nine decimals, they are not rounded.
 
-What it guarantees. How strong the noise is, by a known distribution. `romm`: means, variances and covariances. It
-bounds nothing that an attacker learns: who knows about where a number lies learns more from it, a value far from all
-others stays recognizable, and several noisy releases of the same table average the noise away. It is no mechanism of
-differential privacy, since the noise follows the spread of the data. `least` and rounding distort: truncated noise has
-no mean of zero.
+What it guarantees. How strong the noise is, by a known distribution. `romm`: means, variances and covariances. It does
+not bound what an attacker learns: with approximate prior knowledge of a number one learns more from it, a value far
+from all others stays recognizable, and several noisy releases of the same table average out the noise. It is no
+mechanism of differential privacy, since the noise follows the spread of the data. `least` and rounding distort:
+truncated noise has no mean of zero.
 
-What else it discloses. The manifest says kind and scale, relative to the column's own spread: a recipient corrects
-variances by 1 + scale squared. It says nothing of the column's mean or spread.
+What else it discloses. The manifest contains kind and scale, relative to the column's own standard deviation, so that
+recipients can correct variances by 1 + scale squared. It does not contain the column's mean or standard deviation.
 
 What it does not do. A column that is constant within a part gets no noise: its rows are counted, and the report warns
 of them, as it does of a part of a single row. Numbers that cannot reach `least` are an error.

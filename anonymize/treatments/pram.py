@@ -1,9 +1,10 @@
 """PRAM (post-randomization): each value is replaced by a random one, with probabilities that are published.
 
-What it does. A matrix says for each value how likely it is shown as each of the values. It is declared (`matrix`), or
-made of `keep`: a value stays with that probability, and else becomes one of the others, all of them equally likely;
-never one to which it is `forbidden` to go. The others are the values that occur in the column, or in its part (`by`).
-With `joint` the columns are one, whose values are the combinations that occur. Each row is drawn independently.
+What it does. A transition matrix gives the probability with which each value is shown as each of the values. It is
+declared (`matrix`), or made from `keep`: a value stays with that probability, and otherwise becomes one of the others,
+all equally likely, except those to which the transition is `forbidden`. The others are the values that occur in the
+column, or in its part (`by`). With `joint` the columns are one, whose values are the combinations that occur. Each row
+is drawn independently.
 
 With `invariant` a matrix R is made for which p R = p, where p are the shares of the values: the release then has the
 same counts, but for chance, and needs no correction. Where nothing is forbidden R = P Q, with the matrix P of `keep`
@@ -11,11 +12,11 @@ and its Bayes inverse Q (two stages, as sdcMicro has it, which draws the diagona
 `alpha` R + (1 - `alpha`) I is used. Where moves are forbidden, R leaves each pair of values that may become each other
 the flow that both can have, min(p i, p j) over the number of partners of the one that has more, times 1 - `keep`.
 
-What it guarantees. What is shown is drawn by the matrix, which stands in the manifest: counts can be corrected, and a
-forbidden move never occurs. The check counts all moves in the written file against it, within bounds that a sound
-release breaks once in 10^8. With a declared `matrix` that has no zeros (beside whole columns of them), each row has
-local differential privacy for each of the columns, whatever the table is; the manifest says the epsilon. Whether a cell
-is missing is not hidden: missing cells stay.
+What it guarantees. Values are drawn by the matrix, which is in the manifest, so that counts can be corrected, and a
+forbidden transition never occurs. The check compares the counts of all transitions in the written file with it, within
+bounds that a correct release violates once in 10^8. With a declared `matrix` that has no zeros (beside whole columns of
+them), each row has local differential privacy for each of the columns, whatever the table is; the manifest says the
+epsilon. Whether a cell is missing is not hidden: missing cells stay.
 
 What it does not. A matrix that is made from the table bounds nothing of that kind: the values that occur are those of
 people, and an invariant matrix follows from their shares. Rare values are the ones at risk: a record that shows one

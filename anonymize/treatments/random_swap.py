@@ -12,7 +12,7 @@ What it does not. A row that was drawn may get a cell equal to its own. With a p
 shows what it had: an attacker who finds a person by other columns is right that often, and only swapping of most rows
 changes that. Relations to other columns get weaker in proportion to `rate`.
 
-What else it discloses. The manifest says `rate`. Which rows were swapped is nowhere.
+What else it discloses. The manifest contains `rate`. Which rows were swapped is not stored.
 
 Cost. Linear, and a sort of the rows.
 

@@ -10,11 +10,11 @@ are exact. No row shows a cell whose rank is further away than `distance` of the
 share their ranks. Both are measured in the written file. Every row that is not alone in its block shows the cell of
 another row, which may be equal to its own.
 
-What it does not. Who knows a person's rank knows that person's value up to `distance`, and extreme values stay at the
-extremes. Relations between columns get weaker, the more so the larger `distance` is. The share of a value in a column
+What it does not. An attacker who knows a person's rank knows the person's value up to `distance`, and extreme values
+stay at the extremes. Relations between columns become weaker with a larger `distance`. The share of a value in a column
 is not hidden.
 
-What else it discloses. The manifest says `distance`. Who was swapped with whom is nowhere.
+What else it discloses. The manifest contains `distance`. Who was swapped with whom is not stored.
 
 Cost. Two sorts of each column.
 

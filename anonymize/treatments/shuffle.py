@@ -1,10 +1,10 @@
-"""Data shuffling: the values of a column are dealt out anew, such that ranks go together with other columns as before.
+"""Data shuffling: the values of a column are reassigned such that its rank correlations are preserved.
 
-What it does. Of all columns together a normal copula is made: the one of normal columns with the same rank correlations
-(2 sin(pi r / 6) of Spearman's r). Given a row's ranks in the columns under `given`, scores of the shuffled columns are
+What it does. A normal copula of all columns is fitted: the one of normal columns with the same rank correlations (2
+sin(pi r / 6) of Spearman's r). Given a row's ranks in the columns under `given`, scores of the shuffled columns are
 drawn from it. The row with the i-th lowest drawn score then shows the cell with the i-th lowest number, column by
-column. With `by`, each part by itself. Missing
-cells stay; a row that lacks a given number is taken to have the median of that column, and is counted in a warning.
+column. With `by`, each part by itself. Missing cells stay; a row that lacks a given number is taken to have the median
+of that column, and is counted in a warning.
 
 What it guarantees. Each column has the same cells as before, as often, in every part: this is measured in the written
 file. Given the columns under `given`, a row's new value has nothing to do with its old one: an attacker who knows these
