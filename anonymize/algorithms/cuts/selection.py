@@ -1,9 +1,9 @@
 """`--cut selection`: Selection Mondrian: the cut that takes most off the imprecision of the workload's selections.
 
-For a release of which somebody will count or use the rows of known selections. Whoever selects from a release gets
-every class whose region overlaps the selection; the imprecision is the number of rows too many, summed over the
-selections. A class is cut at the boundaries of the selections, and one child of a node from the rest, as long as that
-lessens the sum. Where it does not, the rule that `auto` takes for the targets of the workload goes on, or for none.
+For a release from which known selections of rows will be counted or used. A selection from a release returns every
+class whose region overlaps the selection; the imprecision is the number of rows too many, summed over the selections. A
+class is cut at the boundaries of the selections, and one child of a node from the rest, as long as that lessens the
+sum. Where it does not, the rule that `auto` takes for the targets of the workload goes on, or for none.
 
 A region is an interval of numbers, up to the highest of all where missing values are mixed in; or the lowest node that
 covers a class's categories.

@@ -69,8 +69,8 @@ class Widest(CutRule):
     values are exact after fewer cuts. If these are equal as well, it is the one that the spec lists first. With `--ties
     listed` that one is cut in the first place, as most implementations do. The source leaves this open; its own example
     of six patients comes out as printed with fewer leaves first, in whatever order the spec lists the attributes.
-    Whoever takes Mondrian for a yardstick should say which of the two was meant: where attributes of few values are
-    listed last, classes by the order of the spec are narrower in the others.
+    Comparisons with Mondrian should say which of the two is used: if attributes of few values are listed last, classes
+    by the order of the spec are narrower in the others.
 
     Source: LeFevre, DeWitt and Ramakrishnan, Mondrian multidimensional k-anonymity, ICDE 2006, section 3.
     """
