@@ -1,8 +1,8 @@
 """anonymize: turns a table about people into one that can be published, and proves it.
 
-For Python users there are `init`, `validate`, `release`, `audit`, `evaluate`, `attack`, `compare`, `recode`, `explain`
-and `Spec`, which do what the commands do, to frames or to files, and raise the errors whose exit codes the commands
-have. `help(anonymize.release)` is the manual. Nothing heavy is imported before one is used.
+For Python users there are `init`, `validate`, `release`, `audit`, `evaluate`, `attack`, `compare`, `recode`,
+`tabulate`, `explain` and `Spec`, which do what the commands do, to frames or to files, and raise the errors whose exit
+codes the commands have. `help(anonymize.release)` is the manual. Nothing heavy is imported before one is used.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ __all__ = [
     "Evaluated",
     "RecodedTable",
     "Release",
+    "ReleasedTables",
     "Spec",
     "Validated",
     "attack",
@@ -29,6 +30,7 @@ __all__ = [
     "init",
     "recode",
     "release",
+    "tabulate",
     "validate",
 ]
 """What `__init__.pyi` declares for type checkers."""

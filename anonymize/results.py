@@ -352,6 +352,15 @@ class RecodedTable(Tabled):
 
 
 @dataclass(frozen=True, repr=False)
+class ReleasedTables(Reported):
+    """Tables of counts, shares, sums and means. `frames`: by the name of the file, each with its groups and values;
+    `manifest`: what stands where, and what protects it."""
+
+    frames: dict[str, Any]
+    manifest: dict[str, Any]
+
+
+@dataclass(frozen=True, repr=False)
 class JudgedReport(Reported):
     """What was held against something. `problems`: what is not met or could not be shown."""
 

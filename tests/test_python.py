@@ -549,3 +549,24 @@ def test_columns_that_pass_through_keep_their_type() -> None:
     spec = {**hidden_as("*"), "insensitive": ["seen", "late"], "sensitive": {"visits": {}, "share": {}}}
     released = anonymize.release(typed, spec, algorithm="mondrian")
     assert [released.frame[name].dtype for name in typed.columns[2:]] == list(typed.dtypes[2:])
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def test_tables_of_a_frame_are_those_of_the_command(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"sex": ["F", "M", None] * 8, "job": ["cook", "clerk"] * 12, "pay": list(range(24))})
+    tables = [{"by": ["sex", "job"], "count": True}, {"by": ["job"], "mean": "pay"}]
+    spec = {
+        "insensitive": ["sex", "job"],
+        "sensitive": {"pay": {"type": "numeric"}},
+        "tabulate": {"mechanism": "suppression", "tables": tables, "suppression": {"minimum": 3}},
+    }
+    made = anonymize.tabulate(frame, spec, output=tmp_path / "tables")
+    assert list(made.frames) == ["table-1-count.csv", "table-2-mean.csv"] and made.private
+    counts = made.frames["table-1-count.csv"]
+    assert counts["sex"].to_list()[6] == "" and counts["count"].to_list()[-1] == 24
+    assert made.report["privacy"]["satisfied"] and made.manifest["mechanism"] == "suppression"
+    assert (tmp_path / "tables/table-2-mean.csv").exists()
+    with pytest.raises(UsageError, match="force=True"):
+        anonymize.tabulate(frame, spec, output=tmp_path / "tables")

@@ -9,8 +9,17 @@ from __future__ import annotations
 
 from anonymize.python.measuring import attack, audit, evaluate
 from anonymize.python.preparing import Spec, SpecLike, compare, explain, init, model_of, validate
-from anonymize.python.releasing import recode, release
-from anonymize.results import Attacked, AuditReport, ComparedReleases, Evaluated, RecodedTable, Release, Validated
+from anonymize.python.releasing import recode, release, tabulate
+from anonymize.results import (
+    Attacked,
+    AuditReport,
+    ComparedReleases,
+    Evaluated,
+    RecodedTable,
+    Release,
+    ReleasedTables,
+    Validated,
+)
 
 __all__ = [
     "Attacked",
@@ -19,6 +28,7 @@ __all__ = [
     "Evaluated",
     "RecodedTable",
     "Release",
+    "ReleasedTables",
     "Spec",
     "SpecLike",
     "Validated",
@@ -31,5 +41,6 @@ __all__ = [
     "model_of",
     "recode",
     "release",
+    "tabulate",
     "validate",
 ]

@@ -16,6 +16,8 @@ from anonymize import spec as specs
 from anonymize._recode import Recode
 from anonymize._recode import recode as recode_road
 from anonymize._release import release as release_road
+from anonymize._tabulate import Tabulate
+from anonymize._tabulate import tabulate as tabulate_road
 from anonymize.algorithms import ALGORITHMS, why_not_reusable
 from anonymize.errors import Problem, UsageError
 from anonymize.families.treating import release_paths
@@ -27,6 +29,7 @@ from anonymize.results import (
     Frame,
     RecodedTable,
     Release,
+    ReleasedTables,
     kept_at,
     of_kind,
     path_of,
@@ -223,3 +226,66 @@ def recode(
         report = recode_road(Recode(saved, path, output, seed=seed, progress=tell))
         frame = of_kind(pl.read_ipc(output), data)
     return RecodedTable(without_paths(report, data), frame)
+
+
+@public
+def tabulate(
+    data: Frame | str | os.PathLike[str],
+    spec: SpecLike,
+    *,
+    key: str | os.PathLike[str] | None = None,
+    public: bool = False,
+    output: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: Following = None,
+) -> ReleasedTables:
+    """Make tables of counts, shares, sums and means by groups, as the spec's `tabulate` says, protected together.
+
+    Args:
+        data: the table, as a path or a frame.
+        spec: see `release`; with `tabulate`.
+        key: the key file of cell keys.
+        public: the report is made from what is published alone, and may be published.
+        output: the folder that the tables are written to; None: they are in memory alone.
+        force: replace the tables of an earlier run in that folder.
+        progress: see `release`.
+
+    Returns:
+        A `ReleasedTables`: `frames` by the name of the file, each of the kind of `data`, `manifest` and `report`.
+
+    Raises:
+        UnsafeError: the tables were made and attacked, and tell too much.
+        InfeasibleError: no blanks protect what is unsafe.
+        SpecError: the spec is wrong.
+        DataError: the table is not what the spec says.
+        UsageError: the spec has no tables, or a folder with other files in it.
+
+    Example:
+        >>> import anonymize
+        >>> import polars as pl
+        >>> people = pl.DataFrame({"sex": ["F"] * 12 + ["M"] * 9, "job": (["cook", "clerk", "nurse"] * 7)})
+        >>> tables = {"mechanism": "suppression", "tables": [{"by": ["sex"], "count": True}]}
+        >>> spec = anonymize.Spec(insensitive=["sex", "job"], tabulate=tables)
+        >>> anonymize.tabulate(people, spec).frames["table-1-count.csv"]["count"].to_list()
+        [12, 9, 21]
+    """
+    with table_of(data) as path, files.folder() as folder, following(progress) as tell:
+        place = Path(folder) / "tables" if output is None else Path(output)
+        request = Tabulate(
+            model_of(spec), str(place), path, key=path_of(key), force=force, public=public, progress=tell
+        )
+        report = without_paths(tabulate_road(request), data)
+        manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+        frames = {
+            each["name"]: of_kind(_of_table(place / each["name"], each, manifest["separator"]), data)
+            for each in manifest["files"]
+        }
+        return ReleasedTables(report, frames, manifest)
+
+
+def _of_table(path: Path, entry: Mapping[str, Any], separator: str) -> pl.DataFrame:
+    """A table as it was written: its groups are texts."""
+    frame = pl.read_csv(path, separator=separator, infer_schema=False)
+    kind = pl.Int64 if entry["measure"] == "count" else pl.Float64
+    groups = [pl.nth(place).fill_null("") for place in range(len(entry["by"]))]
+    return frame.with_columns(*groups, pl.nth(len(groups)).cast(kind))

@@ -112,6 +112,10 @@ class ProtectedSide:
     need: float
     known: int | None
 
+    def met_by(self, reached: float) -> bool:
+        """Whether that is far enough, as solvers reckon."""
+        return reached >= self.need * (1 - CLOSE) - CLOSE
+
 
 @dataclass(frozen=True)
 class Pattern:
@@ -197,7 +201,7 @@ def _violated(layer: Layer, blank: Bools) -> Iterator[tuple[Floats, float]]:
     program = _Program.of(layer, np.flatnonzero(blank[layer.cells]))
     for target in layer.targets:
         reached, prices = program.reach(target)
-        if reached < target.need * (1 - CLOSE) - CLOSE:
+        if not target.met_by(reached):
             yield program.cut(target, prices), target.need
 
 
@@ -241,6 +245,10 @@ class _Program:
         prices[self.rows] = result.eqlin.marginals
         return -float(result.fun), prices
 
+    def protects(self, target: ProtectedSide) -> bool:
+        """Whether the blanks so far are enough."""
+        return target.met_by(self.reach(target)[0])
+
     def cut(self, target: ProtectedSide, prices: Floats) -> Floats:
         """(cells,) what each cell, blank, can add to the reach at these prices at most: of each its reduced cost times
         how far it can move on the side that pays."""
@@ -259,16 +267,21 @@ class _Program:
 
 
 def _completed(layers: Sequence[Layer], cost: Floats, blank: Bools, open_: Bools) -> Bools:
-    """With further blanks, for one target after the other the cheapest that protect it. Raises Unprotected."""
+    """With further blanks, for one target after the other the cheapest that protect it, where those so far do not.
+    Raises Unprotected."""
     blank, failing = blank.copy(), 0
     for layer in layers:
         lost: set[int] = set()
+        program = _Program.of(layer, np.flatnonzero(blank[layer.cells]))
         for target in sorted(layer.targets, key=lambda each: (-each.need, each.cell, each.side, each.known or -1)):
+            if program.protects(target):
+                continue
             moved = _cheapest_flow(layer, target, cost, blank, open_)
             if moved is None:
                 lost.add(target.cell)
-            else:
+            elif not blank[layer.cells[moved]].all():
                 blank[layer.cells[moved]] = True
+                program = _Program.of(layer, np.flatnonzero(blank[layer.cells]))
         failing += len(lost)
     if failing:
         raise Unprotected(failing)
