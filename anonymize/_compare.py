@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
+from math import inf
 from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
@@ -28,7 +29,7 @@ from typing import Any
 from anonymize import files
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, parse_options
-from anonymize.errors import AnonymizeError, DataError, Problem, UsageError, WriteError
+from anonymize.errors import AnonymizeError, Caution, DataError, Problem, UsageError, WriteError
 from anonymize.measuring import Measuring, weighted
 from anonymize.metrics import METRICS
 from anonymize.parallel import workers
@@ -45,6 +46,11 @@ from anonymize.table.files import sha256_of
 
 UNSAID = "no release; why is in a report that is not public"
 """In place of a message, which may count rows of the input."""
+UNCOVERED = Caution.of(
+    "the choice between these releases is made by the people's own data: no epsilon covers it, nor any of the figures "
+    "here, and every table under differential privacy that was drawn for them is one more",
+    "choose once, on a table of other people if there is one; publish one release, and none of these figures",
+)
 ALL = "all"
 SENSIBLE = ("release", "mondrian", "incognito")
 RISK = ("prosecutor_max", "prosecutor_mean", "records_at_risk")
@@ -53,12 +59,19 @@ RISK = ("prosecutor_max", "prosecutor_mean", "records_at_risk")
 @dataclass(frozen=True)
 class Cell:
     """One release of the comparison: an algorithm with its options, k (None: as the spec says), and its seed (None:
-    that of the system)."""
+    that of the system). `epsilon`: of a table that is drawn under differential privacy, None: as the spec says; such a
+    table has no k, and `seed` numbers its draws."""
 
     algorithm: str
     options: Any
     k: int | None
     seed: int | None = None
+    epsilon: float | None = None
+
+    @property
+    def private(self) -> bool:
+        """Whether it is drawn under differential privacy, of a spec with public domains."""
+        return ALGORITHMS[self.algorithm].NEEDS.domains
 
     @property
     def label(self) -> str:
@@ -68,7 +81,9 @@ class Cell:
     def named(self, *, public: bool) -> dict[str, Any]:
         """What a report calls it; a `public` one has no paths."""
         options = without_paths(self.options) if public else asdict(self.options)
-        return {"label": self._label(options), "algorithm": self.algorithm, "options": options, "k": self.k}
+        return {"label": self._label(options), "algorithm": self.algorithm, "options": options, "k": self.k} | (
+            {"epsilon": self.epsilon} if self.private else {}
+        )
 
     def _label(self, options: Mapping[str, Any]) -> str:
         default = asdict(type(self.options)())
@@ -81,7 +96,8 @@ class Compare:
     """What `compare` was asked for.
 
     `algorithms`: each a name, or a name and options (`mondrian refine=true`); none: those that suit the spec; `all`:
-    all of them. `ks`: values of k; the spec's for none. `seeds`: with how many seeds each release is made. `input`:
+    all of them. `ks`: values of k; the spec's for none. `epsilons`: the same of tables that are drawn under
+    differential privacy. `seeds`: with how many seeds each release is made. `input`:
     path, None for the spec's. `processes`: releases that are made at the same time; 0: here. `cache`: a folder for
     results, None to keep none. `keep`: a folder for the releases, None to publish none. `measuring`: what is measured
     beside the reports. `reports`: paths, the kind by suffix. `public`: every figure is that of a release's public
@@ -98,6 +114,7 @@ class Compare:
     measuring: Measuring = field(default_factory=Measuring)
     reports: Sequence[str] = ()
     seeds: int = 1
+    epsilons: Sequence[float] = ()
     public: bool = False
     force: bool = False
     progress: Progress = field(default=lambda stage, count, total: None)
@@ -115,6 +132,9 @@ def compare(request: Compare) -> dict[str, Any]:
     if request.keep is not None and not request.keep.is_dir():
         raise UsageError(Problem(f"--keep: there is no folder {request.keep}", hint=f"mkdir {request.keep}"))
     request.measuring.check(request.spec)
+    private = request.spec.privacy.differential is not None and any(cell.private for cell in cells)
+    if private and not request.public:
+        request = replace(request, measuring=replace(request.measuring, variation=True))
     if request.public and request.measuring.needed:
         message = "--public-report: queries and models, and what another spec measures, take the original"
         raise UsageError(Problem(message, hint="leave out --queries, --model and --measured-by"))
@@ -126,7 +146,7 @@ def compare(request: Compare) -> dict[str, Any]:
         report = {
             **(public_head(request.spec) if request.public else head() | of_files),
             "comparison": with_front([_over_seeds(results, cell, request.seeds) for cell in cells]),
-            "warnings": [],
+            "warnings": [UNCOVERED] if private else [],
         }
         publish(report)
     return report
@@ -134,6 +154,8 @@ def compare(request: Compare) -> dict[str, Any]:
 
 def cells_of(request: Compare) -> list[Cell]:
     """Every algorithm at every k, in the order given, each once. Raises UsageError for what there is not."""
+    if any(not 0 < epsilon < inf for epsilon in request.epsilons):
+        raise UsageError("--epsilon: is above 0")
     if request.seeds < 1:
         raise UsageError("--seeds: must be at least 1")
     if request.public and request.seeds > 1:
@@ -145,7 +167,31 @@ def cells_of(request: Compare) -> list[Cell]:
             hint = nearest(name, ALGORITHMS) or f"{ALL}, or of {', '.join(ALGORITHMS)}"
             raise UsageError(Problem(f"--algorithms: there is no {name}", hint=hint))
         chosen.append((name, parse_options(ALGORITHMS[name], pairs)))
-    return list(dict.fromkeys(Cell(name, options, k) for name, options in chosen for k in (request.ks or (None,))))
+    return list(dict.fromkeys(each for name, options in chosen for each in _at_each(request, name, options)))
+
+
+def _at_each(request: Compare, name: str, options: Any) -> list[Cell]:
+    """An algorithm at every k, or every epsilon."""
+    if not ALGORITHMS[name].NEEDS.domains:
+        return [Cell(name, options, k) for k in request.ks or (None,)]
+    return [Cell(name, options, None, epsilon=epsilon) for epsilon in request.epsilons or (None,)]
+
+
+def spec_of(spec: Spec, cell: Cell) -> Spec:
+    """The spec by which a release is made: what is required of classes is not asked of invented rows, nor differential
+    privacy of classes, which never have it. Raises UsageError for an epsilon beside which the spec has no delta."""
+    if not cell.private:
+        privacy = spec.privacy.model_copy(update={"differential": None})
+        return override(spec.model_copy(update={"privacy": privacy}), k=cell.k)
+    of_classes: dict[str, Any] = {"k": None, "l": None, "models": (), "combinations": (), "passing": None}
+    own = spec.privacy.differential
+    if cell.epsilon is not None:
+        if own is None:
+            hint = "privacy: {differential: {epsilon: 1, delta: 1e-9}}"
+            raise UsageError(Problem("--epsilon: the spec has no delta", hint=hint))
+        own = own.model_copy(update={"epsilon": cell.epsilon})
+    privacy = spec.privacy.model_copy(update={**of_classes, "differential": own, "suppression": 0.0})
+    return spec.model_copy(update={"privacy": privacy})
 
 
 def _algorithms(request: Compare) -> Sequence[str]:
@@ -199,12 +245,13 @@ def _results(request: Compare, cells: Sequence[Cell], path: str, key: _Key) -> I
     """The results of all cells, as they come: those of the cache first. Raises what ends a worker for no fault of a
     cell's.
 
-    They are made k by k: what is left for the end is then one release of each algorithm, and not those of the slowest
-    one alone, for which a single process would be waited for.
+    What is drawn under differential privacy is drawn anew each time. They are made k by k: what is left for the end is
+    then one release of each algorithm, and not those of the slowest one alone, for which a single process would be
+    waited for.
     """
     missing = []
     for cell in cells:
-        cached = None if request.keep is not None else _cached(request.cache, key.of(cell))
+        cached = None if request.keep is not None or cell.private else _cached(request.cache, key.of(cell))
         if cached is None:
             missing.append(cell)
         else:
@@ -213,7 +260,8 @@ def _results(request: Compare, cells: Sequence[Cell], path: str, key: _Key) -> I
     finished = len(cells) - len(missing)
     request.progress("compare", finished, len(cells))
     for cell, result in _results_of(request, missing, path):
-        _store(request.cache, key.of(cell), result)
+        if not cell.private:
+            _store(request.cache, key.of(cell), result)
         finished += 1
         request.progress("compare", finished, len(cells))
         yield cell, result
@@ -252,14 +300,14 @@ class _Making:
         result = cell.named(public=self.public)
         try:
             with TemporaryDirectory(dir=self.scratch) as folder:
-                return result | self._figures(self._request(cell, Path(folder)))
+                return result | self._figures(cell, self._request(cell, Path(folder)))
         except WriteError:
             raise
         except AnonymizeError as error:
             why = [UNSAID] if self.public else [str(each) for each in error.problems]
             return result | {"code": error.exit_code, "error": why}
 
-    def _figures(self, request: Request) -> dict[str, Any]:
+    def _figures(self, cell: Cell, request: Request) -> dict[str, Any]:
         """The figures of the release's report, what making it took, and what is measured beside it."""
         start, before = perf_counter(), _processor_seconds()
         report = release(request)
@@ -269,9 +317,11 @@ class _Making:
         }
         took = {} if self.public else took
         row = {"k": report["settings"].get("k", {}).get("value"), "code": 0, **took, **figures(report)}
+        if cell.private:
+            row |= {"k": None, "epsilon": report["differential"]["epsilon"]}
         if self.measuring.needed:
             row |= self.measuring.figures(request.spec, self.path, request.output, request.save_link)
-        return row | self._without_levels(request)
+        return row if cell.private else row | self._without_levels(request)
 
     def _without_levels(self, request: Request) -> dict[str, Any]:
         """The loss of the same release where the spec declares no levels, so that their price is seen; nothing where it
@@ -289,18 +339,20 @@ class _Making:
 
     def _request(self, cell: Cell, folder: Path) -> Request:
         """The release of a cell; with its private link where models have to know which rows they were trained on."""
-        name = f"{cell.label.replace(' ', '-').replace('=', '-')}-k{cell.k or 'spec'}{_of_seed(cell)}.csv"
-        output, dry_run = str((self.keep or folder) / name), self.keep is None and not self.measuring.needed
-        link = None if self.measuring.model is None else str(folder / "link.json")
+        bound = f"epsilon{cell.epsilon or 'spec'}" if cell.private else f"k{cell.k or 'spec'}"
+        name = f"{cell.label.replace(' ', '-').replace('=', '-')}-{bound}{_of_seed(cell)}.csv"
+        unread = self.keep is None and not self.measuring.needed
+        output, dry_run = str((self.keep or folder) / name), unread and not cell.private
+        link = None if self.measuring.model is None or cell.private else str(folder / "link.json")
         return Request(
-            override(self.spec, k=cell.k),
+            spec_of(self.spec, cell),
             cell.algorithm,
             cell.options,
             input=self.path,
             output=output,
             dry_run=dry_run,
             save_link=link,
-            seed=cell.seed,
+            seed=None if cell.private else cell.seed,
             public=self.public,
         )
 
@@ -382,7 +434,7 @@ class _Key:
 
     def of(self, cell: Cell) -> str:
         """The name of a cell's result."""
-        content = json.dumps([*self._rest, cell.algorithm, asdict(cell.options), cell.k, cell.seed])
+        content = json.dumps([*self._rest, cell.algorithm, asdict(cell.options), cell.k, cell.seed, cell.epsilon])
         return hashlib.sha256(content.encode()).hexdigest()
 
 

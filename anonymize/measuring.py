@@ -18,6 +18,8 @@ from anonymize.publication import named_by
 from anonymize.spec import Spec
 from anonymize.table.files import sha256_of
 
+VARIATION = "variation_"
+"""What figures of marginals begin with, before the number of columns."""
 TEST_SHARE = 0.3
 """The share of the rows on which a model is tested and not trained."""
 
@@ -27,12 +29,14 @@ class Measuring:
     """What releases are measured by.
 
     `spec`: whose weights and workload count; None for that of the release. `queries`: how many random COUNT queries.
-    `model`: of LEARNERS, trained for each target of the workload; None for none.
+    `model`: of LEARNERS, trained for each target of the workload; None for none. `variation`: whether marginals are
+    compared with the original's.
     """
 
     spec: Spec | None = None
     queries: int = 0
     model: str | None = None
+    variation: bool = False
 
     @property
     def needed(self) -> bool:
@@ -55,10 +59,11 @@ class Measuring:
         """What the figures follow from, beside the release and its original. Raises OSError for files that the spec
         names and that cannot be read."""
         spec_parts = [] if self.spec is None else [self.spec.model_dump_json(), *map(sha256_of, named_by(self.spec))]
-        return [self.queries, self.model, *spec_parts]
+        return [self.queries, self.model, self.variation, *spec_parts]
 
     def figures(self, spec: Spec, original: str, released: str, link: str | None) -> dict[str, Any]:
-        """`gcp_weighted`, `query_error` and `models` of a release, as far as they were asked for. `spec`: that it was
+        """`gcp_weighted`, `query_error`, `variation_1` to `variation_3` (the means of marginals of so many columns) and
+        `models` of a release, as far as they were asked for. `spec`: that it was
         made with, `link`: path of its private link. Raises as `evaluate` does."""
         protocol = None if self.model is None else Protocol(test_share=TEST_SHARE, models=(self.model,))
         request = Evaluate(self.spec or spec, released, original, queries=self.queries, link=link, models=protocol)
@@ -67,6 +72,8 @@ class Measuring:
         figures: dict[str, Any] = {} if self.spec is None else {"gcp_weighted": weighted(report["utility"])}
         if self.queries:
             figures["query_error"] = None if error is None else error["median"]
+        if self.variation:
+            figures |= {f"{VARIATION}{each['columns']}": each["mean"] for each in report["variation"]["ways"]}
         return figures if self.model is None else figures | {"models": _scores(report["models"], self.model)}
 
 

@@ -15,6 +15,7 @@ from anonymize.errors import UsageError
 from anonymize.measuring import Measuring
 from anonymize.privacy import PARAMETERS
 from anonymize.python import evaluate, release
+from anonymize.report.page import page
 from anonymize.report.section import figure
 from anonymize.report.tables import sections
 from anonymize.spec import load
@@ -180,3 +181,50 @@ def test_figures_measured_by_another_spec_are_not_those_that_are_kept(request_: 
 def test_models_that_there_are_not_or_that_have_no_target_are_refused(request_: Compare, model: str, word: str) -> None:
     with pytest.raises(UsageError, match=word):
         compare(replace(request_, measuring=Measuring(model=model)))
+
+
+# --- under differential privacy ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def private(folder: Path) -> Compare:
+    """A spec whose columns have public domains, with k and differential privacy."""
+    domains = "domains: {age: {low: 20, high: 60, missing: false}, sex: [F, M], ill: [flu, gout, hay]}\n"
+    more = "synthesize: {method: independent}\nprivacy: {k: 4, differential: {epsilon: 1, delta: 1.0e-9}}\n"
+    text = (folder / "spec.yaml").read_text().replace("privacy: {k: 4}\n", domains + more)
+    (folder / "private.yaml").write_text(text)
+    spec = load(folder / "private.yaml", PARAMETERS)
+    return Compare(spec, ["mondrian", "synthesize"], [4], processes=0, epsilons=(0.5, 5.0))
+
+
+def test_synthetic_tables_at_each_epsilon_stand_beside_releases_at_each_k(private: Compare) -> None:
+    report = compare(replace(private, seeds=2))
+    classes, weak, strong = report["comparison"]
+    assert [each["code"] for each in report["comparison"]] == [0, 0, 0]
+    assert (classes["k"], weak["k"], weak["epsilon"], strong["epsilon"]) == (4, None, 0.5, 5.0)
+    assert "epsilon" not in classes and classes["gcp"] > 0 and weak["gcp"] is None
+    assert all(0 <= each[f"variation_{way}"] <= 1 for each in report["comparison"] for way in (1, 2, 3))
+    assert strong["variation_1"] < weak["variation_1"] and weak["spread"]["variation_1"] > 0
+    assert any("no epsilon covers it" in str(each) for each in report["warnings"])
+    compared = next(each for each in sections(report) if each.title == "Algorithms compared")
+    assert {"epsilon", "1-way variation", "3-way variation"} <= set(compared.header)
+    drawn = [each for chapter in page(report).chapters for each in chapter.pictures]
+    assert any("synthesize, epsilon 0.5" in getattr(each, "labels", ()) for each in drawn)
+
+
+def test_what_was_drawn_is_not_kept_for_the_next_comparison(private: Compare, tmp_path: Path) -> None:
+    compare(replace(private, algorithms=["synthesize"], epsilons=(5.0,), cache=tmp_path / "cache"))
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, float("inf"), float("nan")])
+def test_an_epsilon_that_is_none_is_refused(private: Compare, epsilon: float) -> None:
+    with pytest.raises(UsageError, match="--epsilon: is above 0"):
+        compare(replace(private, epsilons=(epsilon,)))
+
+
+def test_an_epsilon_needs_the_delta_of_the_spec(private: Compare, folder: Path) -> None:
+    own = private.spec.privacy.model_copy(update={"differential": None})
+    spec = private.spec.model_copy(update={"privacy": own})
+    (made,) = compare(replace(private, spec=spec, algorithms=["synthesize"], epsilons=(1.0,)))["comparison"]
+    assert made["code"] == 2 and "the spec has no delta" in made["error"][0]

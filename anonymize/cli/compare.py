@@ -40,6 +40,14 @@ def _numbers(context: click.Context, parameter: click.Parameter, value: str | No
         raise click.BadParameter("whole numbers, separated by commas, such as 2,5,10") from None
 
 
+def _epsilons(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, ...]:
+    """Values of epsilon, parted by commas."""
+    try:
+        return tuple(map(float, parted(value or "")))
+    except ValueError:
+        raise click.BadParameter("numbers, parted by commas, such as 0.5,1,3") from None
+
+
 def _pick(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float | None] | None:
     """`lowest-loss`, or `fastest-within N%`: the share of loss that may be lost for speed."""
     if value is None:
@@ -56,7 +64,7 @@ def _pick(context: click.Context, parameter: click.Parameter, value: str | None)
 
 
 COMMON_OPTIONS = (
-    "--input", "--algorithms", "-k", "--pick", "--queries", "--model", "--keep", "--json", "--csv",
+    "--input", "--algorithms", "-k", "--epsilon", "--pick", "--queries", "--model", "--keep", "--json", "--csv",
     "--report", "--quiet",
 )  # fmt: skip
 """What most people need; help has the others with --help-all."""
@@ -74,6 +82,13 @@ COMMON_OPTIONS = (
         "[default: a few that suit SPEC]",
     ),
     click.option("-k", "ks", callback=_numbers, metavar="K,K,...", help="Values of k; by default that of the spec."),
+    click.option(
+        "--epsilon",
+        "epsilons",
+        callback=_epsilons,
+        metavar="E,E,...",
+        help="Values of epsilon, for synthesize; by default that of the spec.",
+    ),
     count_option(
         "--seeds", default=1, least=1, help="Number of seeds for each release; the report has means and spreads."
     ),
@@ -150,6 +165,11 @@ def compare(
     accuracy of a model trained on seven tenths of the released rows and tested on the other three tenths of the
     original. --measured-by names a separate spec for this: losses use its weights, and models its targets, while the
     releases are made without them.
+
+    With synthesize among the algorithms, the total variation of marginals from the original is added, on which its
+    tables at each --epsilon stand beside releases at each k: `--algorithms release,synthesize --epsilon 0.5,1,3 -k 5`.
+    Requirements of classes are dropped for it, and differential privacy for the others. --seeds then means draws. The
+    choice is made by the people's own data, and no epsilon covers it.
 
     With --public-report every figure is that of the public report that the release would have, made only from what it
     shows: costs are relative to the range shown, and there are no times.

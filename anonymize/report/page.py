@@ -16,7 +16,7 @@ from anonymize.report import blocks
 from anonymize.report.blocks import ATTACKS, FURTHER, attacked, label
 from anonymize.report.cards import CARDED, Card, Certificate, cards, certificate, officer, rows
 from anonymize.report.section import Curves, Picture, Section, method_of, percent
-from anonymize.report.tables import INTROS, parameters, sections
+from anonymize.report.tables import INTROS, WAYS, parameters, sections
 from anonymize.report.verdict import (
     Tone,
     counted,
@@ -255,6 +255,16 @@ def _compared(report: Report) -> Iterator[Picture | Curves]:
     if series:
         ordered = {name: sorted(points) for name, points in series.items()}
         yield Curves("Risk against loss", ordered, "highest risk of a row", "loss (gcp)")
+    varied = [each for each in report["comparison"] if each.get("variation_1") is not None]
+    if varied:
+        labels, names = [_bounded(each) for each in varied], {f"{way} together": f"variation_{way}" for way in WAYS}
+        bars = {way: [each[name] for each in varied] for way, name in names.items() if name in varied[0]}
+        yield Picture("Marginals: mean total variation from the original", labels, bars, "share")
+
+
+def _bounded(each: Report) -> str:
+    """A release of a comparison, by what bounds it."""
+    return f"{each['label']}, epsilon {each['epsilon']:g}" if "epsilon" in each else f"{each['label']}, k {each['k']}"
 
 
 def _attacks(report: Report) -> Iterator[Picture | Curves]:

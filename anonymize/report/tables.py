@@ -37,6 +37,10 @@ INTROS = {
 """How to read a section, by its title: on a page, and where a table has no meanings of its own."""
 
 
+WAYS = (1, 2, 3)
+"""Of how many columns a comparison has marginals."""
+
+
 def sections(report: dict[str, Any]) -> list[Section]:
     """The sections that a report's blocks give, in the order in which a reader wants them."""
     makers = {
@@ -155,14 +159,23 @@ def _measured_beside(results: Sequence[Mapping[str, Any]]) -> dict[str, Callable
     """By title, how the figures are read that were measured beside the reports, where any release has them."""
     readers: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
     if any("gcp_without_levels" in each for each in results):
-        readers["gcp without levels"] = lambda each: each.get("gcp_without_levels")
+        readers["gcp without levels"] = partial(_figure_of, "gcp_without_levels")
     if any("query_error" in each for each in results):
-        readers["query error"] = lambda each: each.get("query_error")
+        readers["query error"] = partial(_figure_of, "query_error")
+    if any("epsilon" in each for each in results):
+        readers["epsilon"] = partial(_figure_of, "epsilon")
+    for way in WAYS:
+        if any(f"variation_{way}" in each for each in results):
+            readers[f"{way}-way variation"] = partial(_figure_of, f"variation_{way}")
     targets = {target: about["figure"] for each in results for target, about in each.get("models", {}).items()}
     for target, name in targets.items():
         for which in ("original", "released"):
             readers[f"{target}: {name.replace('_', ' ')}, {which}"] = partial(_score, target, which)
     return readers
+
+
+def _figure_of(name: str, result: Mapping[str, Any]) -> Any:
+    return result.get(name)
 
 
 def _score(target: str, which: str, result: Mapping[str, Any]) -> Any:
