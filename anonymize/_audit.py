@@ -20,7 +20,8 @@ from anonymize.auditing import Audited, Original, check_groups, opened, previous
 from anonymize.auditing import facts as baseline
 from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.sample import Deeper, deeper
-from anonymize.errors import DataError, Problem, UsageError
+from anonymize.declared import declared_synthetic, synthetic_faults
+from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.files import manifest_of, parameters_beside
 from anonymize.formats import Checked, Concluded
 from anonymize.judging import refuse_absent
@@ -32,11 +33,15 @@ from anonymize.publication import SAVE_RISK, named_by, private_files, reported
 from anonymize.spec import Spec, make, override, require
 from anonymize.table import OutputFile
 from anonymize.table.scan import check_bytes
-from anonymize.verify import THRESHOLD, Check, Verdict, check_of, checks_of, with_changed, with_differential
+from anonymize.verify import THRESHOLD, Check, Spent, Verdict, check_of, checks_of, with_changed, with_differential
 
 OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight", "no_normalize": "no-normalize"}
 """What the command line calls an option, where it is not its name."""
 
+NO_CLASSES = Caution.of(
+    "rows are invented, as the manifest tells: classes of them are of nobody, and nothing of them is measured",
+    "`evaluate` measures how near they are to the original, `attack` what they tell of its people",
+)
 APART = (
     *("quasi_identifiers", "sensitive", "numeric", "separator", "missing", "suppressed", "sampling_weight", "unit"),
     "no_normalize",
@@ -205,6 +210,8 @@ def _measured(
         table = stack.enter_context(
             opened(spec, request.path, classified=classified, unit_from=original, detached=detached)
         )
+        if manifest.synthetic is not None:
+            return _invented(table, manifest)
         requirements, checks = checks_asked(table.spec, grouped=detached is not None)
         measured = table.measured(checks, request.threshold)
         risk = deeper(table, request.further, request.threshold, records)
@@ -221,6 +228,20 @@ def _measured(
             facts = replace(facts, together=both)
         table.source.unchanged()
     return facts
+
+
+def _invented(table: Audited, manifest: Manifest) -> AuditFacts:
+    """A synthetic table, of which no class is one of people: whether it is what its manifest declares, and what that
+    comes to as differential privacy."""
+    declared, spec = declared_synthetic(manifest.synthetic or {}, manifest.path), table.spec
+    known: Spent | str = declared.spent
+    required = spec.privacy.differential is not None
+    if required and (wrong := synthetic_faults(spec, declared, table.source.scan(), table.source.format)):
+        known = f"the table is not what its manifest declares: {'; '.join(wrong)}"
+    rows = int(table.source.scan().select(pl.len()).collect().item())
+    verdict = with_differential(Verdict(rows, 0, (), {}, {}), spec, known)
+    table.source.unchanged()
+    return AuditFacts(table, (), verdict, remarks=[NO_CLASSES, *manifest.remarks])
 
 
 def _matching(request: Audit, table: Audited, earlier: Audited) -> previous.Matching | None:
@@ -374,10 +395,29 @@ def _manifest(spec: Spec, request: Audit) -> Manifest:
         check_groups(manifest.detached, spec)
         if request.against.previous is not None:
             raise UsageError("--previous: is for releases with equivalence classes, and this one is bucketized")
-    if _requires(spec):
+    if manifest.synthetic is not None:
+        _check_invented(spec, request, manifest)
+    elif _requires(spec):
         manifest.check_judged(path)
         manifest.check_read([*spec.quasi_identifiers, *spec.sensitive], "judged without its original")
     return manifest
+
+
+def _check_invented(spec: Spec, request: Audit, manifest: Manifest) -> None:
+    """Raises UsageError for what is required or measured of classes of invented rows, of which none is of people."""
+    more = request.further
+    deeper_measures = (more.subsets, more.log_linear, more.fraction, more.population)
+    given = {
+        "k, l and other models": _requires(spec) or spec.privacy.passing is not None,
+        "--previous": request.against.previous is not None,
+        "--unit-from": request.unit_from is not None,
+        "--save-risk": request.save_risk is not None,
+        "subsets, population and sample": any(each is not None for each in deeper_measures),
+    }
+    hint = "`privacy: {differential: {epsilon: 1, delta: 1e-9}}` is what is judged of a synthetic table"
+    said = "is of classes of people, and the rows are invented"
+    if problems := [Problem(f"{name}: {said}", manifest.path, hint=hint) for name, wrong in given.items() if wrong]:
+        raise UsageError(problems)
 
 
 def checks_asked(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:

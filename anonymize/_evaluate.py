@@ -24,6 +24,7 @@ from anonymize.auditing import undivided
 from anonymize.channels.estimate import Method
 from anonymize.classes import Ints
 from anonymize.errors import Caution, DataError, Problem, UsageError
+from anonymize.evaluation.invented import UNPAID, InventedTable
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.released import ReleasedTable, read_released
@@ -106,7 +107,13 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
         released = None
         if manifest.changed and request.released is not None:
             report |= _of_changed(request, manifest, files.source)
-        if request.released is not None and (manifest.channels or manifest.detached is not None):
+        invented = None
+        if request.released is not None and manifest.synthetic is not None:
+            invented = InventedTable.of(request.spec, table, request.released, stack)
+            request.progress("measure", 0, 0)
+            report |= invented.blocks(_queries(request, table))
+            report["warnings"].append(UNPAID)
+        elif request.released is not None and (manifest.channels or manifest.detached is not None):
             unclassed = opened_release(manifest, request.method, request.spec, table, request.released, stack)
             request.progress("measure", 0, 0)
             report |= blocks(unclassed, table, _queries(request, table))
@@ -114,7 +121,10 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
             released, report["output"] = _opened(request, coming(), table)
             _measure(request, released, report)
         if request.models is not None:
-            report["models"] = evaluate_models(request.spec, table, released, request.models, request.progress)
+            training = None if invented is None else invented.training
+            report["models"] = evaluate_models(
+                request.spec, table, released, request.models, request.progress, training
+            )
             report["warnings"] += report["models"].pop("warnings")
         tree = None if request.tree is None or released is None else compare_trees(released, request.tree)
         files.publish(report)
@@ -190,11 +200,12 @@ def _manifest(request: Evaluate) -> Manifest:
     if request.released is None:
         return Manifest.of_spec(spec)
     manifest = Manifest.of(spec, request.released, manifest=request.manifest, st=request.st, group=request.group)
-    manifest.check_read([*spec.quasi_identifiers, *spec.sensitive, *spec.workload.target_names], "measured")
+    if manifest.synthetic is None:
+        manifest.check_read([*spec.quasi_identifiers, *spec.sensitive, *spec.workload.target_names], "measured")
     manifest.check_method(request.method, grouped=request.st is not None or request.group is not None)
     if not manifest.spans:
         needing_classes = {
-            "--models": request.models is not None,
+            "--models": request.models is not None and manifest.synthetic is None,
             "--tree": request.tree is not None,
             "--link": request.link is not None and not manifest.changed,
         }

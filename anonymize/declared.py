@@ -1,5 +1,5 @@
-"""What a spec declares, handed to a check with what it needs: populations that privacy models name, and levels and
-codes of quasi-identifiers."""
+"""What a spec declares, handed to a check with what it needs: populations that privacy models name, levels and codes of
+quasi-identifiers, and the public domain of a synthetic table."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from anonymize.domain.public import public_domain
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.spec import Rare, Spec
 from anonymize.table import Source
@@ -19,6 +21,7 @@ from anonymize.table.population import population_trees
 from anonymize.verify import CellTemplates, Check, People, Shown, weighs
 from anonymize.verify.cells import with_point
 from anonymize.verify.codes import Declared, declared_in, values_of
+from anonymize.verify.synthetic import DeclaredDomain, SyntheticManifest, faults
 from anonymize.verify.table import by_position, plain
 
 # --- populations ------------------------------------------------------------------------------------------------------
@@ -120,3 +123,24 @@ def declared(spec: Spec, columns: Mapping[str, Sequence[str]], original: pl.Lazy
         counts = values_of(original, name, spec) if original is not None and counted else None
         declarations.append(Declared(name, columns[name], definition, tree, counts))
     return declarations
+
+
+# --- synthetic tables -------------------------------------------------------------------------------------------------
+# A synthetic table, for a check: what its manifest declares, and the public domain that the spec has.
+
+
+def declared_synthetic(block: Mapping[str, Any], path: str | None) -> SyntheticManifest:
+    """What the block of a manifest at `path` declares. Raises DataError for what is no such block."""
+    try:
+        return SyntheticManifest.of(block)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, pl.exceptions.PolarsError):
+        message = "does not say how the synthetic table was drawn, as synthesize writes it"
+        raise DataError(Problem(message, file=path)) from None
+
+
+def synthetic_faults(spec: Spec, manifest: SyntheticManifest, table: pl.LazyFrame, form: str) -> list[str]:
+    """How a synthetic table is not what its manifest declares over the public domain of a spec; see the check. `form`:
+    of the file. Raises SpecError for a column without a domain."""
+    domain = {name: DeclaredDomain.of(public_domain(spec, name).entry()) for name in manifest.domain}
+    absent = ("", *spec.missing(form).texts, *spec.input.missing)
+    return list(faults(manifest, domain, table, absent))

@@ -208,39 +208,11 @@ class ReleasedTable:
     @cached_property
     def passing(self) -> list[ShownValues]:
         """The sensitive attributes and targets that pass through, as far as they are released."""
-        numeric = {each.name: each.numeric for each in (*self.table.targets, *self.table.sensitive)}
-        return [
-            ShownValues(name, _missing_last(s.original, s), _missing_last(s.released, s), s.size, numeric[name])
-            for name, s in self.shared().items()
-        ]
+        return values_shown(self.table, self.shared())
 
     def shared(self) -> dict[str, Shared]:
-        """What passes through and is sensitive or a target, coded alike in both tables, numbers by what they are.
-
-        Raises DataError for released cells that are not numbers where they should be.
-        """
-        roles = ("sensitive", "target")
-        names = [name for name, role in self.spec.roles().items() if role in roles and name in self.frame.columns]
-        parts = list(self.table.source.batches(names)) if names else []
-        columns = {}
-        for name in names:
-            here = [as_text(part[name], self.spec, self.table.source.format) for part in parts]
-            values = unnamed(self._values(pl.concat([*here, self.frame[name]])))
-            codes = _ranks(values).fill_null(0).to_numpy().astype(np.int64)
-            codes -= codes.min()
-            sides = codes[: self.table.rows], codes[self.table.rows :]
-            columns[name] = Shared(*sides, int(codes.max()) + 1, missing=values.null_count() > 0)
-        return columns
-
-    def _values(self, texts: pl.Series) -> pl.Series:
-        """Texts of a column that passes through; as numbers where it is numeric."""
-        if not any(each.numeric and each.name == texts.name for each in (*self.table.sensitive, *self.table.targets)):
-            return texts
-        values = numbers(texts)
-        wrong = values.null_count() - texts.null_count()
-        if wrong:
-            raise DataError(f"{texts.name}: {wrong} cells of the release are not numbers")
-        return values
+        """What passes through and is sensitive or a target, see `coded_alike`."""
+        return coded_alike(self.spec, self.table, self.frame)
 
     def targets(self) -> dict[str, CodedColumn]:
         """The targets of the released rows: as they pass through, of quasi-identifiers from the original rows."""
@@ -252,6 +224,46 @@ class ReleasedTable:
             elif target.name in self.frame.columns:
                 columns[target.name] = coded(self.frame[target.name], numeric=target.numeric)
         return columns
+
+
+def coded_alike(spec: Spec, table: Table, frame: pl.DataFrame) -> dict[str, Shared]:
+    """The sensitive attributes and targets of a table and its release, coded alike in both, numbers by what they are.
+    `frame`: the release as text, null where missing.
+
+    Raises DataError for released cells that are not numbers where they should be.
+    """
+    roles = ("sensitive", "target")
+    names = [name for name, role in spec.roles().items() if role in roles and name in frame.columns]
+    parts = list(table.source.batches(names)) if names else []
+    columns = {}
+    for name in names:
+        here = [as_text(part[name], spec, table.source.format) for part in parts]
+        values = unnamed(_values(table, pl.concat([*here, frame[name]])))
+        codes = _ranks(values).fill_null(0).to_numpy().astype(np.int64)
+        codes -= codes.min()
+        sides = codes[: table.rows], codes[table.rows :]
+        columns[name] = Shared(*sides, int(codes.max()) + 1, missing=values.null_count() > 0)
+    return columns
+
+
+def values_shown(table: Table, shared: Mapping[str, Shared]) -> list[ShownValues]:
+    """Columns that are coded alike, as they are compared before and after."""
+    numeric = {each.name: each.numeric for each in (*table.targets, *table.sensitive)}
+    return [
+        ShownValues(name, _missing_last(s.original, s), _missing_last(s.released, s), s.size, numeric[name])
+        for name, s in shared.items()
+    ]
+
+
+def _values(table: Table, texts: pl.Series) -> pl.Series:
+    """Texts of a column that passes through; as numbers where it is numeric."""
+    if not any(each.numeric and each.name == texts.name for each in (*table.sensitive, *table.targets)):
+        return texts
+    values = numbers(texts)
+    wrong = values.null_count() - texts.null_count()
+    if wrong:
+        raise DataError(f"{texts.name}: {wrong} cells of the release are not numbers")
+    return values
 
 
 def _missing_last(codes: Ints, column: Shared) -> Ints:

@@ -9,7 +9,7 @@ from typing import Any
 
 from anonymize import verify
 from anonymize.algorithms.base import Found
-from anonymize.domain.public import public_domain
+from anonymize.declared import synthetic_faults
 from anonymize.errors import Caution, Problem, SpecError, UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.fidelity import DISTRIBUTIONS
@@ -29,8 +29,7 @@ from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.unclassed import Synthesized
 from anonymize.verify import Verdict
-from anonymize.verify.resampled import DeclaredDomain
-from anonymize.verify.synthetic import SyntheticManifest, faults
+from anonymize.verify.synthetic import SyntheticManifest
 from anonymize.writing.rows import null_text
 
 INVENTED = "invented"
@@ -144,11 +143,8 @@ class SyntheticDraft(Draft):
 
         Raises UnsafeError where they do not agree.
         """
-        spec = self.request.spec
-        entries: Mapping[str, Any] = {name: public_domain(spec, name).entry() for name in self.made.frame.columns}
-        domain = {name: DeclaredDomain.of(entry) for name, entry in entries.items()}
-        absent = ("", *spec.missing(files.table.format).texts, *spec.input.missing)
-        if wrong := list(faults(self.declared, domain, self.table_text(files), absent)):
+        form = files.table.format
+        if wrong := synthetic_faults(self.request.spec, self.declared, self.table_text(files), form):
             raise UnsafeError(wrong)
         return Measured(Verdict(len(self.made.frame), 0, (), {}, {}))
 

@@ -82,8 +82,9 @@ class QueryError:
     listed in a file (`--query-file`).
 
     The recipient's answer spreads the rows of a class evenly over its region: over whole numbers where the column has
-    nothing else, over the line between its ends, over the leaves of a category. The rows of a bucketized release are
-    counted, a release through channels is reconstructed. Rows of which a number is missing are in no range.
+    nothing else, over the line between its ends, over the leaves of a category. The rows of a bucketized release and of
+    a synthetic table are counted, a release through channels is reconstructed. Rows of which a number is missing are in
+    no range.
 
     The error of a query is |estimate - count| / count. Queries whose true count is 0 have none: they are left out, and
     counted as `empty`. With a sanity bound of b rows (`--query-bound`) the error is |estimate - count| / max(count, b),
@@ -99,7 +100,7 @@ class QueryError:
     """
 
     ID = "query_error"
-    DEFINED_FOR = OF_ESTIMATES
+    DEFINED_FOR = OF_ESTIMATES | {"invented"}
 
     @staticmethod
     def measure(evidence: Evidence) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ import polars as pl
 from anonymize import files, privacy, recoding
 from anonymize._recode import recode_frame
 from anonymize.algorithms import ALGORITHMS, Context, reads_workload, why_not_reusable, without_effect
-from anonymize.classes import Ints
+from anonymize.classes import Floats, Ints
 from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import Caution, Problem, UsageError
@@ -169,10 +169,20 @@ class Fold:
     tested: int
 
 
+Training = tuple[Floats, pl.DataFrame]
+"""(rows, attributes) the quasi-identifiers of rows that models are trained on, and the frame that has their targets."""
+
+
 def evaluate_models(
-    spec: Spec, table: Table, released: ReleasedTable | None, protocol: Protocol, progress: Progress
+    spec: Spec,
+    table: Table,
+    released: ReleasedTable | None,
+    protocol: Protocol,
+    progress: Progress,
+    invented: Training | None = None,
 ) -> dict[str, Any]:
-    """The block `models` of a report, with `warnings`. Raises UsageError for what cannot be done, scikit-learn being
+    """The block `models` of a report, with `warnings`. `invented`: the rows of a synthetic table, on all of which
+    models are trained that are tested on each test part. Raises UsageError for what cannot be done, scikit-learn being
     absent included, and what the algorithm raises."""
     check_installed()
     if protocol.algorithm is not None:
@@ -184,7 +194,7 @@ def evaluate_models(
     outside = tested = 0
     orders = {name: by_information(table, name) for name in targets}
     folds = list(_splits(table, released, protocol))
-    for fold in _folds(spec, table, released, protocol, folds):
+    for fold in _folds(spec, table, released, protocol, folds, invented):
         outside, tested = outside + fold.outside, tested + fold.tested
         for name in targets:
             for dropped in range(len(orders[name]) if protocol.projection else 1):
@@ -199,7 +209,7 @@ def evaluate_models(
         | ({"projection": _projection(table, name, orders[name], results)} if protocol.projection else {})
         for name, kind in targets.items()
     }
-    return block | {"warnings": _warnings(released, protocol)}
+    return block | {"warnings": _warnings(released, protocol, invented)}
 
 
 def _check(table: Table, targets: Mapping[str, str], protocol: Protocol) -> None:
@@ -240,7 +250,12 @@ def _splits(table: Table, released: ReleasedTable | None, protocol: Protocol) ->
 
 
 def _folds(
-    spec: Spec, table: Table, released: ReleasedTable | None, protocol: Protocol, splits: Sequence[tuple[Ints, Ints]]
+    spec: Spec,
+    table: Table,
+    released: ReleasedTable | None,
+    protocol: Protocol,
+    splits: Sequence[tuple[Ints, Ints]],
+    invented: Training | None,
 ) -> Iterator[Fold]:
     whole = pl.concat(list(table.source.batches(table.columns)))
     frame = whole.select(as_text(column, spec, table.source.format) for column in whole.iter_columns())
@@ -255,6 +270,10 @@ def _folds(
             unseen, counts = recoder.boxes(frame[test])
             recoded = ((seen, frame[train]), (unseen, frame[test]))
             yield Fold({"original": original, "released": recoded}, counts.outside, len(test))
+            continue
+        if invented is not None:
+            training = (RegionEnds(invented[0], invented[0]), invented[1])
+            yield Fold({"original": original, "released": (training, original[1])}, 0, len(test))
             continue
         assert released is not None
         boxes = RegionEnds.of_cells(released.regions, released.text_of)
@@ -330,12 +349,15 @@ def _protocol_block(protocol: Protocol, splits: int) -> dict[str, Any]:
     return block
 
 
+_HELD_OUT = "synthesize from a part of the rows, and `-i` another part for the evaluation"
 _APART = "`--algorithm NAME` makes a release of the other rows for each test"
 
 
-def _warnings(released: ReleasedTable | None, protocol: Protocol) -> list[Caution]:
+def _warnings(released: ReleasedTable | None, protocol: Protocol, invented: Training | None) -> list[Caution]:
     if protocol.algorithm is not None:
         return list(without_effect(protocol.options))
+    if invented is not None:
+        return [Caution.of("the synthetic table was made with the rows that models are tested on", _HELD_OUT)]
     if released is None:
         return []
     if released.why_apart is not None:
