@@ -122,9 +122,15 @@ def run(entry: Suppress, step: Step) -> Change:
     _check_feasible(entry, required, targets, cells, strata.lost)
     rows = np.flatnonzero(~strata.lost)
     some = [replace(each, fixed=each.fixed[rows]) for each in targets if each.columns]
+    every = cells.target(GroupBound(entry.columns, max(each.k for each in required)), strata.labels)
+    stricter = replace(every, fixed=every.fixed[rows])
+    sizes = np.bincount(stricter.fixed)
+    possible = bool(stricter.safe(sizes, sizes)[sizes > 0].all())
     hidden = np.broadcast_to(strata.lost, (len(cells.open), len(strata.lost))).copy()
     importance = np.array([entry.importance.get(name, 1.0) for name in cells.open])
-    hidden[:, rows] = suppressed(cells.codes[:, rows], importance, some, cells.weights[rows])
+    hidden[:, rows] = suppressed(
+        cells.codes[:, rows], importance, some, cells.weights[rows], stricter if possible else None
+    )
     of_column = dict(zip(cells.open, hidden, strict=True))
     of_column |= {
         ghost: np.logical_or.reduce([of_column[name] for name, some in entry.ghosts.items() if ghost in some])

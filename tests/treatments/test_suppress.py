@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.errors import AnonymizeError, DataError, InfeasibleError, UsageError
@@ -16,7 +16,7 @@ from anonymize.treatments.grouping.suppression import PATTERNS, GroupTarget, pat
 from tests.common.treatments import Made, make_step
 
 RANDOM = np.random.default_rng(3)
-ROWS = 300
+ROWS = 120
 PEOPLE: dict[str, Any] = {
     "region": RANDOM.choice(["n", "s", "e"], ROWS, p=[0.6, 0.3, 0.1]).tolist(),
     "sex": RANDOM.choice(["f", "m"], ROWS).tolist(),
@@ -47,6 +47,7 @@ def random_codes(draw: st.DrawFn) -> np.ndarray:
     return np.asarray(rng.integers(1, most + 1, (columns, rows)))
 
 
+@settings(max_examples=12)
 @given(data=st.data(), k=st.integers(1, 5), parts=st.integers(1, 3))
 def test_every_group_of_every_part_has_k_rows(data: st.DataObject, k: int, parts: int) -> None:
     codes = data.draw(st.composite(random_codes)())
@@ -97,12 +98,14 @@ def test_ghosts_go_with_their_column() -> None:
     assert "*" in result.texts["region"]
 
 
-def test_combinations_alone_need_fewer_cells_than_all_columns() -> None:
+def test_combinations_alone_need_no_more_cells_than_all_columns() -> None:
     rules = [{"size": 2, "k": 5}, {"columns": ["sex", "age", "school"], "k": 3}]
     result = made(combinations=rules)
     assert all(min(groups(result, *some).values()) >= 5 for some in combinations(KEYS, 2))
     assert min(groups(result, "sex", "age", "school").values()) >= 3
-    assert sum(lost(result).values()) < sum(lost(made(k=5)).values())
+    assert sum(lost(result).values()) <= sum(lost(made(k=5)).values())
+    of_two = made(combinations=[{"columns": ["sex", "school"], "k": 5}])
+    assert sum(lost(of_two).values()) < sum(lost(result).values())
 
 
 @pytest.mark.parametrize("weights", [None, RANDOM.choice([1.0, 20.0, 400.0], ROWS).tolist()])
@@ -126,7 +129,7 @@ def test_numbers_of_typed_tables_are_texts_or_nothing() -> None:
 @pytest.mark.parametrize(
     ("entry", "error", "said"),
     [
-        ({"k": 301}, InfeasibleError, "the table has fewer than k = 301 rows"),
+        ({"k": 121}, InfeasibleError, "the table has fewer than k = 121 rows"),
         ({"k": 10, "never": ["age"]}, InfeasibleError, "age, of which nothing is ever suppressed"),
         ({"k": 40, "columns": ["sex"], "by": ["region"]}, DataError, "strata that have too few rows"),
         ({"k": 3, "output": {"suppressed": None}}, UsageError, "school has missing values"),

@@ -60,11 +60,18 @@ class GroupTarget:
     k: int | None = None
 
 
-def suppressed(codes: Ints, importance: Floats, targets: Sequence[GroupTarget], weights: Floats) -> Bools:
+def suppressed(
+    codes: Ints,
+    importance: Floats,
+    targets: Sequence[GroupTarget],
+    weights: Floats,
+    stricter: GroupTarget | None = None,
+) -> Bools:
     """(columns, rows) which cells are suppressed so that every group of every target is safe.
 
     `codes` (columns, rows): a number above 0 for each value; `importance` (columns,): what a cell of each costs;
-    `weights` (rows,). All rows of one `fixed` number have to be a safe group. Targets are met one after the other,
+    `weights` (rows,); `stricter`: one that meets all of several others, and is taken where it needs less than they do
+    one by one. All rows of one `fixed` number have to be a safe group. Targets are met one after the other,
     again and again as cells that are suppressed for one may leave groups of another too small. A single one is refined.
     """
     hidden: Bools = np.zeros(codes.shape, np.bool_)
@@ -76,7 +83,11 @@ def suppressed(codes: Ints, importance: Floats, targets: Sequence[GroupTarget], 
             left = np.where(hidden[own], 0, codes[own])
             hidden[own] |= _Suppression.of(left, importance[own], target, weights).cells(refine=alone)
         if int(hidden.sum()) == before:
-            return hidden
+            break
+    if alone or stricter is None:
+        return hidden
+    other = suppressed(codes, importance, [stricter], weights)
+    return other if importance @ other.sum(axis=1) < importance @ hidden.sum(axis=1) else hidden
 
 
 def patterns(importance: Floats) -> list[tuple[int, ...]]:
