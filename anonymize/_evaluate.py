@@ -99,7 +99,7 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
         files = stack.enter_context(opened(request.spec, paths))
         request = replace(request, spec=resolve(request.spec, files.source.columns))
         request.progress("read", 0, 0)
-        classed = manifest.spans and not manifest.changed.keys() & request.spec.quasi_identifiers.keys()
+        classed = manifest.spans and not manifest.replaced.keys() & request.spec.quasi_identifiers.keys()
         coming = stack.enter_context(_coming(request)) if classed else None
         table = read(request.spec, files.source, workload=True)
         report = _head(request, table, clock)

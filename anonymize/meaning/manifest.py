@@ -58,7 +58,8 @@ class Manifest:
     @property
     def spans(self) -> bool:
         """Whether some column shows spans, so that rows that read the same are a class."""
-        return self.detached is None and not self.channels and bool(self._of(Spanning))
+        own = [*self._of(Spanning), *(self.changed.keys() - self.replaced.keys())]
+        return self.detached is None and not self.channels and bool(own)
 
     @property
     def labelled(self) -> frozenset[str]:
@@ -69,6 +70,11 @@ class Manifest:
     def changed(self) -> dict[str, Changed]:
         """The columns whose values a step of `treatments` changed."""
         return self._of(Changed)
+
+    @property
+    def replaced(self) -> dict[str, Changed]:
+        """Those of them that show other values, and not the original ones or suppressed cells."""
+        return {name: each for name, each in self.changed.items() if each.kind != Spanning.kind}
 
     @property
     def unread(self) -> dict[str, str]:
@@ -124,8 +130,8 @@ class Manifest:
             raise UsageError(problems)
 
     def check_unchanged(self, names: Iterable[str], doing: str) -> None:
-        """Raises UsageError for columns among `names` that a treatment changed. `doing`: see `check_read`."""
-        changed = {name: each for name, each in self.changed.items() if name in set(names)}
+        """Raises UsageError for columns among `names` whose values a treatment replaced. `doing`: see `check_read`."""
+        changed = {name: each for name, each in self.replaced.items() if name in set(names)}
         problems = [f"{name}: was changed by {each.method}, and cannot be {doing}" for name, each in changed.items()]
         if problems:
             raise UsageError([Problem(each, file=self.path) for each in problems])

@@ -120,7 +120,7 @@ def _classed(published: Published) -> Blocks:
     levels = {name: costs.level for name, costs in classes.costs.items() if costs.level is not None}
     kind, unlike = (
         KINDS.get(published.family),
-        published.manifest.changed.keys() & published.spec.quasi_identifiers.keys(),
+        published.manifest.replaced.keys() & published.spec.quasi_identifiers.keys(),
     )
     return Blocks(
         output={"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": classes.hidden},

@@ -175,7 +175,13 @@ def test_suppression_of_all_quasi_identifiers_meets_k(call: Call, folder: Path) 
     entry = next(each for each in manifest["columns"] if each["name"] == "zip")
     assert entry["meaning"] == "spans" and entry["method"] == "suppress"
     assert call("audit", "spec.yaml", "-i", "out.csv", "--manifest", "out.manifest.json").code == 0
-    assert call("evaluate", "spec.yaml", "out.csv", "--manifest", "out.manifest.json").code == 0
+    assert call("attack", "spec.yaml", "out.csv").code == 0
+    assert call("evaluate", "spec.yaml", "out.csv", "-r", "measured.json").code == 0
+    share = measured["suppressed"] / len(cells)
+    assert json.loads((folder / "measured.json").read_text())["utility"]["gcp"] == pytest.approx(share)
+    assert call("perturb", "spec.yaml", "-o", "two.csv", "--public-report", "-r", "public.json").code == 0
+    public = json.loads((folder / "public.json").read_text())
+    assert public["output"]["suppressed_cells"] == measured["suppressed"] and public["privacy"]["state"] == "met"
 
 
 def test_suppressed_cells_may_be_nothing(call: Call, folder: Path) -> None:
