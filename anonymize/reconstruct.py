@@ -7,7 +7,8 @@ estimates            ─▶ file       a temporary one, renamed when the table i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -32,6 +33,8 @@ MOST_CELLS = 50_000_000
 PIECE = 500_000
 """Cells of a piece of the written table."""
 FIGURES = ("count", "standard_error")
+PRAM = "pram"
+"""The method of `treatments` whose channels are undone."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +111,13 @@ def reconstruct(request: Reconstruct) -> None:
     large, and outputs that cannot be; DataError for parameters or a table that cannot be read, a table with other
     values than the parameters say, or another number of rows. Then nothing has been written.
     """
-    manifest = Manifest.read_channels(request.manifest)
     if request.form is None:
         check_table(request.output, None, (".json",))
+    manifest = Manifest.read(request.manifest)
+    if not manifest.channels and any(each.method == PRAM for each in manifest.changed.values()):
+        _undo_pram(request, manifest)
+        return
+    manifest = Manifest.read_channels(request.manifest)
     conditions = [CountCondition(text, where.parse(text)) for text in request.conditions]
     if request.attributes and conditions:
         raise UsageError("--attributes: is about the joint table, and --where counts without it")
@@ -125,6 +132,112 @@ def reconstruct(request: Reconstruct) -> None:
         else:
             _write_table(request, observe(files.source, attributes), files)
         files.publish({})
+
+
+# --- PRAM -------------------------------------------------------------------------------------------------------------
+# Columns that a step of `treatments` randomized: the matrices stand in the manifest, one for each part of the table.
+
+
+def _undo_pram(request: Reconstruct, manifest: Manifest) -> None:
+    """Writes how often each value of a randomized column, or combination of columns that were randomized as one, was
+    there in the original. Raises UsageError for conditions, other methods than `inverse`, and columns that are not of
+    one step; DataError for a table with other values than the matrices have, or matrices that tell nothing."""
+    if request.conditions or request.method != "inverse":
+        given = "--where" if request.conditions else f"--method {request.method}"
+        raise UsageError(
+            Problem(f"{given}: of columns changed by {PRAM}, their counts are estimated by `inverse` alone")
+        )
+    channels = _pram_channels(request, manifest)
+    names, by = list(channels[0]["columns"]), list(channels[0]["part"])
+    texts = dict.fromkeys((*names, *by))
+    paths = Paths(request.released, ReleasePaths((), [request.output]), force=request.force)
+    paths.check([request.released, request.manifest])
+    with opened(_spec_of(list(texts), request.separator or manifest.separator), paths) as files:
+        lacking = [name for name in texts if name not in files.source.columns]
+        if lacking:
+            raise DataError([Problem(f"has no column {name}", file=files.source.name) for name in lacking])
+        files.source.check()
+        counts = files.source.scan().select(column(name).cast(pl.String) for name in texts)
+        seen = counts.group_by(list(texts)).len("rows").collect(engine="streaming")
+        frame = _undone(seen, channels, request.about, files.source.name)
+        if request.as_json:
+            cells = {"attributes": names, "cells": frame.rows()}
+            files.table.write_text(as_json(_head(request, files.source) | cells))
+        else:
+            files.table.write([frame])
+        files.publish({})
+
+
+def _pram_channels(request: Reconstruct, manifest: Manifest) -> list[dict[str, Any]]:
+    """The channels of the columns that are asked for, a matrix for each part."""
+    changed = {name: each for name, each in manifest.changed.items() if each.method == PRAM}
+    groups = list(dict.fromkeys(tuple(c["columns"]) for each in changed.values() for c in each.details["channels"]))
+    asked = tuple(request.attributes) or (groups[0] if len(groups) == 1 else ())
+    wanted = next((group for group in groups if sorted(group) == sorted(asked)), None)
+    if wanted is None:
+        able = "; ".join(", ".join(group) for group in groups)
+        raise UsageError(Problem(f"--attributes: name columns that were randomized as one: {able}"))
+    return [each for each in changed[wanted[0]].details["channels"] if tuple(each["columns"]) == wanted]
+
+
+def _undone(seen: pl.DataFrame, channels: Sequence[dict[str, Any]], about: About, file: str) -> pl.DataFrame:
+    """The estimated counts of each value over all parts, with their standard errors. Texts that no matrix has mean
+    missing, and stay as they are. `seen`: the rows of each combination of the columns and the parts.
+
+    With R the matrix and c the counts of a part, the counts before are R^-T c. Given the original, c varies as so many
+    draws from the rows of R; `about` the population, the original does as a sample besides.
+    """
+    names = list(channels[0]["columns"])
+    sums: dict[tuple[str, ...], Floats] = {tuple(value): np.zeros(2) for each in channels for value in each["values"]}
+    left = Counter(dict.fromkeys(sums, 0))
+    for *cells, rows in seen.select(*names, "rows").rows():
+        cell = tuple("" if text is None else text for text in cells)
+        left[cell] += rows
+        if cell not in sums:  # it means missing
+            sums.setdefault(cell, np.zeros(2))
+    for each in channels:
+        own = seen.filter(_in_part(each["part"], channels))
+        counts = Counter({tuple(cell): rows for *cell, rows in own.group_by(names).agg(pl.col("rows").sum()).rows()})
+        cells = [tuple(value) for value in each["values"]]
+        observed = np.array([counts[cell] for cell in cells], np.float64)
+        for cell, *figures in zip(cells, *_inverted(np.array(each["matrix"]), observed, about, file), strict=True):
+            sums[cell] += figures
+            left[cell] -= counts[cell]
+    values = {tuple(value) for each in channels for value in each["values"]}
+    if any(left[cell] for cell in values):
+        raise DataError(Problem("has values in parts whose matrices do not have them", file=file))
+    for cell in sums.keys() - values:
+        sums[cell][0] = left[cell]
+    ordered = sorted(sums)
+    columns = {name: [cell[place] for cell in ordered] for place, name in enumerate(names)}
+    totals, variances = (np.array([sums[cell][side] for cell in ordered]) for side in (0, 1))
+    return pl.DataFrame({**columns, "count": totals, "standard_error": np.sqrt(variances)})
+
+
+def _in_part(part: Mapping[str, str | None], channels: Sequence[dict[str, Any]]) -> pl.Expr:
+    """Whether a row is in a part; where that is of what is missing, its cell is none of the other parts' cells."""
+    own = [pl.lit(True)]
+    for name, cell in part.items():
+        others = [each["part"][name] for each in channels if each["part"][name] is not None]
+        known = pl.col(name).is_in(others).fill_null(False)
+        own.append(~known if cell is None else (pl.col(name) == cell).fill_null(False))
+    return pl.all_horizontal(own)
+
+
+def _inverted(matrix: Floats, counts: Floats, about: About, file: str) -> tuple[Floats, Floats]:
+    """(values,) the estimated counts of a part, and their variances."""
+    if np.linalg.matrix_rank(matrix) < len(matrix):
+        raise DataError(
+            Problem("a matrix of the manifest cannot be inverted: it tells nothing of some values", file=file)
+        )
+    inverse = np.linalg.inv(matrix.T)
+    estimates = inverse @ counts
+    likely = np.maximum(estimates, 0)
+    spread = np.diag(likely @ matrix) - (matrix.T * likely) @ matrix
+    variances = np.diag(inverse @ spread @ inverse.T).copy()
+    if about == "population" and likely.sum():
+        variances += likely * (1 - likely / likely.sum())
+    return estimates, np.maximum(variances, 0)
 
 
 def _write_answers(
@@ -171,10 +284,12 @@ def observe(source: Source, attributes: Sequence[Channel]) -> Observed:
 
 
 def _spec(attributes: Sequence[Channel], separator: str | None) -> Spec:
+    return _spec_of([each.name for each in attributes], separator)
+
+
+def _spec_of(names: Sequence[str], separator: str | None) -> Spec:
     """A spec that reads the table as text."""
-    return make(
-        {"version": 1, "input": {"separator": separator}, "quasi_identifiers": [a.name for a in attributes]}, {}
-    )
+    return make({"version": 1, "input": {"separator": separator}, "quasi_identifiers": list(names)}, {})
 
 
 def _check(source: Source, manifest: Manifest, attributes: Sequence[Channel]) -> None:

@@ -84,3 +84,57 @@ def test_a_form_is_taken_whatever_the_suffix(randomized: Reconstruct, tmp_path: 
         reconstruct(replace(randomized, output=str(tmp_path / "result.txt")))
     reconstruct(replace(randomized, output=str(tmp_path / "result.txt"), form="json"))
     assert json.loads((tmp_path / "result.txt").read_text())["attributes"] == ["sex", "ill"]
+
+
+@pytest.fixture
+def changed(tmp_path: Path) -> Reconstruct:
+    """A table of which one column was changed by PRAM, women and men by matrices of their own."""
+    lines = [f"{'fm'[n % 2]},{'aab'[n % 3] if n % 2 else 'abc'[n % 3]},{(n % 5 and 'x') or '?'}" for n in range(6000)]
+    (tmp_path / "table.csv").write_text("\n".join(["sex,roof,wall", *lines]) + "\n")
+    step = {"method": "pram", "columns": ["roof"], "keep": 0.7, "by": ["sex"]}
+    content = {"version": 1, "input": {"path": str(tmp_path / "table.csv"), "missing": ["?"]}, "others": "insensitive"}
+    walls = {"method": "pram", "columns": ["wall"], "matrix": {"x": {"x": 0.5, "y": 0.5}, "y": {"y": 1}}}
+    spec = make(content | {"treatments": [step, walls]}, PARAMETERS)
+    options = ALGORITHMS["perturb"].Options()
+    release(Request(spec, "perturb", options, output=str(tmp_path / "out.csv"), seed=1))
+    manifest = str(tmp_path / "out.manifest.json")
+    return Reconstruct(str(tmp_path / "out.csv"), manifest, ["roof"], output=str(tmp_path / "result.json"))
+
+
+def test_what_pram_changed_is_estimated_part_by_part(changed: Reconstruct) -> None:
+    reconstruct(changed)
+    cells = json.loads(Path(changed.output).read_text())["cells"]
+    original = Counter(
+        line.split(",")[1] for line in Path(changed.released).with_name("table.csv").read_text().split()[1:]
+    )
+    assert {cell: count for cell, count, _ in cells} == pytest.approx(original, abs=4 * max(each[2] for each in cells))
+    assert all(error > 0 for *_, error in cells) and sum(count for _, count, _ in cells) == pytest.approx(6000)
+    wider = replace(changed, about="population", force=True)
+    reconstruct(wider)
+    assert all(b[2] > a[2] for a, b in zip(cells, json.loads(Path(changed.output).read_text())["cells"], strict=True))
+
+
+def test_what_is_missing_stays_where_a_declared_matrix_is_undone(changed: Reconstruct) -> None:
+    reconstruct(replace(changed, attributes=["wall"]))
+    cells = {cell: (count, error) for cell, count, error in json.loads(Path(changed.output).read_text())["cells"]}
+    assert cells["?"] == (1200, 0)
+    assert cells["x"][0] == pytest.approx(4800, abs=4 * cells["x"][1]) and abs(cells["y"][0]) < 4 * cells["x"][1]
+
+
+def test_what_cannot_be_asked_of_columns_that_pram_changed(changed: Reconstruct) -> None:
+    for more, message in (
+        ({"attributes": []}, "name columns that were randomized as one: roof; wall"),
+        ({"attributes": ["sex"]}, "name columns that were randomized as one"),
+        ({"attributes": [], "conditions": ["roof = a"]}, "by `inverse` alone"),
+        ({"method": "clip"}, "by `inverse` alone"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            reconstruct(replace(changed, **more))  # type: ignore[arg-type]
+    (manifest,) = [Path(changed.manifest)]
+    flat = json.loads(manifest.read_text())
+    for column in flat["columns"]:
+        for channel in column.get("channels", ()):
+            channel["matrix"] = [[1 / len(row)] * len(row) for row in channel["matrix"]]
+    manifest.write_text(json.dumps(flat))
+    with pytest.raises(DataError, match="cannot be inverted"):
+        reconstruct(changed)

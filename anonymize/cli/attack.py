@@ -194,6 +194,10 @@ def reconstruct(released: str, manifest: str | None, threads: int | None, quiet:
     are those of inverse, whatever the method. An interval contains every count that the table does not refute: for
     small counts it is not symmetric about the estimate.
 
+    PRAM. Beside a release with `treatments`, the manifest has the matrices of columns that were changed by `pram`:
+    --attributes names one of them, and the count of each of its values is estimated, part by part where the step has
+    `by`. What stays missing is counted as it is.
+
     Conditions. Comparisons with =, !=, <, <=, >, >= and in, joined by and: `education in (Masters, Doctorate) and age
     >= 30`. Names and values with spaces or signs stand in quotes. Where values are intervals, a range selects those
     within it, and must not cut one in two.
@@ -207,9 +211,12 @@ def reconstruct(released: str, manifest: str | None, threads: int | None, quiet:
 
 def _beside(released: str) -> str:
     """Where `randomize` puts the parameters of a release. Standard input has none."""
+    from pathlib import Path
+
     from anonymize.errors import UsageError
-    from anonymize.files import parameters_beside
+    from anonymize.files import manifest_of, parameters_beside
 
     if released == "-":
         raise UsageError("the parameters of a table on standard input are not known: name them with --parameters")
-    return parameters_beside(released)
+    parameters, manifest = parameters_beside(released), manifest_of(released)
+    return manifest if manifest is not None and not Path(parameters).is_file() else parameters

@@ -169,20 +169,32 @@ def _fitted(values: Floats, index: int) -> tuple[Floats, Floats] | None:
     return coefficients[1:], np.sqrt(variance * np.diag(inverse))[1:]
 
 
-def categories_kept(before: Sequence[str | None], after: Sequence[str | None], channels: Channels) -> dict[str, float]:
+def categories_kept(
+    before: Sequence[str | None],
+    after: Sequence[str | None],
+    channels: Channels,
+    parts: Sequence[tuple[str | None, ...]] = (),
+) -> dict[str, float]:
     """What is left of the frequencies of a column that was randomized: the total variation between before and after (0:
-    the same; 1: nothing in common), and that once the matrix of the channel has been undone, where there is one for the
-    whole column. A missing value is one like any other, which no channel changes."""
+    the same; 1: nothing in common), and that once the matrices of the channels have been undone, part by part, where
+    the column is by itself. A missing value is one like any other, which no channel changes. `parts` (rows after,): the
+    cells that say in which part a row is, none without parts."""
     own, other = Counter(before), Counter(after)
     figures = {"total_variation": _variation(own, other)}
-    whole = [each for each in channels if len(each["columns"]) == 1 and not each["part"]]
-    if len(channels) != 1 or not whole:
+    if not channels or any(len(each["columns"]) != 1 or (each["part"] and not parts) for each in channels):
         return figures
-    values = [value for (value,) in whole[0]["values"]]
-    matrix, counts = np.array(whole[0]["matrix"]), np.array([other[value] for value in values], np.float64)
-    if np.linalg.matrix_rank(matrix) == len(values):
-        undone = dict(zip(values, np.linalg.solve(matrix.T, counts).tolist(), strict=True))
-        figures["total_variation_corrected"] = _variation(own, {**other, **undone})
+    together = Counter(zip(parts or [()] * len(after), after, strict=True))
+    undone: Counter[str | None] = Counter()
+    for each in channels:
+        part, values = tuple(each["part"].values()), [value for (value,) in each["values"]]
+        matrix = np.array(each["matrix"])
+        if np.linalg.matrix_rank(matrix) < len(values):
+            return figures
+        counts = np.array([together.pop((part, value), 0) for value in values], np.float64)
+        undone.update(dict(zip(values, np.linalg.solve(matrix.T, counts).tolist(), strict=True)))
+    for (_, value), count in together.items():  # what no matrix changes
+        undone[value] += count
+    figures["total_variation_corrected"] = _variation(own, undone)
     return figures
 
 

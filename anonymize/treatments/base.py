@@ -142,8 +142,9 @@ class Step:
         rows = len(next(iter(self.columns.values())).series)
         if not names:
             return np.zeros(rows, np.int64)
-        kept = [self.columns[name].kept for name in names]
-        combinations, _ = mixed_radix([each.codes for each in kept], [len(each.cells) for each in kept])
+        own = [self.columns[name] for name in names]  # missing is one part, whatever it reads
+        codes = [np.where(each.missing, 0, each.kept.codes) for each in own]
+        combinations, _ = mixed_radix(codes, [len(each.kept.cells) for each in own])
         return np.unique(combinations, return_inverse=True)[1].astype(np.int64)
 
 

@@ -137,15 +137,16 @@ def _moved_parts(entries: Sequence[Treatment]) -> Iterator[Caution]:
             said = (
                 f"{entry.method} of {', '.join(entry.treated)} is carried out by {names}, which {what} changes as well"
             )
-            told = "a recipient who corrects by the released parts corrects some rows by the wrong one"
-            yield Caution.of(f"{said}: {told}", f"`by` of columns that no step changes, or no `by`, for {entry.method}")
+            harm = "a recipient who corrects by the released parts corrects some rows by the wrong one"
+            yield Caution.of(f"{said}: {harm}", f"`by` of columns that no step changes, or no `by`, for {entry.method}")
 
 
 def changed_columns(spec: Spec, frame: pl.LazyFrame, *, looked_at: bool = False) -> pl.DataFrame:
-    """The columns that steps change, and the sampling weight, as far as a table has them; with those that steps look
-    at."""
+    """The columns that steps change, those that say by which matrix, and the sampling weight, as far as a table has
+    them; with those that steps look at."""
     weight = [] if spec.weight_column is None else [spec.weight_column]
-    names = dict.fromkeys([*(_names(spec.treatments) if looked_at else spec.treated), *weight])
+    parts = [name for entry in spec.treatments if isinstance(entry, Pram) for name in entry.by]
+    names = dict.fromkeys([*(_names(spec.treatments) if looked_at else (*spec.treated, *parts)), *weight])
     present = set(frame.collect_schema().names())
     return frame.select(column(name) for name in names if name in present).collect(engine="streaming")
 
@@ -172,7 +173,10 @@ def changed_kept(
         if isinstance(entry, Pram):
             channels = [each for each in known.get(name, {}).get("channels", ()) if name in each["columns"]]
             cells, others = (_texts(spec, each[name]).to_list() for each in (before, after))
-            categories[name] = categories_kept(cells, others, channels)
+            still = [each for each in entry.by if each in after.columns and each not in spec.treated]
+            by = [_texts(spec, after[each]).to_list() for each in still] if len(still) == len(entry.by) else []
+            parts = list(zip(*by, strict=True)) if by else []
+            categories[name] = categories_kept(cells, others, channels, parts)
     return {name: each for name, each in (("numbers", block), ("categories", categories)) if each}
 
 

@@ -207,8 +207,8 @@ def _moments(own: Noised) -> Iterator[str]:
     complete = max((group.drop_nulls() for group in groups), key=len)
     for place, name in enumerate(own.names):
         before, after = complete[f"b{place}"], complete[f"a{place}"]
-        shown = own.steps[place] < own.settings["scale"] * (before.std() or 0)
-        if shown and before.n_unique() > 2 and before.equals(after):
+        visible = own.steps[place] < own.settings["scale"] * (before.std() or 0)
+        if visible and before.n_unique() > 2 and before.equals(after):
             yield f"{name}: nothing has changed"
     for one, other in itertools.combinations_with_replacement(range(width), 2):
         if any(_moment_differs(own, group, one, other) for group in groups):

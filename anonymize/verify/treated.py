@@ -84,8 +84,8 @@ def _half_step(settings: Settings, before: pl.Series) -> float:
     """By how much rounding may change a mean: one decimal more is shown than the column has, unless the step says how
     many."""
     decimals = decimals_of(before)
-    shown = settings["digits"] if settings["digits"] is not None else None if decimals is None else decimals + 1
-    return 0.0 if shown is None else 0.5 * 10.0**-shown
+    digits = settings["digits"] if settings["digits"] is not None else None if decimals is None else decimals + 1
+    return 0.0 if digits is None else 0.5 * 10.0**-digits
 
 
 def _same_total(columns: BothColumns, name: str, rounding: float) -> bool:

@@ -52,12 +52,13 @@ def make_step(
     seed: int = 1,
     key: bytes | None = KEY,
     form: str = "csv",
+    missing: Sequence[str] = ("",),
     weights: Sequence[float] | None = None,
     output: Mapping[str, Any] | None = None,
     **entry: Any,
 ) -> Made:
     """A step on a table with these columns, and sampling weights. Raises what the step raises. A cell is missing where
-    it is None."""
+    it is None, or one of the texts that are `missing`."""
     weighted = None if weights is None else np.array(weights, float)
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"table.{form}"
@@ -66,7 +67,7 @@ def make_step(
         spec = make(
             {
                 "version": 1,
-                "input": {"path": str(path), "missing": [""]},
+                "input": {"path": str(path), "missing": list(missing)},
                 "others": "insensitive",
                 "treatments": [entry],
                 "output": dict(output or {}),
@@ -90,5 +91,5 @@ def make_step(
 
 def compared(cells: pl.Series, numeric: bool) -> pl.Series:
     """Cells as twins compare them."""
-    text = cells.cast(pl.String).replace("", None)
+    text = cells.cast(pl.String).replace(["", "?"], None)
     return text.cast(pl.Float64) if numeric else text

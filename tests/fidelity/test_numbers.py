@@ -105,6 +105,20 @@ def test_frequencies_are_corrected_by_the_matrix() -> None:
     assert figures == {"total_variation": pytest.approx(0.2), "total_variation_corrected": pytest.approx(0)}
 
 
-def test_frequencies_of_a_channel_by_parts_are_not_corrected() -> None:
+def test_frequencies_of_a_channel_by_parts_are_corrected_part_by_part() -> None:
+    """Of the men nothing changes, of the women a and b change places; what is missing stays."""
+    same, turned = [[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]
+    channels = [
+        {"columns": ["c"], "part": {"sex": sex}, "values": [["a"], ["b"]], "matrix": matrix}
+        for sex, matrix in (("m", same), ("f", turned))
+    ]
+    before, parts = ["a", "a", "b", None, "a"], [("m",), ("m",), ("f",), ("f",), ("f",)]
+    after = ["a", "a", "a", None, "b"]
+    assert categories_kept(before, after, channels, parts) == {"total_variation": 0, "total_variation_corrected": 0}
+    shuffled = [("f",), ("m",), ("f",), ("f",), ("f",)]
+    assert categories_kept(before, after, channels, shuffled)["total_variation_corrected"] > 0
+
+
+def test_frequencies_of_a_channel_whose_parts_are_not_known_are_not_corrected() -> None:
     channel = {"columns": ["c"], "part": {"sex": "f"}, "values": [["a"]], "matrix": [[1.0]]}
     assert categories_kept(["a", None], ["b", None], [channel]) == {"total_variation": 0.5}

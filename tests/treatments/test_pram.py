@@ -169,3 +169,11 @@ def test_any_table_is_as_its_twin_has_it(rows: list[Any]) -> None:
 def test_a_seed_repeats_the_values_and_another_does_not() -> None:
     first, again, other = (randomized(keep=0.5, seed=seed).texts for seed in (1, 1, 2))
     assert first == again != other
+
+
+def test_rows_that_miss_the_stratum_are_one_part_however_they_say_so() -> None:
+    columns = {"roof": ["a", "b"] * 20, "area": ["x", "", "?", "x"] * 10}
+    made = make_step(columns, missing=["", "?"], method="pram", columns=["roof"], keep=0.5, by=["area"])
+    parts = [each["part"]["area"] for each in made.change.declared["channels"]]
+    assert len(parts) == 2 and set(parts) == {None, "x"}
+    assert made.measured().wrong == []
