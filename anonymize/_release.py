@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.families import Draft, check_bound, family_of
-from anonymize.families.charging import Charging, local_epsilons
+from anonymize.families.charging import Charging, Rehearsal, local_epsilons
 from anonymize.families.steps import (
     check_needs,
     check_satisfied,
@@ -78,6 +78,14 @@ def release(request: Request) -> dict[str, Any]:
     (True, 2)
     """
     _check(request)
+    try:
+        return _walked(request)
+    except Rehearsal as rehearsal:
+        return rehearsal.report
+
+
+def _walked(request: Request) -> dict[str, Any]:
+    """The road itself."""
     family, clock = family_of(request.algorithm), Clock()
     paths, charging = _paths(request), Charging.of(request)
     with following(request) as series, opened(request.spec, paths) as files:
@@ -90,7 +98,8 @@ def release(request: Request) -> dict[str, Any]:
             table = _table(request, files.source, room)
         table, treated = _treated(request, table, timed)
         with timed("search"):
-            run = partial(search, files=files.further, by_parts=room.in_files)
+            charged = partial(charging.before_draw, files.source.sha256)
+            run = partial(search, files=files.further, by_parts=room.in_files, before_draw=charged)
             result = series.search(request, table, requirements, run)
         with timed("recode"):
             table = series.named(table)

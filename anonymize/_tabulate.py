@@ -19,13 +19,15 @@ from typing import Any
 import polars as pl
 
 from anonymize.claims import overall
+from anonymize.dp.ledger import ROW, Charge
 from anonymize.errors import Caution, Problem, UnsafeError, UsageError
+from anonymize.families.charging import Charging, Rehearsal
 from anonymize.publication import Files, OutputFolder, Paths, named_by, opened
 from anonymize.report import Clock
 from anonymize.report.data import peak_mb, spec_block
 from anonymize.report.head import head, table_block
 from anonymize.report.public import public_head
-from anonymize.request import Progress
+from anonymize.request import Progress, Request
 from anonymize.spec import Spec, resolve
 from anonymize.spec.tabulation import Tabulation
 from anonymize.table import OutputFile, Source, Table, commit, read
@@ -40,14 +42,15 @@ from anonymize.verify.tabulated import audit as attack_tables
 
 @dataclass(frozen=True)
 class Tabulate:
-    """What `tabulate` was asked for. `output`: a folder. `key`: the file of the key of cell keys. Everything else is as
-    of `anonymize.request.Request`."""
+    """What `tabulate` was asked for. `output`: a folder. `key`: the file of the key of cell keys, and of the ledger,
+    `budget`. Everything else is as of `anonymize.request.Request`."""
 
     spec: Spec
     output: str
     input: str | None = None
     reports: Sequence[str] = ()
     key: str | None = None
+    budget: str | None = None
     force: bool = False
     public: bool = False
     dry_run: bool = False
@@ -61,11 +64,19 @@ def tabulate(request: Tabulate) -> dict[str, Any]:
     attacked and found to tell too much. InfeasibleError: no blanks, or no budget, protect them.
     """
     settings = _settings(request)
-    clock, paths = Clock(), _paths(request)
+    try:
+        return _walked(request, settings)
+    except Rehearsal as rehearsal:
+        return rehearsal.report
+
+
+def _walked(request: Tabulate, settings: Tabulation) -> dict[str, Any]:
+    """The road itself."""
+    clock, paths, charging = Clock(), _paths(request), _charging(request)
     with opened(request.spec, paths) as files, OutputFolder(request.output, MANIFEST, force=request.force) as folder:
         _refuse_inside(request, folder)
         spec = resolve(request.spec, files.source.columns).of_types(files.source.numeric)
-        run = TableRun(request, spec, settings, files, folder, clock)
+        run = TableRun(request, spec, settings, files, folder, clock, charging)
         with run.stage("read"):
             table = _read(spec, settings, files.source)
             grid = GRIDS[settings.mechanism](reading(spec, settings), settings, table)
@@ -79,7 +90,10 @@ def tabulate(request: Tabulate) -> dict[str, Any]:
         if failing := [each for each in audit.results if each.state.fails]:
             raise UnsafeError([Problem(str(each)) for each in failing])
         report = _report(run, tabulated, audit)
-        files.publish(report, _with(folder, dry_run=request.dry_run))
+        bill = charging.beside({}, files.source.sha256)
+        report |= {} if request.public else bill.block
+        report["warnings"] += bill.said
+        files.publish(report, bill.committing(_with(folder, dry_run=request.dry_run)))
     return report
 
 
@@ -93,6 +107,7 @@ class TableRun:
     files: Files
     folder: OutputFolder
     clock: Clock
+    charging: Charging
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -102,8 +117,12 @@ class TableRun:
             yield
 
     def charge(self, rho: float) -> None:
-        """Here a ledger is charged: before the first draw of a run, and after all that can fail has been tried. `rho`:
-        of zero-concentrated differential privacy, that all tables together cost."""
+        """Charges the ledger: before the first draw of a run, and after all that can fail has been tried. `rho`: of
+        zero-concentrated differential privacy, that all tables together cost."""
+        bound = self.spec.privacy.differential
+        assert bound is not None
+        charge = Charge.of_zcdp("tabulate", self.spec.unit or ROW, bound, rho)
+        self.charging.before_draw(self.files.source.sha256, charge)
 
 
 def _with(folder: OutputFolder, *, dry_run: bool) -> Callable[[Sequence[OutputFile]], None]:
@@ -133,15 +152,23 @@ def _settings(request: Tabulate) -> Tabulation:
         raise UsageError(
             spec.problem(("tabulate", "mechanism"), message, "privacy: {differential: {epsilon: 1, delta: 1e-9}}")
         )
-    if request.key is not None and spec.tabulate.mechanism != "cell-keys":
+    if spec.tabulate.mechanism == "dp" and request.dry_run and request.reports:
+        raise UsageError("--dry-run: nothing is drawn, so that there is nothing to report (-r)")
+    if request.key is not None and request.budget is None and spec.tabulate.mechanism != "cell-keys":
         raise UsageError(f"--key: is about cell keys, and `tabulate.mechanism` is {spec.tabulate.mechanism}")
     return spec.tabulate
+
+
+def _charging(request: Tabulate) -> Charging:
+    """The ledger that is charged, if any. Raises UsageError as `Ledger.opened` does."""
+    charged = Request(request.spec, "tabulate", None, public=request.public, dry_run=request.dry_run)
+    return Charging.of(replace(charged, budget=request.budget, key=request.key))
 
 
 def _paths(request: Tabulate) -> Paths:
     """Where the request reads and writes, but for the folder. Raises UsageError as `Paths.check` does."""
     paths = Paths(request.input, reports=request.reports, force=request.force)
-    paths.check([request.input or request.spec.input.path, request.key], named_by(request.spec))
+    paths.check([request.input or request.spec.input.path, request.key, request.budget], named_by(request.spec))
     return paths
 
 
@@ -179,7 +206,7 @@ def _recount(run: TableRun, grid: TableGrid, table: Table) -> Recount:
 
 def _secret(request: Tabulate) -> bytes | None:
     """The secret of the key, where there is one. Raises what `load` of a key raises."""
-    if request.key is None:
+    if request.key is None or request.spec.tabulate is None or request.spec.tabulate.mechanism != "cell-keys":
         return None
     from anonymize.key import load
 

@@ -148,6 +148,36 @@ class Randomized:
 
 
 @dataclass(frozen=True)
+class SampledColumn:
+    """How a column reads at the `level` of a hierarchy. `texts`: of each node; `nodes` (rows of the input,)."""
+
+    name: str
+    texts: tuple[str, ...]
+    nodes: NDArray[np.int64]
+    level: int
+
+
+@dataclass(frozen=True)
+class SampledRows:
+    """Rows of the input that were drawn with the probability `beta`, of classes of at least `k` of those that were.
+    `search`: the epsilon that the choice of levels has spent; `delta`: what was left out."""
+
+    KIND: ClassVar[str] = "sampled"
+
+    columns: tuple[SampledColumn, ...]
+    rows: NDArray[np.int64]
+    k: int
+    beta: float
+    search: float
+    delta: float
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block."""
+        levels = {each.name: each.level for each in self.columns}
+        return {"kind": self.KIND, "levels": levels, "k": self.k, "beta": self.beta, "epsilon_of_search": self.search}
+
+
+@dataclass(frozen=True)
 class Unchanged:
     """Rows as they are, but for the columns that steps of the spec's `treatments` have changed."""
 
@@ -187,5 +217,5 @@ class Synthesized:
         return {name: {name: "an invented value"} for name in self.frame.columns}
 
 
-Unclassed: TypeAlias = Bucketized | Randomized | Unchanged | Synthesized
+Unclassed: TypeAlias = Bucketized | Randomized | SampledRows | Synthesized | Unchanged
 """What a search returns that has no classes."""

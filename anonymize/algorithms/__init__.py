@@ -55,6 +55,7 @@ ALGORITHMS: Registry[Algorithm] = Registry(
         "randomize": "randomize",
         "perturb": "perturb",
         "synthesize": "synthesize",
+        "safepub": "safepub",
     },
 )
 """By ID, and the module of each, which is imported when it is first asked for."""

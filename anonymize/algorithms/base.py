@@ -13,6 +13,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
+from anonymize.dp.ledger import Charge
 from anonymize.errors import Caution, Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Recoding
@@ -86,8 +87,9 @@ class Context:
     rows done; passes of refinement done, and of how many; the lower bound, and the cost of the best solution so far),
     the files that options name, by option, which the search writes and the release publishes, whether the recoding will
     be saved, how a suppressed cell reads, whether suppressed rows are published where that is safe, what an
-    interrupted search has so far, how the release is written, and whether a search that can
-    is to work part by part, which takes less memory and finds the same; the spec, for what is drawn by it."""
+    interrupted search has so far, how the release is written, whether a search that can is to work part by part, which
+    takes less memory and finds the same, the spec, and what is to be called before the first draw of what is private,
+    when everything that can fail has been tried."""
 
     suppression_limit: int = 0
     seed: int | None = None
@@ -103,6 +105,7 @@ class Context:
     output: Output = field(default_factory=Output)
     by_parts: bool = False
     spec: Spec | None = None
+    before_draw: Callable[[Charge], None] = field(default=lambda charge: None)
 
 
 class Algorithm(Protocol):

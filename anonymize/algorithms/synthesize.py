@@ -72,6 +72,6 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 
     assert context.spec is not None
     plan = DrawingPlan.of(context.spec, table, options.model_size)
-    # Whatever can fail has been tried: the ledger is to be charged here, before the first draw.
+    context.before_draw(plan.charge)
     made = synthesize(table, plan)
     return Synthesized(made.frame, made.block)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.methods import CERTAIN, Capabilities, Success, guesses, normalized, prior
+from anonymize.attacks.methods import CERTAIN, Success, guesses, normalized, prior
 from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain import LeafSets
@@ -40,7 +40,6 @@ class Majority:
 
     ID = "inference-majority"
     KNOWS = "the quasi-identifiers of a person"
-    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -66,7 +65,6 @@ class Certain:
 
     ID = "inference-certain"
     KNOWS = "the quasi-identifiers of a person"
-    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -134,7 +132,6 @@ class RetainedHomogeneity:
 
     ID = "homogeneity-retained"
     KNOWS = "the quasi-identifiers of a person"
-    CAPABILITIES = Capabilities(only_named=True)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -188,7 +185,6 @@ class Bayes:
 
     ID = "inference-bayes"
     KNOWS = "the quasi-identifiers of a person"
-    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -316,7 +312,6 @@ class ModelAttacker:
 
     ID = "inference-model"
     KNOWS = "the quasi-identifiers of a person"
-    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

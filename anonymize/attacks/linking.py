@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.methods import Capabilities, Success, picked, shares_of, weighed
+from anonymize.attacks.methods import Success, picked, shares_of, weighed
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.classes import Floats, Ints
 from anonymize.risk.records import CoveredPeople
@@ -35,7 +35,6 @@ class Prosecutor:
 
     ID = "prosecutor"
     KNOWS = "the quasi-identifiers of a person in the release"
-    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -69,7 +68,6 @@ class RetainedProsecutor:
 
     ID = "prosecutor-retained"
     KNOWS = "the quasi-identifiers and the kept columns of a person in the release"
-    CAPABILITIES = Capabilities(only_named=True)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -114,7 +112,6 @@ class JournalistAttacker:
 
     ID = "journalist"
     KNOWS = "the quasi-identifiers of everybody, and not who is in the release"
-    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -181,7 +178,6 @@ class Marketer:
 
     ID = "marketer"
     KNOWS = "the quasi-identifiers of everybody in the release"
-    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -240,7 +236,6 @@ class Linkability:
 
     ID = "linkability"
     KNOWS = "two halves of the quasi-identifiers, in lists that do not name people"
-    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -286,7 +281,6 @@ class SmallestRegion:
 
     ID = "smallest-region"
     KNOWS = "the quasi-identifiers of a person in the release, and that the method puts people where they lose little"
-    CAPABILITIES = Capabilities(only_named=True)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

@@ -126,6 +126,12 @@ def say(text: str, *, lines: bool = False) -> None:
     click.echo(visible(masked(text), lines=lines), err=True)
 
 
+def say_charge(report: Mapping[str, Any]) -> None:
+    """What a dry run of what is private would be charged: it draws nothing, and has nothing else to say."""
+    for each in report["warnings"]:
+        say(each)
+
+
 def put(text: str, *, lines: bool = False) -> None:
     """Prints a result that is no table to standard output, in the same way."""
     click.echo(visible(text, lines=lines))

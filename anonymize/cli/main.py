@@ -35,6 +35,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "k-optimize": ("release:command", "Single-dimensional: least cost, with proof or optimality gap."),
         "anatomy": ("release:command", "Bucketization: exact quasi-identifiers, sensitive values by group."),
         "randomize": ("release:command", "Randomized response with a bound on disclosure."),
+        "safepub": ("release:command", "Differentially private: real rows, sampled and generalized."),
         "perturb": ("release:command", "Only the spec's treatments: noise, swapping, microaggregation."),
         "tabulate": ("tabulate:tabulate", "Tables of counts, shares, sums and means, protected together."),
         "synthesize": ("release:command", "A synthetic table under differential privacy, from a fitted model."),
@@ -82,6 +83,7 @@ TAKE_IT_WHEN: dict[str, tuple[str, ...]] = {
     "perturbed values": ("perturb",),
     "tables in place of rows": ("tabulate",),
     "synthetic rows, whatever an attacker knows": ("synthesize",),
+    "differential privacy is required": ("safepub",),
 }
 """When to take which release command, as the help has them."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.claims import State
-from anonymize.cli.exits import beside, reporting, say, say_next
+from anonymize.cli.exits import beside, reporting, say, say_charge, say_next
 from anonymize.cli.options import (
     COLOR,
     COMMON,
@@ -201,7 +201,9 @@ def _release(
         if engine == "local" and _may_end_early(request):
             request = replace(request, progress=ending)
         report = release(request) if engine == "local" else release_there(request, master, checkpoint)
-    if not quiet and sys.stderr is not None:
+    if "rehearsal" in report:
+        say_charge(report)
+    elif not quiet and sys.stderr is not None:
         with reporting():
             _summary(report, color, verbose, _written(request, report) if engine == "local" else {})
             if "public" in report and report["privacy"]["state"] == State.UNKNOWN:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from anonymize.cli.exits import reporting
+from anonymize.cli.exits import reporting, say_charge
 from anonymize.cli.options import (
     COLOR,
     INPUT,
@@ -64,7 +64,8 @@ REFUSALS = tuple(
     INPUT,
     file_option("-o", "--output", required=True, help="The folder of the tables, which is made, or is empty."),
     REPORTS,
-    file_option("--key", help="The key of cell keys, a file of `anonymize key make`."),
+    file_option("--key", help="The key of cell keys, and of the ledger, a file of `anonymize key make`."),
+    file_option("--budget", help="Charge the tables to this ledger about people, made if absent. It is private."),
     flag_option("--public-report", "public", help="Make the report from what is published alone."),
     flag_option("--dry-run", help="Do everything but write the tables; reports are written."),
     flag_option("--force", help="Replace the tables of an earlier run, and reports that exist."),
@@ -104,7 +105,9 @@ def tabulate(
     loaded = specs.load(spec, privacy.PARAMETERS)
     with progress(quiet) as show:
         report = walk(Tabulate(loaded, input=input_path, progress=show, **given))
-    if not quiet and sys.stderr is not None:
+    if "rehearsal" in report:
+        say_charge(report)
+    elif not quiet and sys.stderr is not None:
         with reporting():
             _summary(report, color, verbose, _written(**given))
 

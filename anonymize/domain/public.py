@@ -90,6 +90,11 @@ class PublicDomain:
         """Number of leaves, the one for missing values included."""
         return len(self.values if self.bins is None else self.bins.places) + self.missing
 
+    @property
+    def compared(self) -> tuple[Any, ...]:
+        """The values as they are compared, in their order."""
+        return tuple(self._codes)
+
     @cached_property
     def _codes(self) -> dict[Any, int]:
         """The code of each value, as it is compared."""

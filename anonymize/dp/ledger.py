@@ -53,6 +53,9 @@ COVERED = (
     "The bound covers the differentially private outputs alone: what generalized, perturbed or randomized releases of "
     "the same people tell is not in it, nor does anything bound the two together."
 )
+REPLACED = ", one in place of another"
+"""Behind the individual of a charge whose neighbouring tables have the same number of them: it bounds nothing of tables
+that have one more."""
 MADE = "the ledger is new: what was released about these people before is not in it"
 _TOLERANCE = 1e-9
 """By how much of the cap a sum may be above it, for rounding."""
@@ -334,8 +337,9 @@ class Ledger:
     def _with(self, charge: Charge) -> Entries:
         before = self._entries(charge.individual)
         if before.individual != charge.individual:
-            kinds = [f"the unit {each}" if each != ROW else "rows" for each in (before.individual, charge.individual)]
-            message = f"the ledger is about {kinds[0]}, and this release about {kinds[1]}"
+            message = (
+                f"the ledger is about {_named(before.individual)}, and this release about {_named(charge.individual)}"
+            )
             hint = "name the same people by the same `unit`, or keep a ledger for each"
             raise UsageError(Problem(message, os.fspath(self.path), hint=hint))
         entries = before.charged(charge)
@@ -373,6 +377,12 @@ class Ledger:
             message = "there is no ledger, and the spec has no budget for a new one"
             raise UsageError(Problem(message, os.fspath(self.path), hint="budget: {epsilon: 4, delta: 1.0e-8}"))
         return Entries(secrets.token_hex(8), self.key.fingerprint, self.budget, individual)
+
+
+def _named(individual: str) -> str:
+    """How a message names individuals."""
+    column = individual.removesuffix(REPLACED)
+    return ("rows" if column == ROW else f"the unit {column}") + individual[len(column) :]
 
 
 @contextmanager

@@ -89,6 +89,19 @@ class Spending:
         self.entries.append(entry)
 
 
+def exponential(scores: Floats, sensitivity: float, epsilon: float) -> int:
+    """The place of the largest score by the exponential mechanism, at a cost of at most `epsilon` of pure differential
+    privacy. `sensitivity`: by how much any score of neighbouring tables differs at most, all of them going the same
+    way, up or down."""
+    library = opendp()
+    vectors = library.vector_domain(library.atom_domain(T="f64", nan=False))
+    distance, scale = library.linf_distance(T="f64", monotonic=True), sensitivity / epsilon * (1 + 1e-12)
+    mechanism = library.m.make_noisy_max(vectors, distance, library.max_divergence(), scale=float(scale))
+    if (cost := mechanism.map(float(sensitivity))) > epsilon:
+        raise BudgetExceeded(f"{NOISY_MAX}: epsilon {cost} of {epsilon}")
+    return int(mechanism([float(score) for score in scores]))
+
+
 def sigma_of(rho: float, sensitivity: float) -> float:
     """The sigma of the discrete Gaussian that costs `rho`, by opendp's map, or less by one part in 10^12.
 

@@ -18,6 +18,7 @@ from anonymize.domain import Ints
 from anonymize.domain.public import PublicDomain
 from anonymize.dp.accounting import LIBRARIES, require, rho_of
 from anonymize.dp.estimation import FittedModel, size_in_mb
+from anonymize.dp.ledger import REPLACED, Charge
 from anonymize.dp.mechanisms import Spending
 from anonymize.dp.sampler import sample, within
 from anonymize.dp.selection import MOST_CELLS, CountedTable, Drawing, by_error, by_independent, by_list, by_tree
@@ -64,6 +65,12 @@ class DrawingPlan:
         )
         plan._check()
         return plan
+
+    @property
+    def charge(self) -> Charge:
+        """What is charged to a ledger. With a public count, neighbouring tables have one in place of another."""
+        individual = self.individual + (REPLACED if self.how.count == "public" else "")
+        return Charge.of_zcdp("synthesize", individual, self.budget, rho_of(self.budget.epsilon, self.budget.delta))
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import UsageError
-from anonymize.families import bucketized, classes, perturbed, randomized, synthetic
+from anonymize.families import bucketized, classes, perturbed, randomized, sampled, synthetic
 from anonymize.families.base import Draft, Family, Measured
 from anonymize.report.published import KINDS
 from anonymize.request import Request
@@ -20,6 +20,7 @@ FAMILIES: dict[str, Family] = {
     "randomization": randomized,
     "perturbation": perturbed,
     "invention": synthetic,
+    "sampled": sampled,
 }
 
 

@@ -4,7 +4,7 @@ before anything of it takes its place."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -16,12 +16,22 @@ from anonymize.request import Request
 from anonymize.table import OutputFile
 
 
-@dataclass(frozen=True)
+class Rehearsal(Exception):
+    """A dry run of what is private has come to its first draw. `report`: what it would be charged."""
+
+    def __init__(self, report: dict[str, Any]) -> None:
+        super().__init__()
+        self.report = report
+
+
+@dataclass
 class Charging:
-    """The ledger of a request; `ledger` None where it has none, and nothing is charged."""
+    """The ledger of a request; `ledger` None where it has none, and nothing is charged. `drawn`: what was charged
+    before the first draw."""
 
     request: Request
     ledger: Ledger | None
+    drawn: Bill | None = None
 
     @classmethod
     def of(cls, request: Request) -> Charging:
@@ -30,9 +40,23 @@ class Charging:
             return cls(request, None)
         return cls(request, Ledger.opened(request.budget, request.key, request.spec.budget))
 
+    def before_draw(self, table: str, charge: Charge) -> None:
+        """Charges what is private, everything that can fail having been tried. `table`: the hash of the input. Raises
+        Rehearsal on a dry run, which draws nothing."""
+        charge = replace(charge, what=self.request.algorithm, input=table)
+        bill = self.bill(charge)
+        if self.request.dry_run:
+            said = bill.said or [Caution("nothing was drawn, and there is no ledger that would be charged (--budget)")]
+            raise Rehearsal({"rehearsal": True, "warnings": list(said), **bill.block})
+        if self.ledger is not None:
+            self.ledger.charge(charge)
+        self.drawn = replace(bill, charging=replace(self, ledger=None))
+
     def beside(self, local: Mapping[str, float | None], table: str) -> Bill:
         """What a release is charged that is not differentially private. `local`: see `Charge`; `table`: the hash of the
-        input. Raises as `Ledger.check` does."""
+        input. What was charged before the first draw is charged once. Raises as `Ledger.check` does."""
+        if self.drawn is not None:
+            return self.drawn
         return self.bill(Charge(self.request.algorithm, self.request.spec.unit or ROW, local=local, input=table))
 
     def bill(self, charge: Charge) -> Bill:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,6 +18,7 @@ from anonymize.algorithms import ALGORITHMS, FOLLOWED, Context, to_be_reusable, 
 from anonymize.algorithms.base import Found
 from anonymize.algorithms.deadline import INTERRUPTED, ended_by, ends_early
 from anonymize.domain.numeric import included
+from anonymize.dp.ledger import Charge
 from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.judging import check_protected
@@ -64,8 +65,10 @@ def search(
     files: Mapping[str, OutputFile],
     *,
     by_parts: bool = False,
+    before_draw: Callable[[Charge], None] = lambda charge: None,
 ) -> Found:
-    """What the algorithm returns; it writes the `files` that its options name. `by_parts`: see `Context`.
+    """What the algorithm returns; it writes the `files` that its options name. `by_parts`, `before_draw`: see
+    `Context`.
 
     Raises DataError where the table lacks a value that is to be protected.
     """
@@ -95,6 +98,7 @@ def search(
         output=output,
         by_parts=by_parts,
         spec=request.spec,
+        before_draw=before_draw,
     )
     try:
         result = ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)

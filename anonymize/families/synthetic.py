@@ -96,8 +96,7 @@ def _refuse(request: Request) -> None:
         "--start-series, --after: synthetic tables of the same people add up; a series does not count that": (
             request.in_series
         ),
-        "--budget: nothing is charged for a synthetic table yet": request.budget is not None,
-        "--dry-run: it would draw, and spend the budget; `validate -i` tries spec and table": request.dry_run,
+        "--dry-run: nothing is drawn, so that there is nothing to report (-r)": request.dry_run and request.reports,
         "treatments: there is nothing of the input left to change": bool(spec.treatments),
         "risk.attacks: attackers know people, and no row is one; `attack` measures the table": bool(spec.risk.attacks),
     }

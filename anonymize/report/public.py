@@ -8,6 +8,7 @@ left out, individuals, populations, the risk before, time, memory, seed, paths.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
@@ -158,8 +159,19 @@ def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
         ordering=_ordering(published),
     )
     verdict = verify.measure_codes(verdict, table.text, spec, declared(spec, published.columns_of, None))
-    verdict = verify.with_differential(verdict, spec, verify.UNDRAWN)
+    verdict = verify.with_differential(verdict, spec, _spent(published))
     return _text_of(published).with_combinations(verdict) if spec.unit is None else verdict
+
+
+def _spent(published: Published) -> verify.Spent | str:
+    """What a release with classes has spent of differential privacy, by its smallest one; or why it has none."""
+    bound, search = published.spec.privacy.differential, getattr(published.options, "search", None)
+    if published.family != "sampled" or bound is None or search is None:
+        return verify.UNDRAWN
+    smallest = verify.smallest_group(published.table.text, list(published.spec.quasi_identifiers))
+    chosen = bound.epsilon * search
+    spent = verify.sampled_spent(chosen, -math.expm1(chosen - bound.epsilon), smallest or 1)
+    return verify.Spent(spent.epsilon, max(spent.delta, bound.delta))
 
 
 def _with_passing(published: Published, verdict: Verdict) -> Verdict:

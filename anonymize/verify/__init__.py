@@ -15,7 +15,15 @@ from __future__ import annotations
 from anonymize.claims import Result, alike_counted
 from anonymize.verify.cells import CellTemplates
 from anonymize.verify.codes import measure_codes
-from anonymize.verify.differential import DIFFERENTIAL, LOCAL, UNDRAWN, Spent, with_differential
+from anonymize.verify.differential import (
+    DIFFERENTIAL,
+    LOCAL,
+    UNDRAWN,
+    Spent,
+    sampled_spent,
+    smallest_group,
+    with_differential,
+)
 from anonymize.verify.measuring import measure
 from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, SharedNumbers, text_of
@@ -51,6 +59,8 @@ __all__ = [
     "measure",
     "measure_codes",
     "measure_treatment",
+    "sampled_spent",
+    "smallest_group",
     "text_of",
     "weighs",
     "with_changed",

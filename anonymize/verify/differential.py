@@ -7,7 +7,11 @@ all but one of these can tell whether that one was among them. Of a table of unk
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+
+import polars as pl
 
 from anonymize.claims import Basis, Parameters, Result, State
 from anonymize.spec import Spec
@@ -18,6 +22,8 @@ DIFFERENTIAL = "differential-privacy"
 UNDRAWN = "nothing of the release is differentially private: what it shows follows from the rows of the input"
 LOCAL = "values are randomized row by row, and what the other columns show follows from the rows of the input"
 NO_FILE = "a file does not show how it was drawn; the report of the command that made it does"
+_NEGLIGIBLE = 1e-17
+"""A term of a falling sum below this share of it does not change it."""
 _TOLERANCE = 1e-9
 """By how much of itself a sum of what was spent may be above what is required, for rounding."""
 
@@ -40,6 +46,47 @@ def with_differential(verdict: Verdict, spec: Spec, known: Spent | str | None) -
         return verdict
     required: Parameters = spec.privacy.differential.model_dump()
     return replace(verdict, codes=(*verdict.codes, differential_result(required, known)))
+
+
+def sampled_spent(search: float, beta: float, k: int) -> Spent:
+    """What rows have spent that were drawn with the probability `beta`, of which classes of `k` and more are shown, at
+    levels that were chosen with an epsilon of `search`.
+
+    Drawing alone takes epsilon = -ln(1 - beta). Let gamma = (e^epsilon - 1 + beta) / e^epsilon. Delta is the largest
+    probability that more than gamma n of n rows are drawn, over every n for which that can show a class of k, which is
+    from k / gamma - 1 on. No further n is looked at once Chernoff's bound for it, which falls with n, is below.
+    """
+    epsilon = -math.log1p(-beta)
+    gamma = 1 - (1 - beta) ** 2
+    rate = gamma * math.log(gamma / beta) - (gamma - beta)
+    delta, count = 0.0, max(1, math.ceil(k / gamma - 1))
+    while math.exp(-count * rate) > delta:
+        delta = max(delta, _tail(count, math.floor(gamma * count) + 1, beta))
+        count += 1
+    return Spent(search + epsilon, delta)
+
+
+def _tail(count: int, least: int, beta: float) -> float:
+    """The probability that at least so many of `count` rows are drawn, `least` being above what is expected, so that
+    terms fall."""
+    if least > count:
+        return 0.0
+    ways = math.lgamma(count + 1) - math.lgamma(least + 1) - math.lgamma(count - least + 1)
+    term = math.exp(ways + least * math.log(beta) + (count - least) * math.log1p(-beta))
+    total, odds = 0.0, beta / (1 - beta)
+    for drawn in range(least, count + 1):
+        total += term
+        term *= odds * (count - drawn) / (drawn + 1)
+        if term < total * _NEGLIGIBLE:
+            break
+    return total
+
+
+def smallest_group(frame: pl.LazyFrame, columns: Sequence[str]) -> int | None:
+    """The rows of the smallest group of a table that read the same; None without rows."""
+    sizes = frame.group_by(columns).agg(pl.len().alias("rows")).select(pl.col("rows").min())
+    smallest: int | None = sizes.collect(engine="streaming").item()
+    return smallest
 
 
 def differential_result(required: Parameters, known: Spent | str | None) -> Result:

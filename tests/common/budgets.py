@@ -22,7 +22,7 @@ of its budget, its own tests check."""
 
 CLASSED = [name for name, algorithm in ALGORITHMS.items() if algorithm.NEEDS.family in KINDS]
 """Algorithms whose releases have equivalence classes."""
-CHANGES_VALUES = ["perturb", "synthesize"]
+CHANGES_VALUES = ["perturb", "synthesize", "safepub"]
 """Those that make nothing but the steps of a spec, which most tables of tests have none of; see
 `tests/cli/test_perturb.py`."""
 

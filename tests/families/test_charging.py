@@ -11,7 +11,7 @@ import pytest
 import anonymize
 from anonymize.cli.main import run
 from anonymize.dp.ledger import contents
-from anonymize.errors import UnsafeError, UsageError
+from anonymize.errors import InfeasibleError, UnsafeError, UsageError
 from anonymize.key import Key
 
 TABLE = pl.DataFrame({"age": [30, 31, 40, 41] * 3, "ill": ["flu", "gout", "cold"] * 4, "who": [*"aabbccddeeff"]})
@@ -126,3 +126,63 @@ def test_what_takes_its_place_was_charged_before(key: Path) -> None:
     with pytest.raises(UsageError, match="is not a ledger"):
         written(key, "-o", str(key.with_name("out.csv")))
     assert not key.with_name("out.csv").exists()
+
+
+# --- what is private --------------------------------------------------------------------------------------------------
+
+INVENTED: dict[str, Any] = {
+    "insensitive": ["ill"],
+    "identifiers": ["age"],
+    "unit": "who",
+    "domains": {"ill": ["flu", "gout", "cold"]},
+    "synthesize": {"method": "independent"},
+    "privacy": {"differential": {"epsilon": 1, "delta": 1e-9}},
+    "budget": {"epsilon": 1.2, "delta": 1e-8},
+}
+
+
+def test_a_synthetic_table_is_charged_in_zcdp_for_its_individuals(key: Path) -> None:
+    from anonymize.dp.accounting import rho_of
+
+    released(key, INVENTED, "synthesize")
+    (charge,) = charges(key)
+    assert (charge["what"], charge["individual"], charge["epsilon"]) == ("synthesize", "who", 1)
+    assert charge["rho"] == rho_of(1, 1e-9)
+    with pytest.raises(InfeasibleError, match="the budget is spent"):
+        for _ in range(3):
+            released(key, INVENTED, "synthesize")
+
+
+def test_neighbours_of_another_kind_are_not_summed(key: Path) -> None:
+    released(key, INVENTED | {"synthesize": {"method": "independent", "count": "public"}}, "synthesize")
+    with pytest.raises(UsageError, match="one in place of another, and this release about the unit who"):
+        released(key, INVENTED, "synthesize")
+
+
+TABULATED = """
+version: 1
+insensitive: [ill]
+identifiers: [age, who]
+domains: {ill: [flu, gout, cold]}
+tabulate: {mechanism: MECHANISM, tables: [{by: [ill], count: true}]}
+privacy: {k: 3}
+budget: {epsilon: 1.5, delta: 1.0e-8}
+"""
+
+
+def tabulated(key: Path, mechanism: str, *more: str) -> None:
+    folder, private = key.parent, "{differential: {epsilon: 1, delta: 1.0e-9}}"
+    TABLE.write_csv(folder / "table.csv")
+    text = TABULATED.replace("MECHANISM", mechanism)
+    (folder / "spec.yaml").write_text(text.replace("{k: 3}", private) if mechanism == "dp" else text)
+    arguments = ["tabulate", f"{folder}/spec.yaml", "-i", f"{folder}/table.csv", "-o", f"{folder}/tables", "--force"]
+    run([*arguments, "--budget", f"{folder}/ledger", "--key", str(key), "-q", *more])
+
+
+@pytest.mark.parametrize(("mechanism", "epsilon"), [("dp", 1), ("suppression", None)])
+def test_tables_are_charged(key: Path, mechanism: str, epsilon: float | None) -> None:
+    tabulated(key, mechanism, "--dry-run")
+    assert not key.with_name("ledger").exists() and not key.with_name("tables").exists()
+    tabulated(key, mechanism)
+    (charge,) = charges(key)
+    assert (charge["what"], charge.get("epsilon"), charge["individual"]) == ("tabulate", epsilon, "row")
