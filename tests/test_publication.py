@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError, UsageError
-from anonymize.publication import Paths, ReleasePaths, named_by, opened
+from anonymize.publication import OutputFolder, Paths, ReleasePaths, named_by, opened
 from anonymize.spec import Spec, make
 
 
@@ -144,3 +145,70 @@ def test_the_files_that_a_spec_names(tmp_path: Path) -> None:
         {},
     )
     assert [path.name for path in named_by(given)] == ["q.csv", "ill.csv"]
+
+
+# --- a folder ---------------------------------------------------------------------------------------------------------
+
+
+def folder_of(path: Path, *names: str, force: bool = False) -> OutputFolder:
+    """A folder with these files and the index that lists them, on its way."""
+    made = OutputFolder(str(path), "index.json", force=force)
+    made.__enter__()
+    (made.part / "index.json").write_text(json.dumps({"files": [{"name": name} for name in names]}))
+    for name in names:
+        (made.part / name).write_text(name)
+    return made
+
+
+def test_a_folder_takes_its_place_as_a_whole(tmp_path: Path) -> None:
+    made = folder_of(tmp_path / "out", "a", "b")
+    assert not (tmp_path / "out").exists()
+    made.sync()
+    made.commit()
+    made.__exit__()
+    assert {each.name for each in (tmp_path / "out").iterdir()} == {"index.json", "a", "b"}
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_that_is_not_committed_leaves_nothing(tmp_path: Path) -> None:
+    folder_of(tmp_path / "out", "a").__exit__()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_taken_back_gives_its_place_to_what_was_there(tmp_path: Path) -> None:
+    first = folder_of(tmp_path / "out", "a")
+    first.commit()
+    first.__exit__()
+    second = folder_of(tmp_path / "out", "b", force=True)
+    second.commit()
+    assert (tmp_path / "out/b").exists() and not (tmp_path / "out/a").exists()
+    second.retract()
+    second.__exit__()
+    assert (tmp_path / "out/a").read_text() == "a" and not (tmp_path / "out/b").exists()
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_with_files_of_others_is_never_replaced(tmp_path: Path) -> None:
+    first = folder_of(tmp_path / "out", "a")
+    first.commit()
+    first.__exit__()
+    (tmp_path / "out/mine").write_text("mine")
+    with pytest.raises(UsageError, match="no earlier run has made"):
+        OutputFolder(str(tmp_path / "out"), "index.json", force=True)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/mine").write_text("mine")
+    for force in (False, True):
+        with pytest.raises(UsageError):
+            OutputFolder(str(tmp_path / "other"), "index.json", force=force)
+    with pytest.raises(UsageError, match="is a file"):
+        OutputFolder(str(tmp_path / "other/mine"), "index.json")
+
+
+def test_what_came_into_a_folder_in_the_meantime_is_left_there(tmp_path: Path) -> None:
+    made = folder_of(tmp_path / "out", "a")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/mine").write_text("mine")
+    with pytest.raises(UsageError):
+        made.commit()
+    made.__exit__()
+    assert (tmp_path / "out/mine").read_text() == "mine"

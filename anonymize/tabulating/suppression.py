@@ -19,9 +19,9 @@ the other, the cheapest further blanks that protect it. The total over everythin
 is never blank unless it is unsafe itself. The check then solves the linear programs anew from the written tables.
 
 Does not bound: What follows from whole numbers: the intervals are those of real ones. What somebody knows of other
-groups. What differs between two runs, whose tables are not protected together. A group of everybody's value, such as a
-0 in a table of counts, tells of everyone in the total above it; `zeros: suppress` blanks such groups in tables of
-counts.
+groups. What differs between two runs, whose tables are not protected together. How many have no number, which is the
+difference between a count and that of a mean. What is true of all in a group: a 0 tells of everyone in the total above
+it, and `zeros: suppress` blanks such groups; a sum of a column of 0 and 1 that is as large as the count is not blank.
 
 Reference: M. Fischetti, J. J. Salazar, Solving the cell suppression problem on tabular data with linear constraints,
 Management Science 47(7), 2001. A. Hundepool et al., Statistical Disclosure Control, Wiley 2012, chapter 4.
@@ -174,7 +174,10 @@ def measures_of(tabulate: Tabulation) -> list[str]:
 
 def _blocks(tabulate: Tabulation, values: dict[str, CellValues]) -> list[list[str]]:
     """The measures that have their blank cells in common: where a mean is published, the sum and the count follow from
-    each other, and what is blank in one has to be so in the others."""
+    each other, and what is blank in one has to be so in the others; and where nobody may be seen to be missing, a sum
+    of 0 would say it."""
+    if tabulate.rules.zeros == "suppress":
+        return [list(values)]
     tied = [name for name in values if name.endswith(HAVING)]
     together = [*tied, *(name.removesuffix(HAVING) for name in tied), *([COUNTS] if tied and COUNTS in values else [])]
     alone = [[name] for name in values if name not in together]

@@ -159,7 +159,10 @@ class Recount:
 
     def _raw(self, name: str) -> pl.Expr:
         """A column as its texts stand; a null is the empty text where it does not mean that a value is missing."""
-        text = by_position(self.frame)[name].cast(pl.String)
+        column = by_position(self.frame)[name]
+        if self.frame.collect_schema()[name].is_float():  # -0 is 0
+            column = pl.when(column == 0).then(column.abs()).otherwise(column)
+        text = column.cast(pl.String)
         return text if self.spec.missing(self.form, name).null else text.fill_null("")
 
     def _amount(self, column: str | None) -> pl.Expr:

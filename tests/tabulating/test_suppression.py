@@ -198,3 +198,14 @@ def test_hierarchies_make_totals() -> None:
     assert values[COUNTS].value.tolist() == [2, 6, 6, 6, 8, 12, 20]
     blank = suppress(grid, tabulate, 5, values).blank[COUNTS]
     assert blank.tolist() == [True, True, False, False, False, False, False]
+
+
+def test_a_sum_of_nobody_does_not_say_that_nobody_is_there() -> None:
+    """Where that is protected: the count and the sum of the same groups are blank together."""
+    a, b = np.array([0] * 9 + [1] * 9 + [2] * 9), np.array([0, 1, 2] * 3 + [0, 1] * 4 + [0] + [0, 1, 2] * 3)
+    grid = TableGrid((flat("a", a), flat("b", b)))
+    tabulate = tables(BOTH, TabulatedMeasure(by=("a", "b"), sum="x"), minimum=2, zeros="suppress")
+    values = values_of(grid, tabulate, np.full(27, 50.0))
+    blank = suppress(grid, tabulate, 2, values).blank
+    empty = values[COUNTS].contributors == 0
+    assert empty.sum() == 1 and blank[COUNTS][empty].all() and blank["x"][empty].all()
