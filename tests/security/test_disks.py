@@ -45,6 +45,7 @@ def released(
     unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(tmp))
+        patch.setattr(sys, "dont_write_bytecode", True)  # a module's bytecode would be cut off at the limit as well
         resource.setrlimit(resource.RLIMIT_FSIZE, (unlimited[0] if most is None else most, unlimited[1]))
         try:
             return run("mondrian", table.with_name("spec.yaml"), "-q", "-i", table, "-o", target)
