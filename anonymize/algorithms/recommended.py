@@ -87,7 +87,7 @@ FEWER = {LOW: 0.2, NORMAL: 1.0, HIGH: 1.0}
 TRIAL_ROWS = 3_000
 TRIAL_PASSES = 2
 """Passes of refinement in a trial on a sample."""
-ORDERED = "its classes were cut again along the order of their numbers, where that loses least"
+ORDERED = "its classes were cut again in the order of their numbers, where that loses least"
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class Recommendation:
         are not left for any of them."""
         cut = mondrian.classes_to_refine(self.table, self.requirements, self.context, self.first)
         began, ordered = cut, self._ordered()
-        reason = "its classes were refined for as long as that paid"
+        reason = "its classes were refined as long as that paid off"
         if ordered is not None and self._loss(ordered) < self._loss(cut):
             began, reason = ordered, ORDERED
         classes = self._refined(began, self.rows, passes_of(*self._shape(self.rows)), self.context)

@@ -38,6 +38,8 @@ ATTACK_MEANINGS = {
     "ranks": "rows linked with the right person by ranks",
     "one_to_one": "the same for an attacker who links everybody at once",
     "intervals": "rows whose true values are all within 5 % of a standard deviation of the released ones",
+    "robust": "rows with a released value in the interval that grows with their robust Mahalanobis distance",
+    "robust_apart": "rows among these that have no other released row near",
     "fewest": "chains of rows that could be one target's, at the fewest",
 }
 """What the further figures say."""

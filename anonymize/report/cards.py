@@ -172,8 +172,8 @@ def officer(report: Report) -> str:
     besides = f"; an attacker who also knows {shortened(kept)} singles out {percent(alone)} of the rows" if kept else ""
     others, most = counted(smallest - 1, "other row"), percent(risk["prosecutor_max"])
     return (
-        f"Everybody in the table shares the quasi-identifiers{which} with at least {others}, so that somebody who "
-        f"knows all of them, and that a person is in it, picks the person's row with a chance of at most {most}"
+        f"Everybody in the table shares the quasi-identifiers{which} with at least {others}, so an attacker who "
+        f"knows all of them, and that a person is in it, picks the person's row with a probability of at most {most}"
         f"{earlier}{besides}{secret}."
     )
 

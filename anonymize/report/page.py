@@ -31,7 +31,7 @@ from anonymize.report.verdict import (
 Report = Mapping[str, Any]
 
 PRIVATE = (
-    "This report tells more than the published table does, such as counts and ranges of the input, and is as "
+    "This report discloses more than the published table, such as counts and ranges of the input, and is as "
     "confidential as the input."
 )
 PUBLIC_FORM = " A report that may be published is written with --public-report."

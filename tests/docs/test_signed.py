@@ -50,7 +50,7 @@ def test_every_line_runs_and_what_is_sent_holds_nothing_private(desk: Path, capf
         if line.startswith("anonymize release"):
             released.append((desk / "released.csv").read_bytes())
     assert len(released) == 2 and released[0] == released[1], "the page says that both are the same"
-    assert "92.7% of the rows would be alone if these passed" in (desk / "first.yaml").read_text(encoding="utf8")
+    assert "92.7% of the rows would be unique if these passed" in (desk / "first.yaml").read_text(encoding="utf8")
     assert set((desk / "SHA256SUMS").read_text(encoding="utf8").split()) & set(PRIVATE) == set()
     (desk / "released.csv").write_bytes(released[0] + b"\n")
     checks = blocks("sh")[-1].splitlines()

@@ -18,8 +18,8 @@ def pictures_of(report: dict[str, Any], title: str) -> list[Picture | Curves]:
 
 def test_the_summary_says_what_was_required_reached_and_lost() -> None:
     assert page(REPORT).summary == (
-        "Everybody in the table shares the quasi-identifiers (age, [bold]x) with at least 5 other rows, so that "
-        "somebody who knows all of them, and that a person is in it, picks the person's row with a chance of at "
+        "Everybody in the table shares the quasi-identifiers (age, [bold]x) with at least 5 other rows, so an "
+        "attacker who knows all of them, and that a person is in it, picks the person's row with a probability of at "
         "most 16.7 %. "
         "The quasi-identifiers lost 12.3 % of their precision."
     )

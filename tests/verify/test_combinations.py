@@ -242,7 +242,7 @@ def test_where_nothing_is_required_nothing_is_judged() -> None:
 
 def test_what_is_certain_for_a_third_is_a_warning() -> None:
     (caution,) = PassingFigures(("w", "v"), 10, certain={"w": 1 / 3, "v": 0.33}).cautions
-    assert caution.text.endswith("tell for certain what passes through: w of 33.3 % of the people")
+    assert caution.text.endswith("disclose with certainty what passes through: w of 33.3 % of the people")
 
 
 def test_a_message_names_five_columns() -> None:

@@ -105,7 +105,7 @@ def test_what_a_file_cannot_hold_is_refused_by_column_and_count(form: str, cells
 @pytest.mark.parametrize("form", ["sav", "dta"])
 def test_names_that_a_statistics_package_does_not_have_are_listed(form: str, tmp_path: Path) -> None:
     table = pl.DataFrame({"age": [1], "marital-status": ["x"], "2nd": ["y"]})
-    with pytest.raises(WriteError, match="not names of columns: marital-status, 2nd"):
+    with pytest.raises(WriteError, match="not valid column names: marital-status, 2nd"):
         written(table, tmp_path / f"t.{form}")
 
 
