@@ -29,10 +29,10 @@ from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
 from anonymize.evaluation.released import ReleasedTable, read_released
 from anonymize.evaluation.unclassed import blocks, opened_release
-from anonymize.fidelity import fidelity, total_variation
+from anonymize.fidelity import DISTRIBUTIONS, fidelity, total_variation
 from anonymize.link import load as load_link
 from anonymize.meaning import Manifest
-from anonymize.metrics import METRICS, utility
+from anonymize.metrics import METRICS, undefined, utility
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
 from anonymize.modelling import Protocol, evaluate_models
@@ -52,6 +52,9 @@ from anonymize.spec.patterns import withheld
 from anonymize.table import Source, Table, read
 from anonymize.treatments.plan import changed_columns, changed_kept
 from anonymize.verify.risk import classes_block
+
+OF_INVENTED = undefined({**METRICS, **MEASURES, **DISTRIBUTIONS}, {"invented"})
+"""What is not measured of invented rows, and why."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +112,8 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
             report |= _of_changed(request, manifest, files.source)
         invented = None
         if request.released is not None and manifest.synthetic is not None:
-            invented = InventedTable.of(request.spec, table, request.released, stack)
-            request.progress("measure", 0, 0)
-            report |= invented.blocks(_queries(request, table))
+            invented, report["output"] = _invented(request, table, request.released, stack)
+            report |= invented.blocks(_queries(request, table)) | {"left_out": OF_INVENTED}
             report["warnings"].append(UNPAID)
         elif request.released is not None and (manifest.channels or manifest.detached is not None):
             unclassed = opened_release(manifest, request.method, request.spec, table, request.released, stack)
@@ -285,6 +287,14 @@ def _opened(request: Evaluate, file: ReleasedSource, table: Table) -> tuple[Rele
         "dropped_rows": table.rows - file.rows,
     }
     return released, output
+
+
+def _invented(request: Evaluate, table: Table, path: str, stack: ExitStack) -> tuple[InventedTable, dict[str, Any]]:
+    """A synthetic table, and the block `output`."""
+    file = read_file(request.spec, path, stack)
+    request.progress("measure", 0, 0)
+    output = {"path": file.source.name, "sha256": file.source.sha256, "rows": file.rows}
+    return InventedTable(request.spec, table, file.texts), output
 
 
 def _linked(request: Evaluate, original: Source, source: Source) -> Ints | None:

@@ -20,6 +20,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
+from anonymize.errors import AnonymizeError, Caution
 from anonymize.families import Draft, check_bound, family_of
 from anonymize.families.charging import Charging, Rehearsal, local_epsilons
 from anonymize.families.steps import (
@@ -35,6 +36,7 @@ from anonymize.families.steps import (
     write_manifest,
     write_risks,
 )
+from anonymize.families.synthetic import SyntheticDraft
 from anonymize.families.treating import check_treatments, release_paths
 from anonymize.link import SAVE_LINK, link_of
 from anonymize.publication import SAVE_RECODING, SAVE_RISK, Files, Paths, named_by, opened
@@ -121,11 +123,29 @@ def _walked(request: Request) -> dict[str, Any]:
         else:
             report = release_report(request, table, clock, with_sample(draft, files, measured)) | series.block()
             report |= treated.blocks(steps) | bill.block
+            report = _with_nearness(report, request, files, draft)
         request.progress("publish", 0, 0)
         report = report if trial is None else trial.added(report)
         report["warnings"] += [*manifest.remarks, *treated.warnings(steps, public=request.public), *bill.said]
         files.publish(report, bill.committing(series.commit), dry_run=request.dry_run)
     return report
+
+
+def _with_nearness(report: dict[str, Any], request: Request, files: Files, draft: Draft) -> dict[str, Any]:
+    """The private report, with how near invented rows are to the original where the report is kept. The table has been
+    drawn and paid for by then: what goes wrong is a warning."""
+    if not isinstance(draft, SyntheticDraft) or not request.reports:
+        return report
+    from anonymize.evaluation.invented import UNPAID, InventedTable
+    from anonymize.metrics.queries import QueryPlan, drawn
+
+    try:
+        table = read(request.spec, files.source, workload=True)
+        near = InventedTable(request.spec, table, draft.made.frame).blocks(drawn(table, QueryPlan()))
+    except AnonymizeError:
+        unread = Caution.of("how near the table is to its original was not measured", "`evaluate` says why")
+        return {**report, "warnings": [*report["warnings"], unread]}
+    return {**report, **near, "warnings": [*report["warnings"], UNPAID]}
 
 
 def _check(request: Request) -> None:

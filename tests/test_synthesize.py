@@ -252,3 +252,15 @@ def test_without_the_extra_it_is_said_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     assert re.search(rf"needs {name}, .*pip install 'anonymize-toolkit\[dp\]'", refused(capsys, 2))
+
+
+def test_a_private_report_says_how_near_the_table_is_and_that_nothing_paid_for_it(desk: Path) -> None:
+    _, _, report = made()
+    assert [each["columns"] for each in report["variation"]["ways"]] == [1, 2, 3]
+    assert report["variation"]["columns"] == ["age", "sex", "ill"]
+    assert all(0 <= each["mean"] <= each["worst"] <= 1 for each in report["variation"]["ways"])
+    assert report["utility"]["query_error"]["queries"] > 0
+    assert any("no epsilon covers these figures" in each for each in report["warnings"])
+    public = made("--public-report", "--force")[2]
+    assert "variation" not in public and not public.get("utility")
+    assert not any("no epsilon covers these figures" in each for each in public["warnings"])

@@ -7,7 +7,6 @@ it takes the original: none of it has been paid for, no epsilon covers it, and i
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,15 +20,12 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution
 from anonymize.evaluation.released import coded_alike, values_shown
-from anonymize.fidelity import DISTRIBUTIONS, BothSides, ShownValues, total_variation
-from anonymize.metrics import METRICS, joint_measures, undefined
-from anonymize.metrics.measures import MEASURES
+from anonymize.fidelity import BothSides, ShownValues, total_variation
+from anonymize.metrics import joint_measures
 from anonymize.metrics.queries import Queries, estimated
-from anonymize.reading.files import ReleasedSource, read_file
 from anonymize.spec import Spec
 from anonymize.table import Attribute, Table
 
-KIND = "invented"
 UNPAID = Caution.of(
     "how near the synthetic table is to its original was measured by the original: no epsilon covers these figures, "
     "and whatever is chosen or published by them tells of the people in it",
@@ -41,50 +37,38 @@ UNSEEN = -1.0
 
 @dataclass(frozen=True)
 class InventedTable:
-    """A synthetic table, and the table that it was made of, with its workload."""
+    """A synthetic table, `texts` with null where a value is missing, and the table that it was made of, with its
+    workload."""
 
     spec: Spec
     table: Table
-    file: ReleasedSource
-
-    @classmethod
-    def of(cls, spec: Spec, table: Table, path: str, stack: ExitStack) -> InventedTable:
-        """Reads it. Raises DataError for a file that cannot be read, or lacks a quasi-identifier."""
-        return cls(spec, table, read_file(spec, path, stack))
+    texts: pl.DataFrame
 
     @cached_property
     def points(self) -> Floats:
         """(rows, attributes) what each row has of each quasi-identifier: a number, or the position of a leaf; nan where
         a number is missing, `UNSEEN` for a category that the original does not have."""
-        columns = [_points(each, self.file.texts[each.name]) for each in self.table.attributes]
-        return np.stack(columns, axis=1) if columns else np.zeros((self.file.rows, 0))
+        columns = [_points(each, self.texts[each.name]) for each in self.table.attributes]
+        return np.stack(columns, axis=1) if columns else np.zeros((self.texts.height, 0))
 
     @property
     def training(self) -> tuple[Floats, pl.DataFrame]:
         """The rows as models are trained on them: the quasi-identifiers, and the frame that has the targets."""
-        return self.points, self.file.texts
+        return self.points, self.texts
 
     def sides(self) -> BothSides:
         """What is compared of distributions: of the quasi-identifiers, the sensitive attributes and the targets."""
         attributes = enumerate(self.table.attributes)
         exact = {each.name: _values_of(each, self.points[:, place]) for place, each in attributes}
-        passing = values_shown(self.table, coded_alike(self.spec, self.table, self.file.texts))
-        every = np.zeros(self.file.rows, np.int64)
+        passing = values_shown(self.table, coded_alike(self.spec, self.table, self.texts))
+        every = np.zeros(self.texts.height, np.int64)
         return BothSides(self.table, self.spec, every, 1, exact=exact, passing=passing)
 
     def blocks(self, queries: Queries) -> dict[str, Any]:
-        """The blocks `output`, `variation`, `utility` with `query_error`, and `left_out`."""
-        sizes = np.ones(self.file.rows, np.int64)
-        answers = estimated(self.points, self.points, sizes, queries)
+        """The blocks `variation`, and `utility` with `query_error`."""
+        answers = estimated(self.points, self.points, np.ones(self.texts.height, np.int64), queries)
         error = joint_measures.query_figures(self.table, queries, answers)
-        source = self.file.source
-        return {
-            "output": {"path": source.name, "sha256": source.sha256, "rows": self.file.rows},
-            "rows_correspond": None,
-            "utility": {joint_measures.QueryError.ID: error},
-            "variation": total_variation(self.sides()),
-            "left_out": undefined({**METRICS, **MEASURES, **DISTRIBUTIONS}, {KIND}),
-        }
+        return {"utility": {joint_measures.QueryError.ID: error}, "variation": total_variation(self.sides())}
 
 
 def _points(attribute: Attribute, texts: pl.Series) -> Floats:

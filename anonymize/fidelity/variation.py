@@ -62,6 +62,8 @@ def total_variation(sides: BothSides) -> dict[str, Any]:
 
     What is left out is beyond `MARGINALS` or `WORK`. None of the figures is of rows that are not released.
     """
+    if not sides.table.attributes and not sides.passing:
+        return {"columns": [], "values": MOST, "ways": []}
     attributes = [_of_attribute(sides, each) for each in sides.table.attributes]
     columns, rows = _different([*attributes, *map(_of_values, sides.passing)], sides.class_of >= 0)
     ways = [_of_way(columns, rows, way) for way in WAYS if way <= len(columns)]
