@@ -29,6 +29,7 @@ from typing import Any
 from anonymize import files
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, parse_options
+from anonymize.attacks import ATTACKERS
 from anonymize.errors import AnonymizeError, Caution, DataError, Problem, UsageError, WriteError
 from anonymize.measuring import Measuring, weighted
 from anonymize.metrics import METRICS
@@ -377,7 +378,26 @@ def figures(report: Mapping[str, Any]) -> dict[str, Any]:
         **{name: risk.get(name) for name in RISK},
         "classes": report.get("classes", {}).get("count"),
         "suppressed_rows": report["output"].get("suppressed_rows"),
+        **changed_figures(report),
     }
+
+
+def changed_figures(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a release with `treatments`: `linkage`, the highest rate of the attackers of `risk.attacks` who link rows by
+    numbers; `il1s`, how far numbers moved, a mean over cells; `total_variation`, of frequencies that were changed, the
+    largest. Nothing of what the report does not have."""
+    rates = [
+        each["rate"]["value"]
+        for each in report.get("attacks", {}).get("results", ())
+        if ATTACKERS[each["attacker"]].CAPABILITIES.numbers
+    ]
+    variations = [each["total_variation"] for each in report.get("categories", {}).values()]
+    figures = {
+        "linkage": max(rates, default=None),
+        "il1s": report.get("numbers", {}).get("il1s"),
+        "total_variation": max(variations, default=None),
+    }
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def with_front(results: list[dict[str, Any]]) -> list[dict[str, Any]]:

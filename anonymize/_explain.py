@@ -54,6 +54,7 @@ def manuals() -> Manuals:
     from anonymize.metrics.measures import MEASURES
     from anonymize.privacy import ALL
     from anonymize.publication import SAVE_RISK
+    from anonymize.risk.population import global_risk
     from anonymize.risk.records import record_risks
     from anonymize.tabulating import MANUALS
     from anonymize.treatments import TREATMENTS
@@ -68,6 +69,7 @@ def manuals() -> Manuals:
         "cut rule": {name: _doc(rule) for name, rule in RULES.items()},
         "attacker": {name: _doc(attacker) for name, attacker in ATTACKERS.items()},
         "private file": {SAVE_RISK: _doc(record_risks)},
+        "estimate of audit": {"log-linear": _doc(global_risk), "fit": _doc(global_risk)},
         "exit code": {str(code): _of_code(code) for code in MEANINGS},
         "figure of a report": _figures(),
         "key of the spec": _keys(),

@@ -228,3 +228,14 @@ def test_an_epsilon_needs_the_delta_of_the_spec(private: Compare, folder: Path) 
     spec = private.spec.model_copy(update={"privacy": own})
     (made,) = compare(replace(private, spec=spec, algorithms=["synthesize"], epsilons=(1.0,)))["comparison"]
     assert made["code"] == 2 and "the spec has no delta" in made["error"][0]
+
+
+def test_routes_that_change_values_have_linkage_beside_what_they_lost(folder: Path) -> None:
+    steps = "[{method: microaggregation, columns: [age], k: 4}, {method: pram, columns: [ill], keep: 0.8}]"
+    given = f"version: 1\ninput: {{path: table.csv}}\nothers: insensitive\ntreatments: {steps}\n"
+    (folder / "steps.yaml").write_text(given + "risk: {attacks: [distance-linkage]}\n")
+    report = compare(Compare(load(folder / "steps.yaml", PARAMETERS), ["perturb"], processes=0))
+    (row,) = report["comparison"]
+    assert row["code"] == 0 and 0 < row["linkage"] <= 1 and row["il1s"] > 0 and 0 < row["total_variation"] < 0.5
+    compared = sections(report)[0]
+    assert {"linked by numbers", "IL1s", "total variation"} <= set(compared.header)

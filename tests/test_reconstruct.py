@@ -129,7 +129,7 @@ def test_what_cannot_be_asked_of_columns_that_pram_changed(changed: Reconstruct)
         ({"method": "clip"}, "by `inverse` alone"),
     ):
         with pytest.raises(UsageError, match=message):
-            reconstruct(replace(changed, **more))  # type: ignore[arg-type]
+            reconstruct(replace(changed, **more))
     (manifest,) = [Path(changed.manifest)]
     flat = json.loads(manifest.read_text())
     for column in flat["columns"]:

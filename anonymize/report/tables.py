@@ -155,6 +155,10 @@ def _losses(results: Sequence[Mapping[str, Any]]) -> Section:
     return Section("Information loss compared", ("algorithm", "k", *header), rows if listed else [], names=2)
 
 
+CHANGED = {"linkage": "linked by numbers", "il1s": "IL1s", "total_variation": "total variation"}
+"""Figures of releases with `treatments`, and how they are headed."""
+
+
 def _measured_beside(results: Sequence[Mapping[str, Any]]) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
     """By title, how the figures are read that were measured beside the reports, where any release has them."""
     readers: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
@@ -164,6 +168,9 @@ def _measured_beside(results: Sequence[Mapping[str, Any]]) -> dict[str, Callable
         readers["query error"] = partial(_figure_of, "query_error")
     if any("epsilon" in each for each in results):
         readers["epsilon"] = partial(_figure_of, "epsilon")
+    for name, title in CHANGED.items():
+        if any(name in each for each in results):
+            readers[title] = partial(_figure_of, name)
     for way in WAYS:
         if any(f"variation_{way}" in each for each in results):
             readers[f"{way}-way variation"] = partial(_figure_of, f"variation_{way}")

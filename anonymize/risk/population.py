@@ -125,9 +125,22 @@ class GlobalRisk:
 
 
 def global_risk(frequency: TextFrequencySet, terms: Terms, fraction: float) -> GlobalRisk:
-    """The estimate for a sample that is a share of its population, in (0, 1].
+    """The global risk of a sample by a log-linear model: how many who are unique in it are unique in the population.
 
-    ValueError for any other fraction, and for pairs over more than `FITTED_CELLS` cells.
+    `audit --log-linear main` has the main effects alone, as if attributes were independent; `pairs` has all pairs of
+    attributes besides, fitted to their two-way tables. `sampling_fraction`: the share of the population that the sample
+    is. `population_uniques`: the sample uniques that are expected to be unique in the population. `correct_matches`:
+    the matches with sample uniques that are expected to be correct.
+
+    `fit` says whether to believe them. With f the rows and m the model's mean of each cell, it is the sum over all
+    cells of (f - m)^2 - f, divided by the sum of m^2. Counts that are Poisson with the model's means differ from these
+    by f on average, so that it is near 0 for a model that fits. Above 0, say 0.1 or more, the counts spread more than
+    the model allows: it fits too little, attributes go together in ways that it does not have, and its risk is mostly
+    too high; take `pairs` in place of `main`, or fewer attributes. Clearly below 0 it follows chance in the sample, and
+    its risk is mostly too low; take `main`. There is no figure without rows.
+
+    Source: Skinner and Shlomo, Assessing identification risk in survey microdata using log-linear models, 2008.
+    ValueError for a fraction that is not in (0, 1], and for pairs over more than `FITTED_CELLS` cells.
     """
     if not 0 < fraction <= 1:
         raise ValueError("a sampling fraction is above 0 and at most 1")
