@@ -246,10 +246,13 @@ def _report(run: TableRun, tabulated: Tabulated, audit: TableAudit) -> dict[str,
     models = [(replace(each, achieved={}) if public else each).as_dict() for each in audit.results]
     tables = [_table(number, each) for number, each in enumerate(tabulated.tables, 1)]
     private = {} if public else {"private": {**tabulated.private, "measures": audit.figures}}
+    details = {
+        name: each for name, each in tabulated.details.items() if name != "measurements"
+    }  # the manifest has them
     blocks = {
         "algorithm": {"name": "tabulate", "family": "tables", "options": {"mechanism": mechanism}, "seed": None},
         "privacy": {"satisfied": state.satisfied, "state": str(state), "verified": True, "models": models},
-        "tabulation": {"mechanism": mechanism, "tables": tables, "details": tabulated.details, **private},
+        "tabulation": {"mechanism": mechanism, "tables": tables, "details": details, **private},
     }
     warnings = [*_unjudged(run.spec), *tabulated.warnings]
     if public:

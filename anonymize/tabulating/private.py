@@ -94,15 +94,12 @@ def _paths(spec: Spec, attribute: Attribute, domain: PublicDomain) -> Iterator[t
         yield from ((label,) for label in bin_labels(domain.bins))
     elif isinstance(definition.hierarchy, Path) and not isinstance(attribute.domain, Numeric):
         known, least = attribute.hierarchy.paths(), max(definition.level or 0, definition.least_level)
-        yield from (known[value][least:-1] or known[value][-1:] for value in _compared(attribute, domain))
+        compared = spec.missing("csv", attribute.name).compared
+        for value in domain.values:
+            labels = (value, *known[compared(value)][1:])
+            yield labels[least:-1] or labels[-1:]
     else:
         yield from ((value,) for value in domain.values)
-
-
-def _compared(attribute: Attribute, domain: PublicDomain) -> list[str]:
-    """The values of a domain as the hierarchy has them, which may write them otherwise."""
-    known = {attribute.written.get(label, label): label for label in attribute.hierarchy.paths()}
-    return [known.get(value, value) for value in domain.values]
 
 
 def bin_labels(bins: NumberBins) -> list[str]:

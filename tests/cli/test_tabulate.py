@@ -8,8 +8,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from anonymize.report import SCHEMA
 from tests.cli.conftest import Call
 
 ROWS = [
@@ -62,6 +64,7 @@ def test_every_table_has_its_totals_and_blanks(call: Call, folder: Path) -> None
     report = json.loads((folder / "report.json").read_text())
     assert report["privacy"]["satisfied"] and report["tabulation"]["tables"][0]["blank"] == len(blank)
     assert (folder / "report.json").stat().st_mode & 0o777 == 0o600
+    jsonschema.validate(report, json.loads(SCHEMA.read_text()))
 
 
 def test_a_missing_value_is_a_group_of_its_own(call: Call, folder: Path) -> None:

@@ -201,3 +201,21 @@ def test_other_mechanisms_do_not_meet_it(tmp_path: Path) -> None:
     spec = spec_of(tmp_path, [{"by": ["sex"], "count": True}], tabulate={"mechanism": "suppression"})
     with pytest.raises(UnsafeError, match="differential"):
         made(tmp_path, spec)
+
+
+def test_totals_over_a_hierarchy_s_file_however_values_are_written(tmp_path: Path) -> None:
+    """Leaves are those of the file, as the file writes them, whether they occur or not."""
+    (tmp_path / "town.csv").write_text("Ulm ;South;*\nBonn;West;*\nKöln;West;*\n")
+    (tmp_path / "t.csv").write_text("town\n" + "Ulm\n" * 40 + " Ulm\n" * 50 + "Bonn\n" * 30)
+    content = {
+        "version": 1,
+        "input": {"path": str(tmp_path / "t.csv")},
+        "quasi_identifiers": {"town": {"hierarchy": str(tmp_path / "town.csv")}},
+        "domains": {"town": {"missing": False}},
+        "privacy": {"differential": {"epsilon": 20, "delta": 1e-6}},
+        "tabulate": {"mechanism": "dp", "tables": [{"by": ["town"], "count": True}]},
+    }
+    (towns,), _, _ = made(tmp_path, make(content, PARAMETERS))
+    assert list(towns) == [("Ulm",), ("Bonn",), ("Köln",), ("South",), ("West",), ("Total",)]
+    assert towns["West",] == float(towns["Bonn",] or 0) + float(towns["Köln",] or 0)
+    assert float(towns["Ulm",] or 0) == pytest.approx(90, abs=12)
