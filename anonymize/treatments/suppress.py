@@ -1,23 +1,23 @@
 """Local suppression: as few single cells as possible are suppressed until enough rows read the same.
 
-What it does. Cells of the columns are suppressed, here and there, until every combination that rows show in all columns
-is shown by at least `k` of them. `combinations` asks it of some of the columns, or of every set of so many; `risk`, in
-place of both, of every row an individual risk of at most that. Without any of these the step meets what `privacy`
-requires by `k` and `combinations`. All other cells stay as they are, numbers among them.
+What it does. Single cells are suppressed until at least `k` rows share every combination of values shown in the
+columns. `combinations` requires this of some of the columns, or of every set of a given size; `risk`, instead of both,
+limits the individual risk of every row. Without any of these the step meets `k` and `combinations` of `privacy`. All
+other cells stay as they are, numbers included.
 
-A column that is worth more (`importance`) loses fewer cells: what is made small is the sum over suppressed cells of the
-importance of their columns. sdcMicro's ranks, of which 1 is the column to be kept first, are the importances n, n - 1,
-... 1. Of the columns under `never` no cell is suppressed, and they count nevertheless: name there whatever else others
-know. `ghosts` are columns that say much the same as another, such as the city beside the postal code: they are
-suppressed where that one is, and are not counted. With `by`, every stratum is safe by itself.
+A column of higher `importance` loses fewer cells: the search makes the sum of importances over suppressed cells small.
+sdcMicro's importances are ranks, 1 for the column to be kept first: of n columns, rank r is importance n + 1 - r here.
+Columns under `never` lose no cell, but count like the others: name there whatever else others know. `ghosts` are
+columns that say much the same as another, such as the city beside the postal code: their cells are suppressed wherever
+those of the other are, and they do not count. With `by`, every stratum is safe by itself.
 
 What it guarantees. At least k rows of a stratum read the same in these columns, a suppressed cell being a value of its
 own: where they are all the quasi-identifiers, the release is k-anonymous. Every cell is the original one or suppressed.
 Both are measured in the written file. `risk` bounds the individual risk after Benedetti and Franconi, by sampling
 weights where there are any, and one over the rows that read the same where there are none.
 
-What it does not guarantee. The fewest cells: no one is known to find these in a time that is of use. Nothing bounds
-what the rows of a group have in common in other columns. sdcMicro counts otherwise: there a suppressed cell matches
+What it does not guarantee. The fewest cells: finding these takes too long (the problem is NP-hard). Nothing bounds what
+the rows of a group have in common in other columns. sdcMicro counts otherwise: there a suppressed cell matches
 every value, so that fewer are needed, and a row counts as safe that reads like no other. `privacy: {missing: wildcard}`
 adds the figures of that reading for quasi-identifiers; they do not decide.
 
@@ -29,11 +29,11 @@ Strata. A stratum of fewer than k rows is refused; or all such strata are taken 
 they are still too few (`pool`); or all their cells are suppressed, and they are counted (`keep`). Where the columns
 under `never` alone leave fewer than k rows that read the same, nothing can be done (exit 4).
 
-What else it discloses. The manifest names what is required. Which cells are suppressed says that their row was rare, or
-that it was needed for one that was.
+What else it discloses. The manifest names what is required. A suppressed cell tells that its row was rare, or was
+needed to hide one that was.
 
-Cost. Rows that are not safe as they are, times the sets of columns (all of up to 9 columns; of more, those of few
-columns), times 19. Groups of small tables are refined as those of `bottom-up`.
+Cost. Proportional to the rows that are not safe as they are, and to the sets of columns (all of them for up to 9
+columns, else those of few columns). Groups of small tables are refined as those of `bottom-up`.
 
 Reference. Templ, Kowarik, Meindl: Statistical Disclosure Control for Micro-Data Using the R Package sdcMicro, Journal
 of Statistical Software 67(4), 2015; Benedetti, Franconi: Statistical and technological solutions for controlled data

@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from anonymize.errors import AnonymizeError, DataError, InfeasibleError, UsageError
-from anonymize.treatments.grouping.suppression import PATTERNS, GroupTarget, patterns, suppressed
 from tests.common.treatments import Made, make_step
 
 RANDOM = np.random.default_rng(3)
@@ -39,27 +36,6 @@ def groups(result: Made, *names: str) -> Counter[Any]:
 
 def lost(result: Made) -> dict[str, int]:
     return {name: texts.count("*") for name, texts in result.texts.items()}
-
-
-def random_codes(draw: st.DrawFn) -> np.ndarray:
-    rows, columns, most = draw(st.integers(1, 60)), draw(st.integers(1, 4)), draw(st.sampled_from([1, 2, 5]))
-    rng = np.random.default_rng(draw(st.integers(0, 1 << 32)))
-    return np.asarray(rng.integers(1, most + 1, (columns, rows)))
-
-
-@settings(max_examples=12)
-@given(data=st.data(), k=st.integers(1, 5), parts=st.integers(1, 3))
-def test_every_group_of_every_part_has_k_rows(data: st.DataObject, k: int, parts: int) -> None:
-    codes = data.draw(st.composite(random_codes)())
-    rows = codes.shape[1]
-    fixed = np.arange(rows) % parts
-    k = min(k, int(np.bincount(fixed).min()))
-    target = GroupTarget(tuple(range(len(codes))), fixed, lambda count, weight: count >= k, k)
-    hidden = suppressed(codes, np.arange(1.0, len(codes) + 1), [target], np.ones(rows))
-    cells = np.vstack([np.where(hidden, 0, codes), fixed])
-    assert np.unique(cells, axis=1, return_counts=True)[1].min() >= k
-    if np.unique(np.vstack([codes, fixed]), axis=1, return_counts=True)[1].min() >= k:
-        assert not hidden.any()
 
 
 def test_of_rows_that_are_alone_only_what_tells_them_apart_is_suppressed() -> None:
@@ -149,20 +125,3 @@ def test_strata_that_are_too_small_are_pooled_or_given_up(small: str) -> None:
     if small == "keep":
         of_region = zip(PEOPLE["region"], result.texts["sex"], result.texts["age"], strict=True)
         assert {row[1:] for row in of_region if row[0] == "e"} == {("*", "*")}
-
-
-def test_the_twin_finds_other_values_groups_that_are_too_small_and_ghosts() -> None:
-    result = made(k=4, ghosts={"region": ["city"]})
-    after = {name: result.after[name].to_list() for name in ("sex", "age", "city")}
-    turned = [{"f": "m", "m": "f"}.get(after["sex"][0], "f"), *after["sex"][1:]]
-    assert "sex: a cell shows another value" in result.measured(sex=turned).wrong
-    first = next(row for row, text in enumerate(after["age"]) if text == "*")
-    restored = [str(PEOPLE["age"][row]) if row == first else text for row, text in enumerate(after["age"])]
-    assert any("smaller than required" in each for each in result.measured(age=restored).wrong)
-    assert any("city: is not suppressed with region" in each for each in result.measured(city=PEOPLE["city"]).wrong)
-
-
-def test_patterns_are_all_of_few_columns_and_some_of_many() -> None:
-    assert len(patterns(np.ones(7))) == 128
-    many = patterns(np.ones(30))
-    assert len(many) <= PATTERNS + 30 and () in many and tuple(range(30)) in many
