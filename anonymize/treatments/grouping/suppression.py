@@ -103,6 +103,14 @@ def patterns(importance: Floats) -> list[tuple[int, ...]]:
     return sorted(made, key=lambda each: (float(importance[list(each)].sum()), len(each), each))
 
 
+def limits(importance: Floats) -> list[float]:
+    """What a row may cost at each turn, ascending: at last anything, so that no row loses more than it has to."""
+    made = [float(importance.min()) * each for each in LIMITS]
+    while made[-1] < LIMITS[-1] * importance.max():
+        made.append(2 * made[-1])
+    return [*made, float("inf")]
+
+
 @dataclass(frozen=True)
 class _Ranked:
     """Rows in the order of a number, run by run: what comes before each in its run, in rows and in weight."""
@@ -158,9 +166,9 @@ class _Suppression:
 
     def cells(self, *, refine: bool) -> Bools:
         """(columns, rows of the table) which cells are suppressed."""
-        for limit in LIMITS:
-            for number in np.flatnonzero(self.worth <= limit * self.importance.min() + 1e-9):
-                self._place(int(number), limit * float(self.importance.min()))
+        for limit in limits(self.importance):
+            for number in np.flatnonzero(self.worth <= limit + 1e-9):
+                self._place(int(number), limit)
         self._absorb()
         while self._moved():
             pass

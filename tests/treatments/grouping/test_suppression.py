@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.treatments.grouping.suppression import PATTERNS, GroupTarget, patterns, suppressed
+from anonymize.treatments.grouping.suppression import PATTERNS, GroupTarget, limits, patterns, suppressed
 
 
 def random_codes(draw: st.DrawFn) -> np.ndarray:
@@ -37,6 +37,14 @@ def test_what_is_rare_joins_others_where_it_costs_least() -> None:
     dear_last = suppressed(codes, np.array([1.0, 9.0]), [target], np.ones(7))
     assert not dear_last[1].any() and dear_last[0].sum() == 2
     assert dear_first[0].sum() == 2 or dear_first.sum() == 4
+
+
+def test_columns_that_are_worth_very_much_go_only_where_nothing_else_helps() -> None:
+    codes = np.array([[1, 1, 1, 1, 2, 3], [1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1]])
+    target = GroupTarget((0, 1, 2), np.zeros(6, np.int64), lambda count, weight: count >= 2, None)
+    hidden = suppressed(codes, np.array([1e6, 1.0, 1.0]), [target], np.ones(6))
+    assert hidden.sum(axis=1).tolist() == [2, 0, 0]
+    assert limits(np.array([1.0, 1e6]))[-2] >= 1e6
 
 
 def test_patterns_are_all_of_few_columns_and_some_of_many() -> None:
