@@ -30,6 +30,7 @@ from anonymize import files
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, parse_options
 from anonymize.attacks import ATTACKERS
+from anonymize.dp.ledger import Ledger
 from anonymize.errors import AnonymizeError, Caution, DataError, Problem, UsageError, WriteError
 from anonymize.measuring import Measuring, weighted
 from anonymize.metrics import METRICS
@@ -53,6 +54,8 @@ UNCOVERED = Caution.of(
     "choose once, on a table of other people if there is one; publish one release, and none of these figures",
 )
 ALL = "all"
+SAMPLED = "sampled"
+"""The family of releases whose rows are drawn from the people under differential privacy."""
 SENSIBLE = ("release", "mondrian", "incognito")
 RISK = ("prosecutor_max", "prosecutor_mean", "records_at_risk")
 
@@ -101,8 +104,9 @@ class Compare:
     differential privacy. `seeds`: with how many seeds each release is made. `input`:
     path, None for the spec's. `processes`: releases that are made at the same time; 0: here. `cache`: a folder for
     results, None to keep none. `keep`: a folder for the releases, None to publish none. `measuring`: what is measured
-    beside the reports. `reports`: paths, the kind by suffix. `public`: every figure is that of a release's public
-    report, and nothing else is in this one.
+    beside the reports. `reports`: paths, the kind by suffix. `budget`, `key`: the ledger about people that is
+    charged for each release that is drawn under differential privacy, and for those that are kept. `public`: every
+    figure is that of a release's public report, and nothing else is in this one.
     """
 
     spec: Spec
@@ -116,6 +120,8 @@ class Compare:
     reports: Sequence[str] = ()
     seeds: int = 1
     epsilons: Sequence[float] = ()
+    budget: str | None = None
+    key: str | None = None
     public: bool = False
     force: bool = False
     progress: Progress = field(default=lambda stage, count, total: None)
@@ -133,6 +139,8 @@ def compare(request: Compare) -> dict[str, Any]:
     if request.keep is not None and not request.keep.is_dir():
         raise UsageError(Problem(f"--keep: there is no folder {request.keep}", hint=f"mkdir {request.keep}"))
     request.measuring.check(request.spec)
+    if request.budget is not None:
+        Ledger.opened(request.budget, request.key, request.spec.budget)
     private = request.spec.privacy.differential is not None and any(cell.private for cell in cells)
     if private and not request.public:
         request = replace(request, measuring=replace(request.measuring, variation=True))
@@ -167,6 +175,14 @@ def cells_of(request: Compare) -> list[Cell]:
         if name not in ALGORITHMS:
             hint = nearest(name, ALGORITHMS) or f"{ALL}, or of {', '.join(ALGORITHMS)}"
             raise UsageError(Problem(f"--algorithms: there is no {name}", hint=hint))
+        if ALGORITHMS[name].NEEDS.family == SAMPLED:
+            hint = "draw it once with --budget, and evaluate the release"
+            raise UsageError(
+                Problem(
+                    f"--algorithms: {name} is not compared: its draws cost, and only one of them is published",
+                    hint=hint,
+                )
+            )
         chosen.append((name, parse_options(ALGORITHMS[name], pairs)))
     return list(dict.fromkeys(each for name, options in chosen for each in _at_each(request, name, options)))
 
@@ -199,7 +215,8 @@ def _algorithms(request: Compare) -> Sequence[str]:
     """The algorithms that are named; without any the recommended one, the fastest, the one of whole columns, and what
     suits the spec's targets, or a spec that requires no k."""
     if request.algorithms:
-        return list(ALGORITHMS) if ALL in request.algorithms else request.algorithms
+        every = [name for name, each in ALGORITHMS.items() if each.NEEDS.family != SAMPLED]
+        return every if ALL in request.algorithms else request.algorithms
     spec = request.spec
     if spec.privacy.k is None and not request.ks and spec.privacy.l is not None:
         return [*SENSIBLE, "anatomy"]
@@ -276,7 +293,8 @@ def _results_of(request: Compare, cells: Sequence[Cell], path: str) -> Iterator[
     if not cells:
         return
     with files.folder() as folder:
-        shared = (request.spec, path, folder, request.keep, request.measuring, request.public)
+        ledger = (request.budget, request.key)
+        shared = (request.spec, path, folder, request.keep, request.measuring, request.public, ledger)
         if not request.processes:
             yield from ((cell, _Making(*shared).measure(cell)) for cell in cells)
             return
@@ -294,6 +312,8 @@ class _Making:
     keep: Path | None
     measuring: Measuring
     public: bool
+    ledger: tuple[str | None, str | None] = (None, None)
+    """The one that is charged, and its key."""
 
     def measure(self, cell: Cell) -> dict[str, Any]:
         """One cell: released, verified, and, unless it is to be kept, gone. What a user may mend is part of the
@@ -331,7 +351,7 @@ class _Making:
         if spec is request.spec:
             return {}
         try:
-            free = release(replace(request, spec=spec, dry_run=True, save_link=None))
+            free = release(replace(request, spec=spec, dry_run=True, save_link=None, budget=None, key=None))
         except WriteError:
             raise
         except AnonymizeError:
@@ -345,6 +365,7 @@ class _Making:
         unread = self.keep is None and not self.measuring.needed
         output, dry_run = str((self.keep or folder) / name), unread and not cell.private
         link = None if self.measuring.model is None or cell.private else str(folder / "link.json")
+        budget, key = self.ledger if cell.private or self.keep is not None else (None, None)
         return Request(
             spec_of(self.spec, cell),
             cell.algorithm,
@@ -355,6 +376,8 @@ class _Making:
             save_link=link,
             seed=None if cell.private else cell.seed,
             public=self.public,
+            budget=budget,
+            key=key,
         )
 
 

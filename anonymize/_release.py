@@ -88,8 +88,7 @@ def release(request: Request) -> dict[str, Any]:
 
 def _walked(request: Request) -> dict[str, Any]:
     """The road itself."""
-    family, clock = family_of(request.algorithm), Clock()
-    paths, charging = _paths(request), Charging.of(request)
+    family, clock, paths, charging = family_of(request.algorithm), Clock(), _paths(request), Charging.of(request)
     with following(request) as series, opened(request.spec, paths) as files:
         files = series.begin(files)
         spec = resolve(series.request.spec, files.source.columns).of_types(files.source.numeric)

@@ -122,6 +122,8 @@ COMMON_OPTIONS = (
         help="A report that may be published, made from the public reports of all releases.",
     ),
     file_option("--keep", help="Keep the releases in this folder, which must exist."),
+    file_option("--budget", help="Charge tables under differential privacy, and releases kept, to this ledger."),
+    file_option("--key", help="The key of the ledger, made by `anonymize key make`."),
     flag_option("--json", "as_json", help="Print the report as JSON."),
     flag_option("--csv", "as_csv", help="Print a CSV with a row for each release."),
     REPORTS,
@@ -169,7 +171,7 @@ def compare(
     With synthesize among the algorithms, the total variation of marginals from the original is added, on which its
     tables at each --epsilon stand beside releases at each k: `--algorithms release,synthesize --epsilon 0.5,1,3 -k 5`.
     Requirements of classes are dropped for it, and differential privacy for the others. --seeds then means draws. The
-    choice is made by the people's own data, and no epsilon covers it.
+    choice is made by the people's own data, and no epsilon covers it. With --budget, each of its tables is charged.
 
     With --public-report every figure is that of the public report that the release would have, made only from what it
     shows: costs are relative to the range shown, and there are no times.

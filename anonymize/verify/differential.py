@@ -19,7 +19,10 @@ from anonymize.verify.verdict import Verdict
 
 DIFFERENTIAL = "differential-privacy"
 """What a report calls the requirement."""
-UNDRAWN = "nothing of the release is differentially private: what it shows follows from the rows of the input"
+UNDRAWN = (
+    "nothing of the release is differentially private: what it shows follows from the rows of the input (safepub, "
+    "synthesize, and tabulate with `mechanism: dp` draw what they show)"
+)
 LOCAL = "values are randomized row by row, and what the other columns show follows from the rows of the input"
 NO_FILE = "a file does not show how it was drawn; the report of the command that made it does"
 _NEGLIGIBLE = 1e-17

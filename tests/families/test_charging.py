@@ -186,3 +186,22 @@ def test_tables_are_charged(key: Path, mechanism: str, epsilon: float | None) ->
     tabulated(key, mechanism)
     (charge,) = charges(key)
     assert (charge["what"], charge.get("epsilon"), charge["individual"]) == ("tabulate", epsilon, "row")
+
+
+def test_what_compare_draws_is_charged_and_what_it_throws_away_is_not(key: Path) -> None:
+    from anonymize._compare import Compare, compare
+    from anonymize.privacy import PARAMETERS
+    from anonymize.spec import make
+
+    TABLE.write_csv(key.with_name("table.csv"))
+    spec = make({"version": 1, **INVENTED, "identifiers": ["age"]}, PARAMETERS)
+    common: dict[str, Any] = {
+        "input": str(key.with_name("table.csv")),
+        "processes": 0,
+        "budget": str(key.with_name("ledger")),
+    }
+    request = Compare(spec, ["synthesize"], key=str(key), epsilons=(0.25, 0.5), **common)
+    assert [each["code"] for each in compare(request)["comparison"]] == [0, 0]
+    assert [each["epsilon"] for each in charges(key)] == [0.25, 0.5]
+    with pytest.raises(UsageError, match="safepub is not compared"):
+        compare(Compare(spec, ["safepub"], key=str(key), **common))
