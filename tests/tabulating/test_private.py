@@ -135,13 +135,13 @@ def test_noise_is_what_it_is_said_to_be(tmp_path: Path) -> None:
         tmp_path, [{"by": ["sex"], "count": True}], privacy={"differential": {"epsilon": 0.5, "delta": 1e-6}}
     )
     seen: list[float] = []
-    for _ in range(6):
+    for _ in range(4):
         _, manifest, _ = made(tmp_path, spec)
         finest = next(each for each in manifest["measurements"] if each["levels"])
         seen += [
             (drawn - true) / finest["sigma"] for drawn, true in zip(finest["values"], (200, 200, 0, 0), strict=True)
         ]
-    assert max(map(abs, seen)) < 6 and len(set(seen)) > 6 and 0.3 < np.std(seen) < 2.2
+    assert max(map(abs, seen)) < 6 and len(set(seen)) > 4 and 0.3 < np.std(seen) < 2.2
 
 
 def test_of_one_individual_so_many_rows_count(tmp_path: Path) -> None:
