@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks import ATTACKERS, OF_NUMBERS
+from anonymize.attacks import ATTACKERS
 from anonymize.auditing.retraced import PastReleases, in_series
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
@@ -123,7 +123,8 @@ def _check(request: Attack) -> None:
         problems.append("--previous: is one of those that --series names")
     if request.key is not None and request.series is None:
         problems.append("--key: needs --series")
-    if not request.spec.quasi_identifiers and not OF_NUMBERS.issuperset(request.attackers):
+    of_numbers = {name for name, each in ATTACKERS.items() if each.CAPABILITIES.numbers}
+    if not request.spec.quasi_identifiers and not of_numbers.issuperset(request.attackers):
         problems.append("attackers know quasi-identifiers, and the spec has none: list what others may know")
     if problems:
         raise UsageError(problems)
@@ -144,17 +145,25 @@ def _attacked(request: Attack) -> Concluded:
         scene = scene.with_chains(past.rows_of)
         block = tried(request.plan, scene) | {"truth": truth}
         numeric = any(METHODS[each.method].NUMBERS for each in manifest.changed.values() if each.method in METHODS)
-        unlinked = "distance-linkage" in block["left_out"] and request.link is None and numeric
-        if unlinked and "distance-linkage" in request.attackers:
-            raise UsageError(Problem(UNLINKED, hint="--link FILE, the file of --save-link"))
+        unlinked = [name for name in block["left_out"] if row_of is None and _lacks_link(name, numeric=numeric)]
+        if refused := [name for name in unlinked if name in request.attackers]:
+            raise UsageError(Problem(UNLINKED.format(", ".join(refused)), hint="--link FILE, the file of --save-link"))
         if request.attackers and block["left_out"] and request.max_excess is None:
             raise UsageError([f"--attackers {IDLE.format(name)}" for name in block["left_out"]])
         findings, state = judged(block, request.plan)
         remarks = [*people.remarks, *past.remarks, *manifest.remarks]
-        remarks += [Caution.of(UNLINKED, "`--link FILE`, the file of `--save-link`")] if unlinked else []
+        changed = [name for name in unlinked if ATTACKERS[name].CAPABILITIES.numbers]
+        remarks += [Caution.of(UNLINKED.format(name), "`--link FILE`, the file of `--save-link`") for name in changed]
         report = _head(request, people, release, remarks) | {"attacks": block}
         report["privacy"] = privacy_block(findings, state) | {"models": []}
     return Concluded(state, Checked(report, findings))
+
+
+def _lacks_link(name: str, *, numeric: bool) -> bool:
+    """Whether an attacker could do nothing because he did not know whose rows are whose. `numeric`: the release changed
+    numbers."""
+    can = ATTACKERS[name].CAPABILITIES
+    return can.link and (numeric or not can.numbers)
 
 
 def _past(request: Attack, release: ReadRelease) -> PastReleases:

@@ -21,14 +21,13 @@ from anonymize.attacks import (
     several,
     singling_out,
 )
-from anonymize.attacks.methods import ExcessEstimate, Success
+from anonymize.attacks.methods import Capabilities, ExcessEstimate, Success
 from anonymize.attacks.scene import ChannelRows, EarlierRows, KnownDiversity, Required, Scene, ShownRows, TargetPeople
 
 __all__ = [
     "ATTACKERS",
-    "OF_NUMBERS",
-    "ONLY_NAMED",
     "Attacker",
+    "Capabilities",
     "ChannelRows",
     "EarlierRows",
     "ExcessEstimate",
@@ -48,6 +47,7 @@ class Attacker(Protocol):
 
     ID: str
     KNOWS: str
+    CAPABILITIES: Capabilities
 
     def attack(self, scene: Scene) -> list[Success]:
         """A success for each thing attacked; none where there is nothing to attack."""
@@ -81,13 +81,6 @@ _ATTACKERS: tuple[Any, ...] = (
 ATTACKERS: dict[str, Attacker] = {each.ID: cast(Attacker, each) for each in _ATTACKERS}
 """Name -> attacker, in the order in which they are tried."""
 
-ONLY_NAMED = frozenset({linking.RetainedProsecutor.ID, inference.RetainedHomogeneity.ID, linking.SmallestRegion.ID})
-"""Attackers that `max_excess` applies to only where they are named: no privacy model promises anything against them."""
-OF_NUMBERS = frozenset({distances.DistanceLinkage.ID})
-"""Those who know numbers, and need no quasi-identifiers."""
-_OF_CHANNELS = (reconstruction.Reconstruction.ID, reconstruction.RowReconstruction.ID)
-"""Those who read cells that may show anything; to all others a cell is true."""
-
 
 def remedy(name: str) -> str:
     """What to do about an attacker who succeeds, as his manual says."""
@@ -100,5 +93,9 @@ def suited(scene: Scene) -> list[str]:
     """The attackers who can make something of what is shown; of a release without rows nobody can."""
     if not scene.release.rows:
         return []
-    able = ATTACKERS if scene.attributes else OF_NUMBERS
-    return [name for name in able if scene.channels is None or name in _OF_CHANNELS]
+    can = {name: each.CAPABILITIES for name, each in ATTACKERS.items()}
+    return [
+        name
+        for name, each in can.items()
+        if (scene.attributes or each.numbers) and (scene.channels is None or each.channels)
+    ]

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.attacks.methods import Success
+from anonymize.attacks.methods import Capabilities, Success
 from anonymize.attacks.scene import Scene
 from anonymize.classes import Floats, Ints
 
@@ -311,6 +311,7 @@ class DistanceLinkage:
 
     ID = "distance-linkage"
     KNOWS = "the numbers of people before they were changed"
+    CAPABILITIES = Capabilities(link=True, numbers=True)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

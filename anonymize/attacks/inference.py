@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.methods import CERTAIN, Success, guesses, normalized, prior
+from anonymize.attacks.methods import CERTAIN, Capabilities, Success, guesses, normalized, prior
 from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain import LeafSets
@@ -40,6 +40,7 @@ class Majority:
 
     ID = "inference-majority"
     KNOWS = "the quasi-identifiers of a person"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -65,6 +66,7 @@ class Certain:
 
     ID = "inference-certain"
     KNOWS = "the quasi-identifiers of a person"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -132,6 +134,7 @@ class RetainedHomogeneity:
 
     ID = "homogeneity-retained"
     KNOWS = "the quasi-identifiers of a person"
+    CAPABILITIES = Capabilities(only_named=True)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -185,6 +188,7 @@ class Bayes:
 
     ID = "inference-bayes"
     KNOWS = "the quasi-identifiers of a person"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -312,6 +316,7 @@ class ModelAttacker:
 
     ID = "inference-model"
     KNOWS = "the quasi-identifiers of a person"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.methods import Success, picked, shares_of, weighed
+from anonymize.attacks.methods import Capabilities, Success, picked, shares_of, weighed
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.classes import Floats, Ints
 from anonymize.risk.records import CoveredPeople
@@ -35,6 +35,7 @@ class Prosecutor:
 
     ID = "prosecutor"
     KNOWS = "the quasi-identifiers of a person in the release"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -68,6 +69,7 @@ class RetainedProsecutor:
 
     ID = "prosecutor-retained"
     KNOWS = "the quasi-identifiers and the kept columns of a person in the release"
+    CAPABILITIES = Capabilities(only_named=True)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -112,6 +114,7 @@ class JournalistAttacker:
 
     ID = "journalist"
     KNOWS = "the quasi-identifiers of everybody, and not who is in the release"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -178,6 +181,7 @@ class Marketer:
 
     ID = "marketer"
     KNOWS = "the quasi-identifiers of everybody in the release"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -236,6 +240,7 @@ class Linkability:
 
     ID = "linkability"
     KNOWS = "two halves of the quasi-identifiers, in lists that do not name people"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -281,6 +286,7 @@ class SmallestRegion:
 
     ID = "smallest-region"
     KNOWS = "the quasi-identifiers of a person in the release, and that the method puts people where they lose little"
+    CAPABILITIES = Capabilities(only_named=True)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

@@ -34,6 +34,21 @@ Z = 1.959963984540054
 
 
 @dataclass(frozen=True)
+class Capabilities:
+    """What an attacker needs, and what he can do with a release.
+
+    `link`: he has to know whose rows are whose. `numbers`: he knows numbers, and needs no quasi-identifiers.
+    `channels`: he reads cells that may show anything; to all others a cell is true. `only_named`: `max_excess` applies
+    to him only where he is named, as no privacy model promises anything against him.
+    """
+
+    link: bool = False
+    numbers: bool = False
+    channels: bool = False
+    only_named: bool = False
+
+
+@dataclass(frozen=True)
 class ExcessEstimate:
     """A figure and its 95 % interval."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anonymize.attacks.inference import offered
-from anonymize.attacks.methods import Success, guessed, normalized, picked, prior, shares_of, weighed
+from anonymize.attacks.methods import Capabilities, Success, guessed, normalized, picked, prior, shares_of, weighed
 from anonymize.attacks.scene import CLASS_PAIRS, EarlierRows, Scene, ShownRows
 from anonymize.classes import Bools, Floats, Ints
 
@@ -91,6 +91,7 @@ class Composition:
 
     ID = "composition"
     KNOWS = "the quasi-identifiers of a person, and earlier releases"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -197,6 +198,7 @@ class Histories:
 
     ID = "histories"
     KNOWS = "the quasi-identifiers of a person, and which rows of the releases belong together"
+    CAPABILITIES = Capabilities(link=True)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

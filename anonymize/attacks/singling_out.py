@@ -8,7 +8,7 @@ from functools import partial, reduce
 
 import numpy as np
 
-from anonymize.attacks.methods import Success, isolating, spanned
+from anonymize.attacks.methods import Capabilities, Success, isolating, spanned
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain import LeafSets
@@ -61,6 +61,7 @@ class Univariate:
 
     ID = "singling-out-univariate"
     KNOWS = "the release alone"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -129,6 +130,7 @@ class SinglingOut:
 
     ID = "singling-out"
     KNOWS = "the release alone"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -189,6 +191,7 @@ class PublishedEnd:
 
     ID = "singling-out-end"
     KNOWS = "the release alone"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -311,6 +314,7 @@ class Downcoding:
 
     ID = "downcoding"
     KNOWS = "the release, and that no cell is wider than it has to be"
+    CAPABILITIES = Capabilities()
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks import ATTACKERS, ONLY_NAMED, EarlierRows, KnownDiversity, Required, Scene, remedy, suited
+from anonymize.attacks import ATTACKERS, EarlierRows, KnownDiversity, Required, Scene, remedy, suited
 from anonymize.claims import State
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
@@ -29,7 +29,7 @@ K_ANONYMITY, DISTINCT, FREQUENCY = "k-anonymity", "distinct-l-diversity", "frequ
 FEW = "{}: there was nobody to attack"
 NOBODY = "no attacker could attack anybody"
 IDLE = "{}: there is nothing of the kind to attack in this release"
-UNLINKED = "distance-linkage was not tried: whose rows are whose, the link of the release says"
+UNLINKED = "{} was not tried: whose rows are whose, the link of the release says"
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def judged(block: dict[str, Any], plan: AttackPlan) -> tuple[tuple[Finding, ...]
     those who are not named, whoever found nothing to attack is not applicable, and does not decide.
     """
     limit, named = plan.max_excess, set(plan.attackers)
-    unbound = ONLY_NAMED - named
+    unbound = {name for name, each in ATTACKERS.items() if each.CAPABILITIES.only_named} - named
     findings = [
         _finding(each, None if each["attacker"] in unbound else limit, named=each["attacker"] in named)
         for each in block["results"]

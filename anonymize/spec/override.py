@@ -221,5 +221,5 @@ def check_separator(columns: Sequence[str], names: Iterable[str], separator: str
         if not wanted.isdisjoint(part.strip().casefold() for part in parts):
             many = "one column" if len(columns) == 1 else f"{len(columns)} columns"
             message = f"the header is {many} when {separator!r} is the separator"
-            shown = mark.replace("\t", r"\t")
-            raise DataError(Problem(message, file, line=1, hint=f'set input.separator: "{shown}"'))
+            written = mark.replace("\t", r"\t")
+            raise DataError(Problem(message, file, line=1, hint=f'set input.separator: "{written}"'))

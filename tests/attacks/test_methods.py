@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from anonymize.attacks import (
+    ATTACKERS,
+    Capabilities,
     KnownDiversity,
     Required,
     Scene,
@@ -232,3 +234,14 @@ def test_people_who_are_not_known_are_not_refined() -> None:
     scene = Scene(("a",), (2,), {"ill": 2}, release, people, people, required=required)
     (success,) = minimality.attack(scene)
     assert success.figures["refused"] == 0
+
+
+@pytest.mark.parametrize("name", [name for name, each in ATTACKERS.items() if each.CAPABILITIES.link])
+def test_whoever_needs_a_link_does_nothing_without_one(name: str) -> None:
+    scene = replace(random_scene(1, linked=False), numbers=lambda: (np.eye(40), np.eye(40)))
+    assert ATTACKERS[name].attack(scene) == []
+
+
+def test_every_attacker_declares_what_he_needs() -> None:
+    assert all(isinstance(each.CAPABILITIES, Capabilities) for each in ATTACKERS.values())
+    assert {name for name, each in ATTACKERS.items() if each.CAPABILITIES.numbers} == {"distance-linkage"}
