@@ -208,10 +208,10 @@ def _one_by_one(texts: Sequence[str | None], shapes: _Shapes) -> ReadCells:
     if new := [text for text in dict.fromkeys(texts) if text not in read]:
         frame = pl.DataFrame({"low": pl.Series(new, dtype=pl.String), "suffixed": False})
         cells = _at_once(frame.with_columns(high="low"), shapes).select("kind", "low", "high")
-        found = dict(zip(new, cells.iter_rows(), strict=True))
-        read |= found
+        fresh = dict(zip(new, cells.iter_rows(), strict=True))
+        read |= fresh
         if len(shapes.known) + len(new) <= _KNOWN:
-            shapes.known.update(found)
+            shapes.known.update(fresh)
     kinds, lows, highs = zip(*(read[text] for text in texts), strict=True) if texts else ((), (), ())
     low, high = pl.Series("low", lows, dtype=pl.String), pl.Series("high", highs, dtype=pl.String)
     return ReadCells(np.array(kinds, np.uint8), low, high, np.zeros(len(texts), np.bool_))
