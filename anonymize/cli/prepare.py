@@ -82,7 +82,8 @@ def validate(specs: tuple[str, ...], input_path: str | None, form: str, watching
         raise click.exceptions.Exit(result.error.exit_code)
     if not quiet and form == "text":
         table = [] if input_path in (None, "-") else ["-i", str(input_path)]
-        say_next(result.command, specs[0], *table, "-o", "released.csv", "-r", "report.html")
+        output = "tables" if result.command == "tabulate" else "released.csv"
+        say_next(result.command, specs[0], *table, "-o", output, "-r", "report.html")
 
 
 def _say(result: Validated, form: str, quiet: bool) -> None:

@@ -186,3 +186,8 @@ def test_rows_of_one_individual_are_one(call: Call, folder: Path) -> None:
     assert call("tabulate", "spec.yaml", "-o", "tables", "-q").code == 0
     counts = {(each["sex"], each["town"]): each["status"] for each in rows(folder / "tables/table-1-count.csv")}
     assert counts["M", "A1"] == "suppressed"
+
+
+def test_a_spec_of_tables_alone_is_valid_and_says_what_comes_next(call: Call, folder: Path) -> None:
+    result = call("validate", "spec.yaml", "-i", "table.csv")
+    assert result.code == 0 and "anonymize tabulate spec.yaml -i table.csv -o tables" in result.err
