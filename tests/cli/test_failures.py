@@ -45,7 +45,7 @@ BAD_TABLES = {
     "a column is absent": (table().replace("zip", "plz", 1), "column 'zip' is not in"),
     "a column has no role": (table().replace("zip", "zip,extra", 1), "column 'extra' has no role"),
     "a text among numbers": (with_row(plain_row(age="CANARY")), "csv:5: numeric column 'age': 1 value is not a number"),
-    "infinity": (with_row(plain_row(age="inf")), "csv:5: numeric column 'age': 1 value is not a number"),
+    "infinity": (with_row(plain_row(age="inf")), "csv:5: numeric column 'age': 1 value is infinite"),
     "too many fields": (with_row(plain_row() + ",CANARY"), "csv:5: 7 fields where the header has 6"),
     "too few fields": (with_row("CANARY,8675301"), "csv:5: 2 fields where the header has 6"),
     "a stray quotation mark": (with_row('"CANARY" 2,8675301'), "csv:5: a quotation mark is followed by neither"),

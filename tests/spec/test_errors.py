@@ -31,7 +31,7 @@ def start(text: str) -> str:
     [
         ("privcy: {k: 5}", 3, 1, "unknown key `privcy`", "did you mean `privacy`?"),
         ("privacy: {k: 5, supression: 0}", 3, 17, "unknown key `supression` in `privacy`", "`suppression`"),
-        ("privacy: {q: 5}", 3, 11, "unknown key `q`", "known: k, l, models, combinations, suppression"),
+        ("privacy: {q: 5}", 3, 11, "unknown key `q`", "known: k, l, models, combinations, differential, suppression"),
         ("k: 5", 3, 1, "unknown key `k`", "`k` stands in `privacy`"),
         ("output: {privacy: {}}", 3, 10, "unknown key `privacy`", "at the top of the file"),
         (
