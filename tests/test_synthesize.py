@@ -206,7 +206,7 @@ def test_a_column_without_a_domain_is_refused_by_name(desk: Path, capsys: pytest
         (["--show-values"], "--show-values"),
         (["--memory-limit", "4GB"], "--memory-limit"),
         (["--start-series", "s.state"], "--start-series"),
-        (["--dry-run"], "--dry-run"),
+        (["--dry-run", "-r", "r.json"], "--dry-run"),
         (["--bound"], "--bound"),
         (["--engine", "spark"], ""),
         (["-k", "5"], "-k"),

@@ -30,7 +30,7 @@ drawn as well, and public: whoever has the manifest can draw the same rows of th
 
 Recoding model. None: rows are invented. The manifest beside the release has all that the mechanism put out.
 
-Cost. The table is read once and its counts are held. Fitting takes most of the time, with `aim` once for each two
+Cost. The table is read once and its counts are held. Fitting takes most of the time, with `aim` once for each four
 marginals that it chooses; `--model-size` bounds its memory. Needs the extra `dp`.
 
 Reference. McKenna, Mullins, Sheldon, Miklau: AIM: An Adaptive and Iterative Mechanism for Differentially Private

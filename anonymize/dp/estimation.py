@@ -31,6 +31,7 @@ def mbi() -> Any:
         configure: Any = jax.config
         configure.update("jax_enable_x64", True)
         configure.update("jax_enable_compilation_cache", False)
+        configure.update("jax_disable_most_optimizations", True)  # compiling takes longer than all steps of a fit
         import mbi as library
         import mbi.estimation
         import mbi.junction_tree

@@ -1,10 +1,10 @@
 """Which marginals of a table are measured: those of single columns always, then what the method says.
 
 `independent` stops there. `fixed` measures a list. `mst` (McKenna, Miklau, Sheldon: Winning the NIST contest, 2021)
-joins columns by a tree of pairs, each the one whose counts are furthest from those of independent columns. `aim`
-(McKenna, Mullins, Sheldon, Miklau: AIM, 2022) begins with such a tree, and goes on round by round with the marginals
-that the model so far gets most wrong, weighted by how much of the workload they touch, as long as the model stays
-small; noise is halved where a round has taught nothing, and the last round spends what is left.
+joins columns by a tree of pairs, each the one whose counts are furthest from those of independent columns, less half of
+what noise would add. `aim` (McKenna, Mullins, Sheldon, Miklau: AIM, 2022) begins with such a tree, and goes on round by
+round with the marginals that the model so far gets most wrong, weighted by how much of the workload they touch, as long
+as the model stays small; noise is halved where a round has taught nothing, and the last round spends what is left.
 
 What is chosen by the data is chosen by the noisy maximum of scores, whole numbers that one individual changes by their
 sensitivity at most, whatever the rounding: differences of counts from those of the model, which is noise already.
@@ -27,12 +27,14 @@ from anonymize.dp.sampler import sample
 Columns = tuple[str, ...]
 SCALE = 16
 """Scores are of counts in so many parts."""
-PER_ROUND = 2
-"""Marginals that are chosen by one model."""
+PER_ROUND = 4
+"""Marginals that are chosen by one model: fitting another takes most of the time, as it is compiled for its cliques."""
 MOST_CELLS = 1 << 22
 """Cells of a marginal that is considered, at most."""
 MANY_ROWS = 500_000
 """Rows of a model by which it is compared, where it stands for fewer."""
+UNSPENT = 1e-9
+"""The share of a budget that may be left."""
 STEPS, FEW_STEPS = 3000, 300
 """Steps of a fit, at most: of the last one, and of those between rounds."""
 
@@ -115,6 +117,11 @@ class Drawing:
         self.choices.append(MarginalChoice(names[place], drawn.scale, sensitivity, drawn.rho, len(names)))
         return names[place]
 
+    def noise(self, columns: Columns, rho: float) -> int:
+        """By how much noise at a cost of `rho` moves the counts of some columns, all cells together and on average: in
+        parts of `SCALE`. What a model gets wrong by less is not worth measuring."""
+        return round(sigma_of(rho, self.l2) * sqrt(2 / np.pi) * self.table.cells(columns) * SCALE)
+
     def singles(self, rho: float) -> None:
         """Measures every column by itself, all together at a cost of `rho`."""
         for name in self.table.sizes:
@@ -154,20 +161,21 @@ def by_tree(drawing: Drawing) -> FittedModel:
     if not joins:
         return by_independent(drawing)
     drawing.singles(0.3 * rho)
-    pairs = list(_tree(drawing, 0.2 * rho / joins))
+    pairs = list(_tree(drawing, 0.2 * rho / joins, 0.5 * rho / joins))
     for left, pair in zip(range(joins, 0, -1), pairs, strict=True):
         drawing.measure(pair, drawing.spending.left / left)
     return drawing.fitted()
 
 
-def _tree(drawing: Drawing, rho: float) -> Iterator[Columns]:
+def _tree(drawing: Drawing, rho: float, measuring: float) -> Iterator[Columns]:
     """Pairs that join all columns, each chosen at a cost of `rho`: of those that join two parts, the one whose counts
-    are furthest from those of independent columns."""
+    are furthest from those of independent columns, less half the noise of measuring them at a cost of `measuring`."""
     table = drawing.table
     model = independent(table.sizes, drawing.measurements, drawing.total)
     shares = {each.columns[0]: each.counts for each in model.cliques}
     scores: dict[Columns, int] = {
         pair: difference(table.counts(pair), np.outer(shares[pair[0]], shares[pair[1]]).ravel() / model.total)
+        - drawing.noise(pair, measuring) // 2  # of a tree, the model takes out about as much as it leaves
         for pair in combinations(table.sizes, 2)
         if table.cells(pair) <= MOST_CELLS
     }
@@ -208,7 +216,7 @@ def by_error(drawing: Drawing, order: int, wanted: frozenset[str]) -> FittedMode
     rounds = round(8 * len(names) / 3)
     measuring, choosing = 0.9 * spending.rho / (len(names) + rounds), 0.1 * spending.rho / rounds
     drawing.singles(measuring * len(names))
-    for pair in list(_tree(drawing, choosing)):
+    for pair in list(_tree(drawing, choosing, measuring)):
         drawing.measure(pair, measuring)
     return _Rounds(drawing, weights, measuring, choosing).run()
 
@@ -227,30 +235,30 @@ class _Rounds:
         """The model when all has been spent."""
         drawing, spending = self.drawing, self.drawing.spending
         true = {each: drawing.table.counts(each) for each in self.weights}
-        model, last = drawing.fitted(FEW_STEPS), False
-        while not last:
-            if last := spending.left < 2 * PER_ROUND * (self.measuring + self.choosing):
-                self.measuring, self.choosing = 0.9 * spending.left, 0.1 * spending.left
+        model = drawing.fitted(FEW_STEPS)
+        while spending.left > UNSPENT * spending.rho:
+            last = spending.left < 1.5 * PER_ROUND * (self.measuring + self.choosing)
+            if last:
+                self.measuring, self.choosing = (share * spending.left / PER_ROUND for share in (0.9, 0.1))
             drawn = _sampled(model, drawing.table.rows if drawing.replaced else round(model.total))
-            before = self._round(true, drawn, 1 if last else PER_ROUND)
-            if last and not before:
+            before = self._round(true, drawn)
+            if last and spending.left > UNSPENT * spending.rho:  # fewer marginals were small enough
                 drawing.singles(spending.left)
             model = drawing.fitted(STEPS if last else FEW_STEPS, model)
             if not any(self._taught(model.counts(each), counts) for each, counts in before.items()):
                 self.measuring, self.choosing = 4 * self.measuring, 4 * self.choosing
         return model
 
-    def _round(self, true: Mapping[Columns, Ints], drawn: _Sampled, most: int) -> dict[Columns, Floats]:
-        """Chooses and measures some marginals, `most` of them at most; the counts of each as the model had them."""
+    def _round(self, true: Mapping[Columns, Ints], drawn: _Sampled) -> dict[Columns, Floats]:
+        """Chooses and measures some marginals; the counts of each as the model had them."""
         before: dict[Columns, Floats] = {}
-        for _ in range(most):
+        for _ in range(PER_ROUND):
             candidates = [each for each in self._small() if each not in before]
             if not candidates:
                 break
-            noise = sigma_of(self.measuring, self.drawing.l2) * sqrt(2 / np.pi) * SCALE
             scores = {
                 each: self.weights[each]
-                * (difference(true[each], drawn.counts(each)) - round(noise * self.drawing.table.cells(each)))
+                * (difference(true[each], drawn.counts(each)) - self.drawing.noise(each, self.measuring))
                 for each in candidates
             }
             chosen = self.drawing.choose(scores, max(self.weights[each] for each in candidates), self.choosing)
