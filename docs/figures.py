@@ -248,6 +248,46 @@ def attacked() -> str:
     return panels(drawn, "k")
 
 
+TABLES = {"adult": "Adult", "cps91": "cps91", "bwght": "bwght"}
+"""The tables that benchmarks/k_or_epsilon.py compares, by what the page calls them."""
+
+
+def bounded() -> dict[str, list[dict[str, Any]]]:
+    """The figures that benchmarks/k_or_epsilon.py keeps: of each table its releases, from the largest k to the largest
+    epsilon."""
+    stored = json.loads((ROOT / "benchmarks" / "k_or_epsilon.json").read_text(encoding="utf8"))
+    return {name: sorted(stored[name], key=_looseness) for name in TABLES}
+
+
+def _looseness(row: dict[str, Any]) -> tuple[bool, bool, int, float]:
+    """Releases with classes first, refined ones behind the others, from the largest k to the largest epsilon."""
+    return "epsilon" in row, "refine" in row, -row.get("k", 0), row.get("epsilon", 0.0)
+
+
+def bound(row: dict[str, Any]) -> str:
+    """What bounds a release."""
+    refined = ", refined" if "refine" in row else ""
+    return f"k = {row['k']}{refined}" if "k" in row else f"epsilon = {row['epsilon']:g}"
+
+
+def k_or_epsilon() -> str:
+    """The mean total variation of marginals of two columns, at each k and each epsilon."""
+    series = {TABLES[name]: {bound(row): row["variation_2"] for row in rows} for name, rows in bounded().items()}
+    return bars("Marginals of two columns: mean total variation from the original", series, "share of the rows")
+
+
+def bounds() -> str:
+    """All figures of the releases."""
+    names = ("variation_1", "variation_2", "variation_3", "query_error")
+    header = ["table", "bound", "one column", "two", "three", "counts: median relative error"]
+    rows = [
+        [TABLES[name], bound(row), *(f"{row[figure]:.3f}" for figure in names)]
+        for name, each in bounded().items()
+        for row in each
+    ]
+    return markdown(header, rows)
+
+
 CHOOSING = {"choose": choices, "seconds": durations, "peers": peers}
 """The tables of choose.md."""
 
@@ -269,6 +309,8 @@ def main() -> None:
     (HERE / "ncp.svg").write_text(loss(figures).svg(), encoding="utf8")
     (HERE / "time.svg").write_text(seconds(figures).svg(), encoding="utf8")
     (HERE / "attacked.svg").write_text(attacked(), encoding="utf8")
+    (HERE / "k-or-epsilon.svg").write_text(k_or_epsilon(), encoding="utf8")
+    fill(HERE / "k-or-epsilon.md", "bounds", bounds())
     fill(HERE / "local-recoding.md", "loss", table(figures))
     for name, made in CHOOSING.items():
         fill(HERE / "choose.md", name, made(figures))

@@ -42,6 +42,12 @@ def test_what_attackers_get_is_drawn_from_the_figures_that_are_kept(figures: Mod
     assert kept.count("mondrian") >= 1
 
 
+def test_k_or_epsilon_has_the_figures_that_are_kept(figures: ModuleType) -> None:
+    page = (DOCS / "k-or-epsilon.md").read_text(encoding="utf8")
+    assert f"<!-- figures: bounds -->\n{figures.bounds()}\n<!-- end -->" in page, "run `make figures ARGS=--stored`"
+    assert (DOCS / "k-or-epsilon.svg").read_text(encoding="utf8") == figures.k_or_epsilon()
+
+
 def test_the_table_is_that_of_the_figures(figures: ModuleType) -> None:
     table = figures.table(figures.measured.stored())
     assert f"\n{table}\n" in (DOCS / "local-recoding.md").read_text(encoding="utf8")
