@@ -172,8 +172,8 @@ def _pram_channels(request: Reconstruct, manifest: Manifest) -> list[dict[str, A
     """The channels of the columns that are asked for, a matrix for each part."""
     changed = {name: each for name, each in manifest.changed.items() if each.method == PRAM}
     groups = list(dict.fromkeys(tuple(c["columns"]) for each in changed.values() for c in each.details["channels"]))
-    asked = tuple(request.attributes) or (groups[0] if len(groups) == 1 else ())
-    wanted = next((group for group in groups if sorted(group) == sorted(asked)), None)
+    names = tuple(request.attributes) or (groups[0] if len(groups) == 1 else ())
+    wanted = next((group for group in groups if sorted(group) == sorted(names)), None)
     if wanted is None:
         able = "; ".join(", ".join(group) for group in groups)
         raise UsageError(Problem(f"--attributes: name columns that were randomized as one: {able}"))
