@@ -1,12 +1,17 @@
 """How hypothesis runs: the same examples every time, as they are found, or new ones, shrunk, with
 HYPOTHESIS_PROFILE=explore. Tests whose examples are costly take a share of the profile's number of examples.
 
-And Ctrl-C reaches the commands that tests start, where a job in the background would have them ignore it."""
+Linear algebra has one thread, as in every command: more of them mostly wait for each other, and take the processor
+meanwhile. And Ctrl-C reaches the commands that tests start, where a job in the background would have them ignore it."""
 
 import os
 import signal
 
 from hypothesis import HealthCheck, Phase, settings
+
+from anonymize.cli.early import ONE_THREAD
+
+os.environ.update(ONE_THREAD)  # before anything imports numpy
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 FOUND = [Phase.explicit, Phase.reuse, Phase.generate, Phase.target]

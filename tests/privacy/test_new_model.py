@@ -37,6 +37,19 @@ def call(desk: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=desk, env=environment, capture_output=True, text=True, check=False)
 
 
+def calls(desk: Path, *commands: tuple[str, ...]) -> list[subprocess.CompletedProcess[str]]:
+    """Several commands, one after the other in one process."""
+    code = (
+        "import json, sys; from tests.security.commands import run; "
+        "ended = [run(*words) for words in json.loads(sys.argv[1])]; "
+        "print(json.dumps([[each.args, each.returncode, each.stdout, each.stderr] for each in ended]))"
+    )
+    environment = os.environ | {"PYTHONPATH": f"{desk}{os.pathsep}{PACKAGE.parent}", "COLUMNS": "300"}
+    command = [sys.executable, "-c", code, json.dumps(commands)]
+    done = subprocess.run(command, cwd=desk, env=environment, capture_output=True, text=True, check=True)
+    return [subprocess.CompletedProcess(*each) for each in json.loads(done.stdout)]
+
+
 def spec(desk: Path, model: str) -> str:
     (desk / "spec.yaml").write_text(SPEC.format(f"{{model: {model}}}"), encoding="utf-8")
     return "spec.yaml"
@@ -72,10 +85,14 @@ def test_what_has_become_worse_fails_an_audit(desk: Path) -> None:
     required = ("--require", "collision collision=1")
     for name, values in (("before.csv", "abcd"), ("now.csv", "aaab")):
         (desk / name).write_text("age,s\n" + "".join(f"1,{value}\n" for value in values), encoding="utf-8")
-    (desk / "before.json").write_text(call(desk, *AUDIT, "-i", "before.csv", *required).stdout, encoding="utf-8")
     compared = ("--baseline", "before.json", "--no-regress")
-    assert call(desk, *AUDIT, "-i", "before.csv", *required, *compared).returncode == 0
-    ended = call(desk, *AUDIT, "-i", "now.csv", *required, *compared)
+    made, same, ended = calls(
+        desk,
+        (*AUDIT, "-i", "before.csv", *required, "-r", "before.json"),
+        (*AUDIT, "-i", "before.csv", *required, *compared),
+        (*AUDIT, "-i", "now.csv", *required, *compared),
+    )
+    assert made.returncode == same.returncode == 0, made.stderr + same.stderr
     assert ended.returncode == 1 and "collision collision of s is 0.625, and was 0.25" in ended.stderr
 
 

@@ -14,6 +14,7 @@ import yaml
 
 import anonymize
 from anonymize.errors import UnsafeError
+from tests.common.budgets import limits_of
 from tests.security.running import Run, running
 
 Rows = Sequence[Mapping[str, str]]
@@ -157,10 +158,10 @@ SAYS = "cohort follows from born"
 def test_a_copy_stops_every_command_unless_it_is_accepted(command: str, copies: Path, run: Run) -> None:
     privacy = PRIVACY.get(command, {"k": 5})
     specify(copies, **BORN, privacy=privacy)
-    ended = run(command, "spec.yaml", "-o", "released.csv", "-q")
+    ended = run(command, "spec.yaml", *limits_of(command), "-o", "released.csv", "-q")
     assert ended.code == 1 and SAYS in ended.err and not (copies / "released.csv").exists()
     specify(copies, **BORN, privacy={**privacy, "passing": {"accept_derived": ["cohort"]}})
-    ended = run(command, "spec.yaml", "-o", "released.csv", "-r", "report.json", "-q")
+    ended = run(command, "spec.yaml", *limits_of(command), "-o", "released.csv", "-r", "report.json", "-q")
     assert ended.code == 0, ended.err
     report = json.loads((copies / "report.json").read_text())
     derived = report["risk"]["passing"]["derived"]

@@ -75,7 +75,7 @@ def commands(table: Path, spec: Path) -> list[tuple[object, ...]]:
         ("hierarchy", "show", spec, "-i", table),
         ("hierarchy", "show", spec, "-i", table, "--json"),
         *(("validate", spec, "-i", table, "--format", form) for form in ("text", "json")),
-        ("compare", spec, "-i", table, "--algorithms", "mondrian,datafly", "--no-cache"),
+        ("compare", spec, "-i", table, "--algorithms", "mondrian,datafly", "--no-cache", "-j", "1"),
         ("init", table),
         ("mondrian", spec, "-i", table, "-o", released),
     ]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run
 from tests.series.nights import SPEC, Nights
 
 ALGORITHMS = ("mondrian", "top-down", "incognito", "datafly")
@@ -217,22 +219,26 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_series_is_refused(
-    tmp_path: Path, case: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from anonymize.cli.exits import outcome
-    from anonymize.cli.main import run
-
-    nights = Nights(tmp_path)
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a series of one release, and of another key."""
+    nights = Nights(tmp_path_factory.mktemp("begun"))
     nights.come(60)
     nights.release()
-    run(["key", "make", str(tmp_path / "other"), "-q"])
-    monkeypatch.chdir(tmp_path)
+    run(["key", "make", str(nights.folder / "other"), "-q"])
+    return nights.folder
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_series_is_refused(
+    begun: Path, case: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(begun)
     arguments, message = REFUSED[case]
+    before = {path: path.read_bytes() for path in begun.iterdir()}
     assert outcome(lambda: run(["mondrian", "spec.yaml", "-i", "night0.in.csv", *arguments])) == 2
     assert message in capsys.readouterr().err
-    assert not (tmp_path / "x.csv").exists()
+    assert {path: path.read_bytes() for path in begun.iterdir()} == before
 
 
 @pytest.mark.parametrize(

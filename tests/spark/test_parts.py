@@ -21,11 +21,11 @@ SPEC: dict[str, Any] = {
 SEARCHES: list[tuple[str, dict[str, Any]]] = [
     ("top-down", {}),
     ("bottom-up", {}),
-    ("release", {"effort": 0.05}),
+    ("release", {"effort": 0.002}),
     ("mondrian", {"refine": True}),
     ("mondrian", {"relaxed": True}),
 ]
-QUICK = {"passes": 2, "sweeps": 4}
+QUICK = {"passes": 1, "sweeps": 1}
 
 
 @pytest.fixture(scope="module")
