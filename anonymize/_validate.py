@@ -81,6 +81,8 @@ def _command(spec: Spec) -> str:
     """What makes something of a spec."""
     if spec.tabulate is not None and not privacy.requirements_if_any(spec):
         return "tabulate"
+    if spec.synthesize is not None and spec.privacy.differential is not None:
+        return "synthesize"
     return "release" if spec.quasi_identifiers else "perturb"
 
 

@@ -168,6 +168,11 @@ def test_typed_tables_are_read_and_written(desk: Path) -> None:
     assert frame.columns == ["age", "sex", "ill", "cost"] and set(frame["sex"].unique()) <= {"f", "m", None}
 
 
+def test_validate_names_the_command(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert outcome(lambda: run(["validate", "spec.yaml"])) == 0
+    assert "next: anonymize synthesize spec.yaml" in capsys.readouterr().err
+
+
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 
