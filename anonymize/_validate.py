@@ -81,9 +81,10 @@ def _command(spec: Spec) -> str:
     """What makes something of a spec."""
     if spec.tabulate is not None and not privacy.requirements_if_any(spec):
         return "tabulate"
-    if spec.synthesize is not None and spec.privacy.differential is not None:
-        return "synthesize"
-    return "release" if spec.quasi_identifiers else "perturb"
+    if spec.privacy.differential is not None and spec.tabulate is None:
+        return "safepub" if spec.synthesize is None else "synthesize"
+    generalized = spec.quasi_identifiers and not spec.quasi_identifiers.keys() & spec.treated.keys()
+    return "release" if generalized else "perturb"
 
 
 def validated_files(specs: tuple[str, ...], input_path: str | None) -> Validated:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 
+import numpy as np
 import polars as pl
 
 from anonymize import privacy, verify
 from anonymize.algorithms.base import Found
+from anonymize.classes import Bools
 from anonymize.errors import Problem, UsageError
 from anonymize.families.base import Draft, Measured, ReleasedText
 from anonymize.families.steps import by_weights, check_suppression, numbers_of, passing_text, text_shown
 from anonymize.fidelity import DISTRIBUTIONS
+from anonymize.judging import Judge, withheld
 from anonymize.meaning import Manifest
 from anonymize.metrics import METRICS, undefined
 from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.codebook import codebook, columns_of
-from anonymize.report.data import Blocks, output_block, verdict_blocks
+from anonymize.report.data import Blocks, left_out_warnings, output_block, verdict_blocks
 from anonymize.report.head import order_warnings, unused
 from anonymize.request import Request
 from anonymize.risk import Text, merged
@@ -28,7 +32,7 @@ from anonymize.table import Table
 from anonymize.table.named import column
 from anonymize.unclassed import Unchanged
 from anonymize.verify import Verdict
-from anonymize.writing.rows import unclassed_frames
+from anonymize.writing.rows import RowGroups, unclassed_frames
 
 
 def requirements(spec: Spec) -> tuple[Requirement, ...]:
@@ -49,12 +53,52 @@ def paths(request: Request) -> ReleasePaths:
 def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
     """The rows as they are."""
     assert isinstance(result, Unchanged)
-    return PerturbedDraft(request, requirements, table)
+    return PerturbedDraft(request, requirements, table, _left_out(request.spec, requirements, table))
+
+
+def _suppressed(spec: Spec) -> list[str]:
+    """The quasi-identifiers of which a step suppresses cells."""
+    return [name for name in spec.quasi_identifiers if name in spec.treated and spec.treated[name].KIND == "spans"]
+
+
+def _left_out(spec: Spec, requirements: tuple[Requirement, ...], table: Table) -> Bools | None:
+    """(rows,) the rows of which every quasi-identifier is suppressed, where the spec leaves such rows out, or where as
+    a class they would not meet what is required; None: no row is left out."""
+    names = _suppressed(spec)
+    if not names or len(names) < len(spec.quasi_identifiers):
+        return None
+    hidden = {name: _hidden_cells(spec, table, name) for name in names}
+    blank: Bools = np.logical_and.reduce(list(hidden.values()))
+    if not blank.any() or blank.all():
+        return None
+    unsafe = withheld(table, requirements) or not Judge(table, requirements).grants(blank.astype(np.int64), 2)[1]
+    if spec.output.suppressed_rows == "drop" or unsafe or _short_of_combinations(spec, hidden):
+        return blank
+    return None
+
+
+def _hidden_cells(spec: Spec, table: Table, name: str) -> Bools:
+    """(rows,) which cells of a column are suppressed, as its step has made them."""
+    made = table.kept[name]
+    hidden = made.cells.is_null() if spec.hides else made.cells.cast(pl.String).eq_missing(str(spec.output.suppressed))
+    cells: Bools = hidden.to_numpy()
+    return cells[made.codes]
+
+
+def _short_of_combinations(spec: Spec, hidden: Mapping[str, Bools]) -> bool:
+    """Whether too few rows are suppressed in all columns of some combination of which the spec requires a k."""
+    for rule in spec.privacy.combinations:
+        for some in combinations(hidden, rule.size) if rule.size else [rule.columns or ()]:
+            if np.count_nonzero(np.logical_and.reduce([hidden[name] for name in some])) < rule.k:
+                return True
+    return False
 
 
 @dataclass(frozen=True)
 class PerturbedDraft(Draft):
-    """Rows without classes of their own."""
+    """Rows without classes of their own. `left_out` (rows,): those that are not released; None: all are."""
+
+    left_out: Bools | None = None
 
     def manifest(self, files: Files) -> Manifest:
         """As the spec has it: a value that is shown as it is spans itself."""
@@ -67,29 +111,31 @@ class PerturbedDraft(Draft):
     def _frames(self, form: str) -> Iterator[pl.DataFrame]:
         roles = self.request.spec.roles()
         names = [name for name in self.table.columns if roles[name] not in WITHHELD]
-        return unclassed_frames(self.request, self.table, names, {}, form, self.written)
+        groups = None if self.left_out is None else RowGroups(None, -self.left_out.astype(np.int32), 1)
+        return unclassed_frames(self.request, self.table, names, {}, form, self.written, groups)
 
     def measure(self, files: Files) -> Measured:
         """The text of the table: rows that read the same are a class, whatever made them so."""
         request, columns = self.request, {name: [name] for name in self.request.spec.quasi_identifiers}
-        shared = numbers_of(files.table, spec=request.spec, hidden=self._suppressed)
+        hidden = _suppressed(request.spec)
+        shared = numbers_of(files.table, spec=request.spec, hidden=hidden)
         text = passing_text(request, files.table, columns, self.units, shared)
         if not columns:
             return Measured(Verdict(len(self.written.rows), 0, (), {}, {}, passing=text.measured()))
-        verdict = text.with_combinations(ReleasedText(self, columns).verdict(files, shared))
-        if self._suppressed:
-            check_suppression(request, self.table.rows, verdict.suppressed_rows)
+        released = None if self.left_out is None else pl.Series(~self.left_out)
+        verdict = text.with_combinations(ReleasedText(self, columns, released).verdict(files, shared))
+        if hidden:
+            check_suppression(request, self.table.rows, verdict.suppressed_rows + self._dropped)
         return Measured(replace(verdict, passing=text.measured()), by_weights(self._classes(files)))
 
     @property
-    def _suppressed(self) -> list[str]:
-        """The quasi-identifiers of which a step suppresses cells."""
-        spec = self.request.spec
-        return [name for name in spec.quasi_identifiers if name in spec.treated and spec.treated[name].KIND == "spans"]
+    def _dropped(self) -> int:
+        """How many rows are left out."""
+        return self.table.rows - len(self.written.rows)
 
     def _hidden(self, files: Files) -> int:
         """How many cells of quasi-identifiers are suppressed."""
-        spec, names = self.request.spec, self._suppressed
+        spec, names = self.request.spec, _suppressed(self.request.spec)
         if not names:
             return 0
         texts = verify.text_of(files.table.part, files.table.format, files.table.separator).select(map(column, names))
@@ -106,9 +152,10 @@ class PerturbedDraft(Draft):
         return text_shown(self.request, files.table, columns, self.units)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
-        """No row is left out, and no cell generalized."""
-        spec, blocks = self.request.spec, verdict_blocks(measured.verdict)
-        hidden = {"suppressed_rows": measured.verdict.suppressed_rows, "suppressed_cells": self._hidden(files)}
+        """No cell is generalized, and no row left out but such as are suppressed as a whole."""
+        spec, blocks, dropped = self.request.spec, verdict_blocks(measured.verdict), self._dropped
+        rows = {"suppressed_rows": measured.verdict.suppressed_rows + dropped, "dropped_rows": dropped}
+        hidden = rows | {"suppressed_cells": self._hidden(files)}
         risk = merged(blocks.get("risk", {}), measured.by_weights)
         kinds = frozenset(entry.KIND for entry in spec.treatments)
         return Blocks(
@@ -122,6 +169,7 @@ class PerturbedDraft(Draft):
                 *unused(self.request),
                 *order_warnings(spec),
                 *measured.verdict.cautions,
+                *left_out_warnings(spec, dropped, "`small: pool` of the step, or a lower k, keeps more of them"),
             ],
             codebook=codebook(spec, columns_of(files.table), {}),
         )

@@ -136,7 +136,9 @@ def check_suppression(request: Request, rows: int, suppressed: int) -> None:
             f"{request.algorithm} found no release in which at most {limit} rows are suppressed: {suppressed} read as "
             "suppressed in every quasi-identifier, or are left out"
         )
-        raise InfeasibleError(Problem(message, hint=f"allow it with --suppression {share:g}, or try incognito"))
+        steps = "require less in the step that suppresses, or pool its strata"
+        other = steps if ALGORITHMS[request.algorithm].NEEDS.family == "perturbation" else "try incognito"
+        raise InfeasibleError(Problem(message, hint=f"allow it with --suppression {share:g}, or {other}"))
 
 
 def check_needs(request: Request) -> None:

@@ -344,6 +344,14 @@ def _suppressed_cells(facts: ReleaseFacts) -> int:
     return published
 
 
+def left_out_warnings(spec: Spec, dropped: int, remedy: str) -> list[Caution]:
+    """That suppressed rows were left out although the spec keeps such rows, and what keeps them."""
+    if not dropped or spec.output.suppressed_rows == "drop":
+        return []
+    said = f"{dropped} suppressed rows were left out: as a class of their own they would not be safe"
+    return [Caution.of(said, remedy)]
+
+
 def _warnings(facts: ReleaseFacts) -> list[Caution]:
     request, released, table = facts.request, facts.released, facts.table
     spec = request.spec
@@ -351,11 +359,7 @@ def _warnings(facts: ReleaseFacts) -> list[Caution]:
     if request.seed is not None and spec.output.row_order == "shuffle":
         shuffled = "the rows were shuffled with a given seed: anybody who knows it can undo the shuffle"
         warnings.append(Caution.of(shuffled, "release without `--seed`, or with `output: {row_order: sorted}`"))
-    if released.dropped_rows and spec.output.suppressed_rows == "keep":
-        left_out = (
-            f"{released.dropped_rows} suppressed rows were left out: as a class of their own they would not be safe"
-        )
-        warnings.append(Caution.of(left_out, "`--suppression 0` generalizes them as well"))
+    warnings += left_out_warnings(spec, released.dropped_rows, "`--suppression 0` generalizes them as well")
     if facts.recoding.labelled:
         warnings += cautions.of_labels(spec, request.algorithm, sets=facts.recoding.SETS)
     warnings += [*cautions.late(facts.recoding.summary()), *cautions.ambiguous(spec, table.attributes)]

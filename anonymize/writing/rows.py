@@ -94,10 +94,10 @@ def frames(
 
 @dataclass(frozen=True)
 class RowGroups:
-    """The column of groups behind all others: its name, and (rows,) the group of each row, from 0; rows of none, -1,
-    are left out."""
+    """The column of groups behind all others: its name (None: there is no such column), and (rows,) the group of each
+    row, from 0; rows of none, -1, are left out."""
 
-    name: str
+    name: str | None
     of_row: NDArray[np.int32]
     count: int
 
@@ -133,7 +133,8 @@ def unclassed_frames(
         if groups is None or number is None:
             yield pl.DataFrame(columns)
         else:
-            yield pl.DataFrame([*columns, pl.Series(groups.name, number + 1)]).filter(pl.Series(number >= 0))
+            own = [] if groups.name is None else [pl.Series(groups.name, number + 1)]
+            yield pl.DataFrame([*columns, *own]).filter(pl.Series(number >= 0))
         start += batch.frame.height
         request.progress("write", start, table.rows)
 

@@ -217,6 +217,52 @@ def test_rows_that_lose_everything_are_suppressed_rows(call: Call, folder: Path)
     assert report["output"]["suppressed_rows"] == 2 and report["output"]["suppressed_cells"] == 6
 
 
+STRATA = "age,zip,wage,job\n" + "1,a,1,x\n" * 9 + "1,a,2,x\n" * 9
+KEPT = KEYS + "insensitive: [wage]\nprivacy: {k: 3}\n" + SUPPRESS.replace("job]", "job], by: [wage], small: keep")
+
+
+@pytest.mark.parametrize(("few", "left", "dropped"), [("1,c,3,z\n", 18, 1), ("1,c,3,z\n2,c,4,z\n3,c,4,y\n", 21, 0)])
+def test_rows_of_strata_given_up_are_left_out_where_they_are_too_few(
+    call: Call, folder: Path, few: str, left: int, dropped: int
+) -> None:
+    (folder / "table.csv").write_text(STRATA + few)
+    refused = call("perturb", written(folder, KEPT), "-o", "out.csv")
+    assert refused.code == 4 and "--suppression" in refused.err and "incognito" not in refused.err
+    out, report = released(call, folder, KEPT, "perturb", "--suppression", "0.2")
+    assert len(out["age"]) == left and report["privacy"]["state"] == "met"
+    assert report["output"]["dropped_rows"] == dropped
+    assert report["output"]["suppressed_rows"] == dropped + out["age"].count("*") == few.count("\n")
+    assert any("were left out: as a class of their own" in each for each in report["warnings"]) == bool(dropped)
+
+
+def test_rows_that_lose_everything_are_left_out_where_the_spec_says_so(call: Call, folder: Path) -> None:
+    (folder / "table.csv").write_text("age,zip,wage,job\n" + "1,a,1,x\n" * 9 + "2,b,2,y\n3,c,3,z\n")
+    text = KEYS + REST.replace("insensitive", "identifiers") + SUPPRESS + "output: {suppressed_rows: drop}\n"
+    out, report = released(call, folder, text, "perturb", "--suppression", "0.2")
+    assert out["age"] == ["1"] * 9 and report["output"]["suppressed_rows"] == report["output"]["dropped_rows"] == 2
+
+
+def test_rows_that_lose_everything_are_left_out_where_a_model_would_not_be_met(call: Call, folder: Path) -> None:
+    (folder / "table.csv").write_text("age,zip,wage,job\n" + "1,a,1,x\n1,a,2,x\n" * 9 + "2,b,2,y\n3,c,2,z\n")
+    text = KEYS + "sensitive: [wage]\nprivacy: {k: 2, l: 2}\n" + SUPPRESS
+    report = released(call, folder, text, "perturb", "--suppression", "0.2")[1]
+    assert report["output"]["dropped_rows"] == 2 and report["privacy"]["state"] == "met"
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        (KEYS + REST + SUPPRESS, "perturb"),
+        (KEYS + REST, "release"),
+        (KEYS + "insensitive: [wage]\nprivacy: {differential: {epsilon: 1, delta: 0.0001}, k: 2}\n", "safepub"),
+    ],
+)
+def test_validate_names_the_command_that_can_make_the_release(
+    call: Call, folder: Path, text: str, command: str
+) -> None:
+    assert f"next: anonymize {command} spec.yaml" in call("validate", written(folder, text).name).err
+
+
 def test_what_no_suppression_mends_is_infeasible(call: Call, folder: Path) -> None:
     text = KEYS + REST + SUPPRESS.replace("job]", "job], never: [age], k: 5")
     result = call("perturb", written(folder, text), "-o", "out.csv")
