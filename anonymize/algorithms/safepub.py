@@ -55,6 +55,7 @@ from anonymize.dp.mechanisms import exponential
 from anonymize.dp.published import HierarchicalColumn, hierarchical_columns
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import Requirement
+from anonymize.spec.model import EpsilonDelta
 from anonymize.table import Table
 from anonymize.unclassed import SampledColumn, SampledRows
 
@@ -80,8 +81,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     assert context.spec is not None and context.spec.privacy.differential is not None
     bound = context.spec.privacy.differential
     search = bound.epsilon * options.search
-    beta, k = parameters(bound.epsilon - search, bound.delta)
-    k = max([k, *(each.parameters.k for each in requirements if hasattr(each.parameters, "k"))])
+    beta, k = drawing(bound, options.search, requirements)
     columns = hierarchical_columns(context.spec, table)
     nodes = candidates([each.levels for each in columns])
     scores = _scores(columns, nodes, math.ceil(k / beta) - 1)
@@ -94,6 +94,12 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     pairs = zip(columns, chosen, strict=True)
     generalized = tuple(SampledColumn(each.name, each.texts, each.nodes(level), level) for each, level in pairs)
     return SampledRows(generalized, rows, k, beta, search, bound.delta)
+
+
+def drawing(bound: EpsilonDelta, search: float, requirements: Sequence[Requirement]) -> tuple[float, int]:
+    """(beta, k) of a release: of what the choice of levels leaves of epsilon, and no k below one that is required."""
+    beta, k = parameters(bound.epsilon - bound.epsilon * search, bound.delta)
+    return beta, max([k, *(each.parameters.k for each in requirements if hasattr(each.parameters, "k"))])
 
 
 def parameters(epsilon: float, delta: float) -> tuple[float, int]:

@@ -169,6 +169,7 @@ def show_budget(ledger: str, key_path: str | None, as_json: bool, color: str) ->
 
 
 def _print_budget(content: dict[str, Any], color: str) -> None:
+    from anonymize.dp.ledger import still_fits
     from anonymize.report.section import Section, figure
     from anonymize.report.terminal import console, put_sections
 
@@ -181,7 +182,7 @@ def _print_budget(content: dict[str, Any], color: str) -> None:
     about = "rows" if content["individual"] == "row" else f"individuals by {content['individual']}"
     out.print(
         f"{len(charges)} charges about {about}: {figure(spent['epsilon'])} of epsilon {figure(cap['epsilon'])} at "
-        f"delta {figure(cap['delta'])} is spent, {figure(content['left']['epsilon'])} is left"
+        f"delta {figure(cap['delta'])} is spent; {still_fits(content['left'])}"
     )
     put_sections([Section("Charges", ("date", "release", *names, "beside"), charges, names=2)], out)
     out.print(content["covered"])

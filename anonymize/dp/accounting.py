@@ -64,6 +64,7 @@ def epsilon_of(rho: float, delta: float) -> float:
     return float(mechanism.map(1.0).epsilon(delta))
 
 
+@cache
 def rho_of(epsilon: float, delta: float) -> float:
     """The most zCDP that stays within (epsilon, delta); below it by less than one part in 10^12.
 

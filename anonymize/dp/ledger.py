@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymize import __version__
-from anonymize.dp.accounting import epsilon_of
+from anonymize.dp.accounting import epsilon_of, rho_of
 from anonymize.errors import DataError, InfeasibleError, Problem, UsageError
 from anonymize.journal import Journal, lock_of, locked
 from anonymize.key import Key, load
@@ -148,11 +148,23 @@ class Entries:
         """What was spent."""
         return Total.of(self.charges, self.budget.delta)
 
-    @property
-    def left(self) -> float:
-        """The epsilon of the cap that is not spent; 0 for what is no more than rounding."""
-        left = self.budget.epsilon - self.total.epsilon
-        return left if left > self.budget.epsilon * _TOLERANCE else 0.0
+    def left(self, delta: float, *, zcdp: bool = True) -> dict[str, float]:
+        """The largest `epsilon` of one more charge that the cap still allows, by either of the two sums, at a `delta`
+        of at most the given one; and the `rho` that is left. 0 for what is no more than rounding. `zcdp`: whether the
+        charge would be in zCDP, or only an epsilon and a delta of it be known. Of a ledger in which nothing is summed
+        yet, the whole cap, and no rho, which takes opendp.
+        """
+        spent, cap = self.total, self.budget
+        if not spent.rho and delta == cap.delta:
+            return cap.model_dump()
+        free = cap.delta - spent.slack - (0.0 if zcdp else delta)
+        whole = rho_of(cap.epsilon, free) if free > cap.delta * _TOLERANCE else 0.0
+        rho = _beyond_rounding(whole - spent.rho, whole)
+        by_rho = 0.0 if not rho else epsilon_of(rho, delta) if zcdp else math.sqrt(2 * rho)
+        rest = min(delta, _beyond_rounding(cap.delta - spent.plain[1], cap.delta))
+        by_sum = _beyond_rounding(cap.epsilon - spent.plain[0], cap.epsilon) if rest else 0.0
+        epsilon, reached = (by_sum, rest) if by_sum > by_rho else (by_rho, delta)
+        return {"epsilon": epsilon, "delta": reached, "rho": rho}
 
     def charged(self, charge: Charge) -> Entries:
         """The same with one charge more."""
@@ -176,6 +188,10 @@ class Entries:
         """The file, sealed."""
         content = self.content()
         return json.dumps(content | {"seal": _seal(content, key)}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _beyond_rounding(left: float, whole: float) -> float:
+    return left if left > whole * _TOLERANCE else 0.0
 
 
 def _digest(content: object) -> str:
@@ -349,12 +365,14 @@ class Ledger:
 
     def _over(self, before: Entries, charge: Charge) -> Problem:
         spent, cap = before.total, before.budget
+        left = before.left(charge.delta or cap.delta, zcdp=not charge.slack)
         message = (
             f"the budget is spent: of epsilon {cap.epsilon:g} at delta {cap.delta:g}, {spent.epsilon:.6g} are spent, "
-            f"{before.left:.6g} are left, and this release of epsilon {charge.epsilon:.6g} at delta {charge.delta:.3g} "
-            "would bring it above"
+            f"and this release of epsilon {charge.epsilon:.6g} at delta {charge.delta:.3g} would bring it above: "
+            f"{still_fits(left)}"
         )
-        hint = "require a smaller epsilon, or release nothing more about these people"
+        none = "release nothing more about these people"
+        hint = f"require a smaller epsilon, or {none}" if left["epsilon"] else none
         return Problem(message, os.fspath(self.path), hint=hint)
 
     def _entries(self, individual: str) -> Entries:
@@ -409,24 +427,39 @@ def _waiting(path: Path) -> Iterator[Journal]:
 
 def _block(entries: Entries) -> dict[str, Any]:
     """What a private report has of a ledger, whose last charge is the release's own."""
+    own = entries.charges[-1]
     new = [MADE] if len(entries.charges) == 1 else []
-    return summary(entries) | {"charge": _said(entries.charges[-1]), "remarks": new}
+    return summary(entries, own.delta) | {"charge": _said(own), "remarks": new}
 
 
-def sentence(block: Mapping[str, Any], *, dry_run: bool) -> str:
-    """What a charge comes to, of a block as `Ledger.check` makes it."""
+def sentence(block: Mapping[str, Any]) -> str:
+    """What a charge comes to, of the block `budget` of a private report."""
     charge, spent, cap = block["charge"], block["spent"], block["budget"]
-    beside = "no epsilon, so that it stands beside the sum"
-    own = f"epsilon {charge['epsilon']:.6g} at delta {charge['delta']:.3g}" if "epsilon" in charge else beside
-    verb = "would be charged" if dry_run else "is charged"
-    return (
-        f"the ledger {verb} with this release: {own}; together {spent['epsilon']:.6g} of epsilon {cap['epsilon']:g} at "
-        f"delta {cap['delta']:g}"
-    )
+    sums = f"{spent['epsilon']:.6g} of epsilon {cap['epsilon']:g} at delta {cap['delta']:g}"
+    if "epsilon" not in charge:
+        verb = "listed" if block["charged"] else "would be listed"
+        return f"{verb} in the ledger, not summed: what it discloses has no epsilon for the table; the sum is {sums}"
+    verb = "charged to the ledger" if block["charged"] else "would be charged to the ledger"
+    own = f"epsilon {charge['epsilon']:.6g} at delta {charge['delta']:.3g}"
+    return f"{verb}: {own}; together {sums}; {still_fits(block['left'])}"
 
 
-def summary(entries: Entries) -> dict[str, Any]:
-    """What a ledger comes to."""
+def still_fits(left: Mapping[str, float]) -> str:
+    """What `Entries.left` comes to; figures are rounded down, so that what is said to fit does."""
+    if not left["epsilon"]:
+        return "nothing more fits"
+    rho = f" (rho {_rounded_down(left['rho'])} of zCDP is left)" if left.get("rho") else ""
+    return f"one more of up to epsilon {_rounded_down(left['epsilon'])} at delta {left['delta']:.3g} still fits{rho}"
+
+
+def _rounded_down(value: float) -> str:
+    """Four significant digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return f"{math.floor(value / unit * (1 + _TOLERANCE)) * unit:.4g}"
+
+
+def summary(entries: Entries, delta: float | None = None) -> dict[str, Any]:
+    """What a ledger comes to. `delta`: of one more charge that may be left; that of the cap for None."""
     spent, cap = entries.total, entries.budget
     beside = [each for each in entries.charges if not each.bounded]
     return {
@@ -435,7 +468,7 @@ def summary(entries: Entries) -> dict[str, Any]:
         "budget": cap.model_dump(),
         "charges": len(entries.charges),
         "spent": {"rho": spent.rho, "slack": spent.slack, "epsilon": spent.epsilon, "delta": spent.delta},
-        "left": {"epsilon": entries.left},
+        "left": entries.left(delta or cap.delta),
         "beside": {
             "unbounded": sum(not each.local for each in beside),
             "local": sum(bool(each.local) for each in beside),

@@ -46,8 +46,9 @@ class Charging:
         charge = replace(charge, what=self.request.algorithm, input=table)
         bill = self.bill(charge)
         if self.request.dry_run:
-            said = bill.said or [Caution("nothing was drawn, and there is no ledger that would be charged (--budget)")]
-            raise Rehearsal({"rehearsal": True, "warnings": list(said), **bill.block})
+            none = "nothing was drawn, and there is no ledger that would be charged (--budget)"
+            said = bill.block["budget"]["said"] if bill.block else none
+            raise Rehearsal({"rehearsal": True, "warnings": [Caution(said), *bill.said], **bill.block})
         if self.ledger is not None:
             self.ledger.charge(charge)
         self.drawn = replace(bill, charging=replace(self, ledger=None))
@@ -63,14 +64,15 @@ class Charging:
         """The same of any charge."""
         if self.ledger is None:
             return Bill(self, charge)
-        block, dry_run = self.ledger.check(charge), self.request.dry_run
-        said = [Caution(each) for each in (sentence(block, dry_run=dry_run), *block.pop("remarks"))]
-        return Bill(self, charge, {"budget": block | {"charged": not dry_run}}, [] if self.request.public else said)
+        block = self.ledger.check(charge) | {"charged": not self.request.dry_run}
+        remarks = [Caution(each) for each in block.pop("remarks")]
+        block["said"] = sentence(block)
+        return Bill(self, charge, {"budget": block}, [] if self.request.public else remarks)
 
 
 @dataclass(frozen=True)
 class Bill:
-    """What a release is charged. `block`: of a private report; `said`: what there is to say of it there."""
+    """What a release is charged. `block`: of a private report; `said`: what it warns of."""
 
     charging: Charging
     charge: Charge

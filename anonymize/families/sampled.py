@@ -136,9 +136,9 @@ class SampledDraft(Draft):
         return text_shown(self.request, files.table, [[name] for name in self.names])
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
-        """Most rows are left out, at random and because their classes are small."""
+        """How many rows are left out, at random and because their classes are small, is in private reports alone."""
         left_out = self.table.rows - len(self.result.rows)
-        rows = {"suppressed_rows": 0, "suppressed_cells": 0, "left_out_rows": left_out}
+        rows = {"suppressed_cells": 0, "dropped_rows": left_out}
         return Blocks(
             output=output_block(files.table, measured.verdict) | rows,
             measured=verdict_blocks(measured.verdict),

@@ -38,6 +38,7 @@ from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec
 from anonymize.table.coding import trees
 from anonymize.table.named import column
+from anonymize.unclassed import SampledRows
 from anonymize.verify import Check, Verdict
 from anonymize.verify.kept import PassingFigures
 from anonymize.verify.risk import classes_block
@@ -123,14 +124,27 @@ def _classed(published: Published) -> Blocks:
         KINDS.get(published.family),
         published.manifest.replaced.keys() & published.spec.quasi_identifiers.keys(),
     )
+    rows = {"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": classes.hidden}
+    drawn = _drawing(published, requirements)
     return Blocks(
-        output={"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": classes.hidden},
+        output={name: value for name, value in rows.items() if not drawn or name != "suppressed_rows"},
         measured=_with_unknown(published, verdict, requirements),
         utility={} if unlike else classes.utility(required_size(requirements)),
         left_out=_undefined(published) if unlike else {},
-        recoding=defined({"kind": kind, "levels": levels if kind == "levels" else None}),
+        recoding=defined({"kind": kind, "levels": levels if kind == "levels" else None}) | drawn,
         warnings=[*verdict.cautions, *verdict.remarks],
     )
+
+
+def _drawing(published: Published, requirements: Sequence[Requirement]) -> dict[str, Any]:
+    """How rows were drawn at random, which follows from the spec and the options; nothing where all were released."""
+    bound, options = published.spec.privacy.differential, published.options
+    if published.family != "sampled" or bound is None:
+        return {}
+    from anonymize.algorithms.safepub import drawing
+
+    beta, k = drawing(bound, options.search, requirements)
+    return {"kind": SampledRows.KIND, "k": k, "beta": beta}
 
 
 def _checks(published: Published, requirements: Iterable[Requirement]) -> list[Check]:

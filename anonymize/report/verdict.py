@@ -162,9 +162,19 @@ def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     if tables := report.get("tabulation", {}).get("tables"):
         blank = sum(each["blank"] for each in tables)
         yield "tables", f"{len(tables)}", f" of {sum(each['groups'] for each in tables):,} groups, {blank:,} blank"
+    if {"beta", "k"} <= (drawn := report.get("recoding", {})).keys():
+        yield "drawn at random", percent(drawn["beta"]), f" of the rows; groups below k = {drawn['k']:,} are left out"
     if (rows := output.get("rows")) is not None:
         kinds = (("suppressed", output.get("suppressed_rows")), ("left out", output.get("dropped_rows")))
         yield "rows", f"{rows:,}", "".join(f", {number:,} {kind}" for kind, number in kinds if number is not None)
+    if said := report.get("budget", {}).get("said"):
+        yield "budget", *_parted(said)
+
+
+def _parted(sentence: str) -> tuple[str, str]:
+    """A sentence up to its colon, and from there on."""
+    first, colon, rest = sentence.partition(":")
+    return first, f"{colon}{rest}"
 
 
 def counted(number: int, thing: str, several: str = "") -> str:

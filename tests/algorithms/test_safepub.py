@@ -19,6 +19,8 @@ from anonymize.cli.main import run
 from anonymize.dp.ledger import contents
 from anonymize.errors import DataError, InfeasibleError, SpecError, UsageError
 from anonymize.key import Key
+from anonymize.report.rendering import markdown
+from anonymize.report.section import percent
 from anonymize.verify import sampled_spent
 
 
@@ -114,6 +116,22 @@ def test_what_is_published_is_true_in_classes_of_k_and_met(spec: dict[str, Any],
     assert set(frame["job"]) <= {"cook", "clerk", "manual", "office", "*"}
 
 
+def test_rows_that_are_not_published_are_counted_in_private_reports_alone(spec: dict[str, Any]) -> None:
+    table = people()
+    private, public = (released(table, spec, public=public) for public in (False, True))
+    output = private.report["output"]
+    assert (output["rows"], output["dropped_rows"]) == (len(private.frame), len(table) - len(private.frame))
+    assert "suppressed_rows" not in output and not {"suppressed_rows", "dropped_rows"} & public.report["output"].keys()
+    beta, k = parameters(0.9, 1e-5)
+    said = f"{percent(beta)}** of the rows; groups below k = {k} are left out"
+    assert public.report["recoding"]["k"] == private.report["recoding"]["k"] == k
+    for made, shown in ((private, True), (public, False)):
+        text = markdown(dict(made.report))
+        assert said.replace("**", "") in text.replace("**", "")
+        assert ("rows that are not in the release: not drawn" in text) is shown
+        assert "suppressed, or were left out" not in text and "0 suppressed" not in text
+
+
 def test_every_draw_is_another(spec: dict[str, Any]) -> None:
     assert len({len(released(people(), spec).frame) for _ in range(4)}) > 1
 
@@ -187,7 +205,7 @@ def test_it_is_charged_before_the_first_draw_and_once(spec: dict[str, Any], key:
     (charge,) = contents(ledger, key)["list"]
     assert (charge["epsilon"], charge["slack"], charge["input"]) == (1, 1e-5, report["input"]["sha256"])
     assert report["budget"]["left"]["epsilon"] == pytest.approx(0.5)
-    with pytest.raises(InfeasibleError, match=r"0\.5 are left"):
+    with pytest.raises(InfeasibleError, match=r"up to epsilon 0\.5 at delta 1e-05 still fits"):
         released(people(), spec, budget=ledger, key=key)
     assert contents(ledger, key)["charges"] == 1
 
@@ -212,5 +230,5 @@ def test_a_dry_run_draws_and_charges_nothing(
     (folder / "spec.yaml").write_text(json.dumps({"version": 1, **spec}, default=str))
     arguments = ["safepub", f"{folder}/spec.yaml", "-i", f"{folder}/table.csv", "-o", f"{folder}/out.csv", "--dry-run"]
     run([*arguments, "--budget", f"{folder}/ledger", "--key", str(key)])
-    assert "would be charged with this release: epsilon 1" in capsys.readouterr().err
+    assert "would be charged to the ledger: epsilon 1" in capsys.readouterr().err
     assert sorted(path.name for path in folder.iterdir()) == ["job.csv", "key", "spec.yaml", "table.csv"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,8 +70,44 @@ def test_the_whole_cap_can_be_spent_at_once_and_then_nothing_more(folder: Path, 
     for charge in (zcdp(bound), Charge.of_approximate("safepub", ROW, bound.epsilon, bound.delta)):
         name = charge.what
         ledger(folder, bound, name).charge(charge)
-        with pytest.raises(InfeasibleError, match="are spent, 0 are left"):
+        with pytest.raises(InfeasibleError, match="would bring it above: nothing more fits"):
             ledger(folder, bound, name).check(zcdp(EpsilonDelta(epsilon=0.01, delta=1e-10)))
+
+
+@pytest.mark.parametrize("spent", [1, 3])
+def test_what_is_said_to_be_left_fits_and_more_does_not(folder: Path, spent: int) -> None:
+    for _ in range(spent):
+        ledger(folder).charge(zcdp(EpsilonDelta(epsilon=2, delta=1e-9)))
+    left = contents(folder / "ledger", folder / "key")["left"]
+    assert left["delta"] == CAP.delta and left["epsilon"] > 4 - spent
+    assert left["rho"] == pytest.approx(rho_of(4, 1e-8) - spent * rho_of(2, 1e-9))
+    ledger(folder).check(zcdp(EpsilonDelta(epsilon=left["epsilon"], delta=CAP.delta)))
+    with pytest.raises(InfeasibleError):
+        ledger(folder).check(zcdp(EpsilonDelta(epsilon=left["epsilon"] * 1.001, delta=CAP.delta)))
+
+
+@pytest.mark.parametrize(
+    "charge", [zcdp(EpsilonDelta(epsilon=3.9, delta=1e-9)), Charge.of_approximate("safepub", ROW, 3.9, 1e-9)]
+)
+def test_a_refusal_says_what_fits_at_the_delta_of_the_charge(folder: Path, charge: Charge) -> None:
+    ledger(folder).charge(zcdp(EpsilonDelta(epsilon=2, delta=1e-9)))
+    with pytest.raises(InfeasibleError, match="at delta 1e-09 still fits") as refusal:
+        ledger(folder).check(charge)
+    (number,) = re.findall(r"up to epsilon (\S+) at", str(refusal.value))
+
+    def again(epsilon: float) -> Charge:
+        if charge.slack:
+            return Charge.of_approximate("safepub", ROW, epsilon, 1e-9)
+        return zcdp(EpsilonDelta(epsilon=epsilon, delta=1e-9))
+
+    assert ledger(folder).check(again(float(number)))["left"]["epsilon"] < 0.1
+    with pytest.raises(InfeasibleError):
+        ledger(folder).check(again(float(number) * 1.002))
+
+
+def test_of_an_empty_sum_the_whole_cap_is_left(folder: Path) -> None:
+    ledger(folder).charge(beside())
+    assert contents(folder / "ledger")["left"] == CAP.model_dump()
 
 
 def test_slack_beyond_the_delta_of_the_cap_is_refused_however_small_epsilon_is(folder: Path) -> None:

@@ -13,6 +13,7 @@ from anonymize.cli.main import run
 from anonymize.dp.ledger import contents
 from anonymize.errors import InfeasibleError, UnsafeError, UsageError
 from anonymize.key import Key
+from anonymize.report.rendering import markdown
 
 TABLE = pl.DataFrame({"age": [30, 31, 40, 41] * 3, "ill": ["flu", "gout", "cold"] * 4, "who": [*"aabbccddeeff"]})
 SPEC: dict[str, Any] = {
@@ -68,7 +69,9 @@ def test_every_release_is_charged(key: Path, algorithm: str, spec: dict[str, Any
     assert (charge["what"], charge.get("local"), charge["individual"]) == (algorithm, local, "row")
     assert report["budget"]["charge"]["input"] == charge["input"] == report["input"]["sha256"]
     assert report["budget"]["charged"] is True and report["budget"]["spent"]["epsilon"] == 0
-    assert any("stands beside the sum" in each for each in report["warnings"])
+    assert report["budget"]["said"].startswith("listed in the ledger, not summed: ")
+    assert not any("charged" in each or "listed" in each for each in report["warnings"])
+    assert "budget: listed in the ledger, not summed: " in markdown(report).replace("*", "")
 
 
 def test_a_release_in_individuals_is_about_the_unit(key: Path) -> None:
@@ -108,7 +111,7 @@ def written(key: Path, *more: str) -> None:
 def test_a_dry_run_charges_nothing(key: Path) -> None:
     written(key, "--dry-run", "-o", str(key.with_name("out.csv")), "-r", str(key.with_name("report.json")))
     assert sorted(path.name for path in key.parent.iterdir()) == ["key", "report.json", "spec.yaml", "table.csv"]
-    assert "would be charged" in key.with_name("report.json").read_text()
+    assert "would be listed in the ledger, not summed" in key.with_name("report.json").read_text()
 
 
 @pytest.mark.parametrize("output", ["none/out.csv", "table.csv", "ledger"])
