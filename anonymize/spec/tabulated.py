@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from anonymize.spec.base import KeyPath
 from anonymize.spec.columns import Definition
@@ -49,6 +50,47 @@ def check(spec: Spec) -> Iterator[Fault]:
             if column is not None:
                 yield from _column(spec, column, (*path, key))
                 yield from _measured(spec, tabulate, column, (*path, key))
+    if tabulate.mechanism == "suppression":
+        yield from _cycles(tabulate)
+
+
+def _cycles(tabulate: Tabulation) -> Iterator[Fault]:
+    """Tables of one measure that go round in a circle, such as by [a, b], [b, c] and [a, c]: what blanks protect is
+    reckoned from the totals that tables have in common, which is all that they tell together only where the tables
+    make a tree (Beeri, Fagin, Maier and Yannakakis 1983; Dobra and Fienberg 2000)."""
+    measured = [table.by for table in tabulate.tables if table.column is None]
+    by_column = [[each.by for each in tabulate.tables if each.column == name] for name in tabulate.measured]
+    for groups in (measured, *by_column):
+        if circle := reduced(groups):
+            named = "; ".join(f"[{', '.join(each)}]" for each in circle)
+            together = ", ".join(dict.fromkeys(name for each in circle for name in each))
+            where = "`tabulate.tables`"
+            message = f"{where}: the tables by {named} go round in a circle, and tell more together than blanks hide"
+            hint = f"leave one of them out, or make one table of all: `by: [{together}]`; or `mechanism: cell-keys`"
+            yield Fault(("tabulate", "tables"), message, hint)
+
+
+def reduced(groups: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+    """What is left of sets of columns once columns that are in one set alone, and sets within others, are taken out
+    again and again: nothing where the sets make a tree (Graham's reduction).
+
+    >>> reduced([("a", "b"), ("b", "c"), ("c", "d")])
+    []
+    >>> reduced([("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")])
+    [('a', 'b'), ('b', 'c'), ('a', 'c')]
+    """
+    left, before = [frozenset(each) for each in groups], None
+    while left != before:
+        before = left
+        counts = Counter(name for each in left for name in each)
+        shared = [frozenset(name for name in each if counts[name] > 1) for each in left]
+        left = [
+            each
+            for place, each in enumerate(shared)
+            if not any(each < other or (each == other and place > number) for number, other in enumerate(shared))
+        ]
+        left = [each for each in left if each]
+    return [group for group in map(tuple, groups) if any(set(group) >= each for each in left)]
 
 
 def _column(spec: Spec, name: str, path: KeyPath, *, keys: bool = False) -> Iterator[Fault]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 EXACT_CELLS, EXACT_UNSAFE = 2_000, 150
 """Up to so many cells, and unsafe ones, the least cost is searched."""
-ROUNDS, NODES = 60, 20_000
+ROUNDS, NODES = 30, 20_000
 """Rounds of cuts, and nodes of each master problem, after which the search ends with what protects, proved or not."""
 LARGEST = 1e4
 """What values of a layer are scaled to: solvers reckon to about 1e-7."""
 CLOSE = 1e-6
+PROGRAMS = 4_000
+"""Linear programs that are solved to find blanks that are not needed."""
 FLOW = 1e-5
 """What a cell has to be changed by to count as changed."""
 
@@ -152,7 +154,7 @@ class CoveringCuts:
             integrality=np.ones(self.size),
             bounds=Bounds(unsafe.astype(float), open_.astype(float)),
             constraints=several,
-            options={"node_limit": NODES, "mip_rel_gap": 0.0},
+            options={"node_limit": NODES, "mip_rel_gap": 0.0, "presolve": False},  # presolving, HiGHS prints at times
         )
         return None if result.x is None else (result.x > 0.5, bool(result.status == 0))
 
@@ -170,7 +172,7 @@ def protect(layers: Sequence[Layer], cost: Floats, open_: Bools) -> Pattern:
     small = len(cost) <= EXACT_CELLS and int(unsafe.sum()) <= EXACT_UNSAFE
     blank, proved = _least(layers, cost, unsafe, open_) if small else (unsafe, False)
     if not proved:
-        blank = _completed(layers, cost, blank, open_)
+        blank = _thinned(layers, cost, _completed(layers, cost, blank, open_), unsafe)
     return Pattern(blank, float(cost[blank & ~unsafe].sum()), proved)
 
 
@@ -200,9 +202,18 @@ def _violated(layer: Layer, blank: Bools) -> Iterator[tuple[Floats, float]]:
     """A cut for each target that is not protected."""
     program = _Program.of(layer, np.flatnonzero(blank[layer.cells]))
     for target in layer.targets:
-        reached, prices = program.reach(target)
-        if not target.met_by(reached):
-            yield program.cut(target, prices), target.need
+        reached = program.reach(target)
+        if not target.met_by(reached.far):
+            yield program.cut(target, reached.prices), target.need
+
+
+class Reach(NamedTuple):
+    """How far a cell can be from its value, scaled; the price of each equation, (equations,); and the cells that differ
+    from their values where it is so far."""
+
+    far: float
+    prices: Floats
+    moved: Ints
 
 
 @dataclass(frozen=True)
@@ -221,19 +232,22 @@ class _Program:
         rows = np.unique(chosen.nonzero()[0])
         return cls(layer, columns, rows, chosen.tocsr()[rows])
 
-    def reach(self, target: ProtectedSide) -> tuple[float, Floats]:
-        """How far from its value the cell can be on a side, and the price of each equation."""
+    def reach(self, target: ProtectedSide) -> Reach:
+        """How far from its value the cell can be on a side; no farther is looked than it must be able to be."""
         from scipy.optimize import linprog
 
         down, up = self.layer.reach
         low, high = -down[self.columns], up[self.columns]
+        own = self.columns == target.cell
+        high[own] = np.minimum(high[own], target.need) if target.side > 0 else high[own]
+        low[own] = np.maximum(low[own], -target.need) if target.side < 0 else low[own]
         if target.known is not None:
             fixed = self.columns == target.known
             low, high = np.where(fixed, 0.0, low), np.where(fixed, 0.0, high)
-        objective = -target.side * (self.columns == target.cell).astype(float)
+        objective = -target.side * own.astype(float)
         if not len(self.rows):
             side = high if target.side > 0 else -low
-            return float(side[self.columns == target.cell][0]), np.zeros(self.layer.equations.count)
+            return Reach(float(side[own][0]), np.zeros(self.layer.equations.count), np.zeros(0, np.int64))
         result = linprog(
             objective,
             A_eq=self.matrix,
@@ -243,11 +257,12 @@ class _Program:
         )
         prices = np.zeros(self.layer.equations.count)
         prices[self.rows] = result.eqlin.marginals
-        return -float(result.fun), prices
+        moved = self.columns[np.abs(result.x) > FLOW * min(1.0, target.need)]
+        return Reach(-float(result.fun), prices, moved)
 
     def protects(self, target: ProtectedSide) -> bool:
         """Whether the blanks so far are enough."""
-        return target.met_by(self.reach(target)[0])
+        return target.met_by(self.reach(target).far)
 
     def cut(self, target: ProtectedSide, prices: Floats) -> Floats:
         """(cells,) what each cell, blank, can add to the reach at these prices at most: of each its reduced cost times
@@ -315,3 +330,44 @@ def _cheapest_flow(layer: Layer, target: ProtectedSide, cost: Floats, blank: Boo
     if result.x is None:
         return None
     return np.asarray(result.x[:size] + result.x[size:] > FLOW * min(1.0, target.need))
+
+
+# --- what is not needed ----------------------------------------------------------------------------------------------
+
+
+def _thinned(layers: Sequence[Layer], cost: Floats, blank: Bools, unsafe: Bools) -> Bools:
+    """Without blanks that the others make superfluous, the most expensive first.
+
+    Of every target one change of cells is known that takes it as far as it must be able to be. A cell that changes in
+    none of these can be published at once; of any other, the targets whose change it is part of are tried without it.
+    """
+    blank, left = blank.copy(), PROGRAMS
+    changes = [_changes(layer, layer.targets, blank) for layer in layers]
+    for cell in sorted(np.flatnonzero(blank & ~unsafe).tolist(), key=lambda each: (-cost[each], each)):
+        blank[cell] = False
+        again = [
+            {target: moved for target, moved in own.items() if cell in layer.cells[moved]}
+            for layer, own in zip(layers, changes, strict=True)
+        ]
+        left -= sum(map(len, again))
+        others = (
+            [_changes(layer, list(own), blank) for layer, own in zip(layers, again, strict=True)] if left >= 0 else []
+        )
+        if [len(own) for own in others] != [len(own) for own in again]:
+            blank[cell] = True
+            continue
+        for own, other in zip(changes, others, strict=True):
+            own |= other
+    return blank
+
+
+def _changes(layer: Layer, targets: Sequence[ProtectedSide], blank: Bools) -> dict[ProtectedSide, Ints]:
+    """The cells that change where each target is as far from its value as it must be able to be, up to the first that
+    cannot be."""
+    program, changes = _Program.of(layer, np.flatnonzero(blank[layer.cells])), {}
+    for target in targets:
+        reached = program.reach(target)
+        if not target.met_by(reached.far):
+            break
+        changes[target] = reached.moved
+    return changes

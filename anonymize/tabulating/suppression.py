@@ -5,18 +5,23 @@ negative, are not below 0, the value of an unsafe group can be narrowed down to 
 its rule asks, and no further. So it is for somebody who is the only one counted in another blank group of the same
 total, and knows that group's sum.
 
-Unsafe: A group of fewer than `minimum` individuals; for sums and means also one of which the `n` largest contributions
-are more than `k` percent (`dominance`), and one whose second largest contributor could tell the largest contribution to
-within `p` percent of it (`p`). With a `unit`, all rows of an individual are one contribution.
+Unsafe: A group of fewer than `minimum` individuals; for sums and means, and for counts of rows where there is a `unit`,
+also one of which the `n` largest contributions are more than `k` percent (`dominance`), and one whose second largest
+contributor could tell the largest contribution to within `p` percent of it (`p`). With a `unit`, all rows of an
+individual are one contribution.
 
 Uncertainty: Of a count, up to `minimum` and down to 0. Of a sum, on either side: by the p % rule what is lacking to
 `p` percent of the largest contribution; by dominance what is lacking to a value of which the `n` largest are `k`
 percent; of too few individuals `range` percent of the value.
 
-Search: Tables of at most 2,000 cells and 150 unsafe ones are solved by integer programming (Fischetti and Salazar): the
-least total of the values that are blank, which the report says was proved. Larger ones get, for one unsafe group after
-the other, the cheapest further blanks that protect it. The total over everything, which is often known from elsewhere,
-is never blank unless it is unsafe itself. The check then solves the linear programs anew from the written tables.
+Search: Tables of at most 2,000 cells and 150 unsafe ones are solved by integer programming (Fischetti and Salazar),
+round by round: the least total of the values that are blank, each as a share of the largest of its measure, where the
+rounds come to an end, and the report says whether it was proved. Else, and in larger tables, one unsafe group after the
+other gets the cheapest further blanks that protect it, and what the others make superfluous is published again. The
+tables of one measure must make a tree by the columns that they share: [a, b], [b, c] and [a, c] go round in a circle,
+tell more together than their common totals, and are refused. The total over everything, which is often known from
+elsewhere, is never blank unless it is unsafe itself. The check then solves the linear programs anew from the written
+tables.
 
 Does not bound: What follows from whole numbers: the intervals are those of real ones. What somebody knows of other
 groups. What differs between two runs, whose tables are not protected together. How many have no number, which is the
@@ -34,7 +39,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymize.errors import InfeasibleError, Problem
+from anonymize.errors import Caution, InfeasibleError, Problem
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, SuppressionRules, TabulatedMeasure, Tabulation
 from anonymize.table import Table
@@ -131,7 +136,7 @@ def suppress(grid: TableGrid, tabulate: Tabulation, minimum: int, values: dict[s
         layers = [_layer(grid, tabulate, name, values[name], needs[name], cells) for name in block]
         cost, open_ = np.zeros(len(cells)), np.ones(len(cells), np.bool_)
         for layer, name in zip(layers, block, strict=True):
-            cost[layer.cells] = np.maximum(cost[layer.cells], 1 + np.abs(values[name].value))
+            cost[layer.cells] = np.maximum(cost[layer.cells], _cost(values[name].value))
             open_[layer.cells] &= values[name].contributors > 0
         open_[cells == grid.whole] = False
         for layer in layers:
@@ -144,6 +149,12 @@ def suppress(grid: TableGrid, tabulate: Tabulation, minimum: int, values: dict[s
         for layer, name in zip(layers, block, strict=True):
             blank[name] = pattern.blank[layer.cells]
     return Blanks(blank, {name: each.unsafe for name, each in needs.items()}, tuple(patterns))
+
+
+def _cost(value: Floats) -> Floats:
+    """(cells,) what it costs to leave a cell blank: its share of the largest value, and a thousandth for the cell
+    itself. Sums and counts are on one scale so, and no cost is too small for a solver to see."""
+    return np.asarray(1e-3 + np.abs(value) / max(float(np.abs(value).max(initial=0.0)), 1.0))
 
 
 def is_count(name: str) -> bool:
@@ -227,7 +238,16 @@ def run(
         values[name] = count(grid, groups_of(tabulate, name), numbers, table.units, contributions(tabulate.rules))
     blanks = suppress(grid, tabulate, minimum, values)
     tables = tuple(_table(grid, each, values, blanks) for each in tabulate.tables)
-    return Tabulated(tables, {"minimum": minimum}, blanks.summary())
+    return Tabulated(tables, {"minimum": minimum}, blanks.summary(), _warnings(table, tabulate))
+
+
+def _warnings(table: Table, tabulate: Tabulation) -> tuple[Caution, ...]:
+    """That nothing hides how many rows one individual has, where these are counted and individuals are protected."""
+    rules = tabulate.rules
+    if table.units is None or not groups_of(tabulate, COUNTS) or rules.p is not None or rules.dominance is not None:
+        return ()
+    said = "rows are counted, and no rule hides how many of them one individual has: `minimum` counts individuals alone"
+    return (Caution.of(said, "`suppression: {p: 10}` protects an individual's rows as it does contributions to sums"),)
 
 
 def _table(grid: TableGrid, measured: TabulatedMeasure, values: dict[str, CellValues], blanks: Blanks) -> ShownTable:
