@@ -1,8 +1,9 @@
 """The model of some measurements: marginals of a junction tree that are as near to them as any distribution is.
 
 Measurements of single columns alone give the product of their distributions, which is reckoned here. Those of several
-are fitted by mbi as a graphical model, by mirror descent over its potentials (McKenna, Sheldon, Miklau: Graphical-model
-based estimation and inference for differential privacy, ICML 2019).
+are fitted as a graphical model, over a junction tree that is mbi's (McKenna, Sheldon, Miklau: Graphical-model based
+estimation and inference for differential privacy, ICML 2019). The descent is our own: that of mbi is compiled again for
+every set of columns, which takes ten times as long as all steps of a fit.
 """
 
 from __future__ import annotations
@@ -10,32 +11,37 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from anonymize.domain import Floats, Ints
 from anonymize.dp.accounting import missing_library
+from anonymize.dp.descent import MeasuredCounts, MirrorDescent
 from anonymize.dp.sampler import Clique
 
 PRECISE = 1e-7
 """Relative progress of a block of steps below which a fit ends."""
+NOISE_KEPT = 0.65
+"""A fit ends once the squares of its distances from the measurements, each by its variance, sum up to this share of
+those that noise has on average, one for each cell. The nearest distribution (about 0.5) follows noise as well; one that
+is reached sooner from equal cells follows it less, and the table is nearer: on the Adult census the variation of pairs
+is less by 0.002 and that of triples by 0.004. At 1 it is worse than the nearest, for a descent takes up the largest
+differences first."""
 
 
 @cache
 def mbi() -> Any:
-    """The library of graphical models, which counts in float64 here. Raises UsageError where it is not installed."""
+    """The library of graphical models. Raises UsageError where it is not installed."""
     try:
         import jax
 
         configure: Any = jax.config
         configure.update("jax_enable_x64", True)
         configure.update("jax_enable_compilation_cache", False)
-        configure.update("jax_disable_most_optimizations", True)  # compiling takes longer than all steps of a fit
         import mbi as library
-        import mbi.estimation
         import mbi.junction_tree
-        import mbi.marginal_oracles
     except ImportError:
         raise missing_library("mbi") from None
     return library
@@ -54,11 +60,12 @@ class Measurement:
 
 @dataclass(frozen=True)
 class FittedModel:
-    """Marginals of cliques, as the sampler takes them; `total`: of each. `potentials`: where the next fit may begin."""
+    """Marginals of cliques, as the sampler takes them; `total`: of each. `factors`: logarithms of those of
+    which it is the product, where the next fit may begin."""
 
     cliques: tuple[Clique, ...]
     total: float
-    potentials: Any = field(default=None, compare=False)
+    factors: Mapping[tuple[str, ...], Floats] = field(default_factory=dict, compare=False)
 
     def counts(self, columns: tuple[str, ...]) -> Floats:
         """(cells,) of some columns of one clique, the last running fastest."""
@@ -102,32 +109,44 @@ def fit(
     *,
     steps: int = 3000,
     start: FittedModel | None = None,
+    kept: float = NOISE_KEPT,
 ) -> FittedModel:
-    """The model of measurements. `steps`: of mirror descent, at most; `start`: the model of some of them."""
+    """The model of measurements. `steps`: of mirror descent, at most; `start`: the model of some of them; `kept`: the
+    share of their noise at which the descent ends."""
     if all(len(each.columns) == 1 for each in measurements):
         return independent(sizes, measurements, total)
+    targets = _targets(measurements)
+    parts = _parts(sizes, [each.columns for each in targets])
+    descent = MirrorDescent(sizes, parts, targets, total, {} if start is None else start.factors)
+    descent.run(steps, PRECISE, 0.5 * kept * descent.cells)
+    cliques = tuple(
+        Clique.of_counts(part, [sizes[name] for name in part], counts)
+        for part, counts in zip(parts, descent.counts, strict=True)
+    )
+    return FittedModel(cliques, total, descent.factors)
+
+
+def _targets(measurements: Sequence[Measurement]) -> list[MeasuredCounts]:
+    """One for each set of columns: measurements of the same are weighed by their precision."""
+    of_columns: dict[tuple[str, ...], list[Measurement]] = {}
+    for each in measurements:
+        of_columns.setdefault(each.columns, []).append(each)
+    targets = []
+    for columns, own in of_columns.items():
+        precision = [1 / each.sigma**2 for each in own]
+        counts = np.average([each.values for each in own], axis=0, weights=precision)
+        targets.append(MeasuredCounts(columns, counts, sum(precision)))
+    return targets
+
+
+def _parts(sizes: Mapping[str, int], cliques: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Those of a junction tree, each after one that has its columns in common with all before."""
     library = mbi()
     domain = library.Domain(list(sizes), list(sizes.values()))
-    losses = [
-        library.LinearMeasurement(each.values.astype(np.float64), each.columns, stddev=each.sigma)
-        for each in measurements
-    ]
-    warm = None if start is None else start.potentials
-    model = library.estimation.MirrorDescent().estimate(
-        domain, losses, known_total=total, iters=steps, tol=PRECISE, warm_start=warm
-    )
-    tree, _ = library.junction_tree.make_junction_tree(domain, [tuple(clique) for clique in model.cliques])
-    parts = library.junction_tree.maximal_cliques(tree)
-    marginals = library.marginal_oracles.message_passing_stable(model.potentials.expand(parts), total)
-    cliques = tuple(
-        Clique.of_counts(part, [sizes[name] for name in part], np.asarray(marginals.project(part).datavector()))
-        for part in parts
-    )
-    return FittedModel(cliques, total, model.potentials)
+    tree, _ = library.junction_tree.make_junction_tree(domain, list(cliques))
+    return [tuple(part) for part in library.junction_tree.maximal_cliques(tree)]
 
 
 def size_in_mb(sizes: Mapping[str, int], cliques: Sequence[tuple[str, ...]]) -> float:
-    """The cells of the junction tree of some cliques, in units of 2^20 bytes."""
-    library = mbi()
-    domain = library.Domain(list(sizes), list(sizes.values()))
-    return float(library.junction_tree.hypothetical_model_size(domain, list(cliques)))
+    """The cells of the junction tree of some cliques, in units of 2^20 bytes of 8 to a cell."""
+    return sum(prod(sizes[name] for name in part) for part in _parts(sizes, cliques)) * 8 / 2**20

@@ -3,8 +3,9 @@
 `independent` stops there. `fixed` measures a list. `mst` (McKenna, Miklau, Sheldon: Winning the NIST contest, 2021)
 joins columns by a tree of pairs, each the one whose counts are furthest from those of independent columns, less half of
 what noise would add. `aim` (McKenna, Mullins, Sheldon, Miklau: AIM, 2022) begins with such a tree, and goes on round by
-round with the marginals that the model so far gets most wrong, weighted by how much of the workload they touch, as long
-as the model stays small; noise is halved where a round has taught nothing, and the last round spends what is left.
+round with the marginal that the model so far gets most wrong, weighted by how much of the workload it touches, as long
+as the model stays small; noise is halved where a round has taught nothing, and the last round spends what is left. A
+model is fitted after every marginal: what is chosen without having seen the one before may repeat it.
 
 What is chosen by the data is chosen by the noisy maximum of scores, whole numbers that one individual changes by their
 sensitivity at most, whatever the rounding: differences of counts from those of the model, which is noise already.
@@ -27,16 +28,17 @@ from anonymize.dp.sampler import sample
 Columns = tuple[str, ...]
 SCALE = 16
 """Scores are of counts in so many parts."""
-PER_ROUND = 4
-"""Marginals that are chosen by one model: fitting another takes most of the time, as it is compiled for its cliques."""
+PER_COLUMN = 8 / 3
+"""Rounds of `aim` for each column, before noise is halved anywhere."""
+SINGLES, CHOOSING = 0.5, 0.1
+"""Of `aim`: what the counts of a column cost, in those of a marginal (which says something of its columns as well); and
+the share of the budget by which marginals are chosen."""
 MOST_CELLS = 1 << 22
 """Cells of a marginal that is considered, at most."""
 MANY_ROWS = 500_000
 """Rows of a model by which it is compared, where it stands for fewer."""
-UNSPENT = 1e-9
-"""The share of a budget that may be left."""
-STEPS, FEW_STEPS = 3000, 300
-"""Steps of a fit, at most: of the last one, and of those between rounds."""
+BETWEEN = 300
+"""Steps of a fit between rounds, at most."""
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,14 @@ class Drawing:
         for name in self.table.sizes:
             self.measure((name,), rho / len(self.table.sizes))
 
-    def fitted(self, steps: int = STEPS, start: FittedModel | None = None) -> FittedModel:
+    def fitted(self) -> FittedModel:
         """The model of what has been measured."""
-        return fit(self.table.sizes, self.measurements, self.total, steps=steps, start=start)
+        return fit(self.table.sizes, self.measurements, self.total)
+
+    def refitted(self, start: FittedModel | None) -> FittedModel:
+        """The model by which the next marginal is chosen: as near to the measurements as some steps from `start` come,
+        for what is chosen by a smoother model is what the smoothing lost."""
+        return fit(self.table.sizes, self.measurements, self.total, steps=BETWEEN, start=start, kept=0)
 
 
 def difference(counts: Ints, model: Floats) -> int:
@@ -213,9 +220,10 @@ def by_error(drawing: Drawing, order: int, wanted: frozenset[str]) -> FittedMode
     workload = WeightedMarginals.of(names, order, wanted)
     weights = {each: workload.weight(each) for size in range(2, order + 1) for each in combinations(names, size)}
     weights = {each: weight for each, weight in weights.items() if table.cells(each) <= MOST_CELLS}
-    rounds = round(8 * len(names) / 3)
-    measuring, choosing = 0.9 * spending.rho / (len(names) + rounds), 0.1 * spending.rho / rounds
-    drawing.singles(measuring * len(names))
+    rounds = round(PER_COLUMN * len(names))
+    measuring = (1 - CHOOSING) * spending.rho / (SINGLES * len(names) + rounds)
+    choosing = CHOOSING * spending.rho / rounds
+    drawing.singles(SINGLES * measuring * len(names))
     for pair in list(_tree(drawing, choosing, measuring)):
         drawing.measure(pair, measuring)
     return _Rounds(drawing, weights, measuring, choosing).run()
@@ -232,39 +240,38 @@ class _Rounds:
     choosing: float
 
     def run(self) -> FittedModel:
-        """The model when all has been spent."""
-        drawing, spending = self.drawing, self.drawing.spending
+        """The model when all has been spent. A round that would leave less than another costs takes that as well."""
+        drawing, left = self.drawing, self.drawing.spending.left
         true = {each: drawing.table.counts(each) for each in self.weights}
-        model = drawing.fitted(FEW_STEPS)
-        while spending.left > UNSPENT * spending.rho:
-            last = spending.left < 1.5 * PER_ROUND * (self.measuring + self.choosing)
-            if last:
-                self.measuring, self.choosing = (share * spending.left / PER_ROUND for share in (0.9, 0.1))
-            drawn = _sampled(model, drawing.table.rows if drawing.replaced else round(model.total))
-            before = self._round(true, drawn)
-            if last and spending.left > UNSPENT * spending.rho:  # fewer marginals were small enough
-                drawing.singles(spending.left)
-            model = drawing.fitted(STEPS if last else FEW_STEPS, model)
-            if not any(self._taught(model.counts(each), counts) for each, counts in before.items()):
+        model = drawing.refitted(None)
+        while left >= 2 * (self.measuring + self.choosing):
+            drawn = self._sampled(model)
+            chosen = self._chosen(true, drawn)
+            if chosen is not None:
+                drawing.measure(chosen, self.measuring)
+                model = drawing.refitted(model)
+            if chosen is None or not self._taught(model.counts(chosen), drawn.counts(chosen)):
                 self.measuring, self.choosing = 4 * self.measuring, 4 * self.choosing
-        return model
+            left = drawing.spending.left
+        self.measuring, self.choosing = (1 - CHOOSING) * left, CHOOSING * left
+        chosen = self._chosen(true, self._sampled(model))
+        if chosen is None:
+            drawing.singles(drawing.spending.left)
+        else:
+            drawing.measure(chosen, drawing.spending.left)
+        return drawing.fitted()
 
-    def _round(self, true: Mapping[Columns, Ints], drawn: _Sampled) -> dict[Columns, Floats]:
-        """Chooses and measures some marginals; the counts of each as the model had them."""
-        before: dict[Columns, Floats] = {}
-        for _ in range(PER_ROUND):
-            candidates = [each for each in self._small() if each not in before]
-            if not candidates:
-                break
-            scores = {
-                each: self.weights[each]
-                * (difference(true[each], drawn.counts(each)) - self.drawing.noise(each, self.measuring))
-                for each in candidates
-            }
-            chosen = self.drawing.choose(scores, max(self.weights[each] for each in candidates), self.choosing)
-            self.drawing.measure(chosen, self.measuring)
-            before[chosen] = drawn.counts(chosen)
-        return before
+    def _chosen(self, true: Mapping[Columns, Ints], drawn: _Sampled) -> Columns | None:
+        """The candidate that the model gets most wrong, beyond what measuring it would; None if all are too large."""
+        candidates = self._small()
+        if not candidates:
+            return None
+        scores = {
+            each: self.weights[each]
+            * (difference(true[each], drawn.counts(each)) - self.drawing.noise(each, self.measuring))
+            for each in candidates
+        }
+        return self.drawing.choose(scores, max(self.weights[each] for each in candidates), self.choosing)
 
     def _small(self) -> list[Columns]:
         """The candidates with which the model stays within its limit, which grows with what has been spent."""
@@ -281,6 +288,13 @@ class _Rounds:
             np.abs(after - before).sum() > sigma_of(self.measuring, self.drawing.l2) * sqrt(2 / np.pi) * len(after)
         )
 
+    def _sampled(self, model: FittedModel) -> _Sampled:
+        """The rows by which a model is compared. Of what is noise already, so that any seed will do."""
+        rows = self.drawing.table.rows if self.drawing.replaced else round(model.total)
+        count = max(rows, min(10 * rows, MANY_ROWS))
+        drawn = CountedTable(sample(model.cliques, count, 0), self.drawing.table.sizes)
+        return _Sampled(drawn, model.total / count)
+
 
 @dataclass(frozen=True)
 class _Sampled:
@@ -292,10 +306,3 @@ class _Sampled:
     def counts(self, columns: Columns) -> Floats:
         """(cells,) of the model."""
         return np.asarray(self.share * self.table.counts(columns), np.float64)
-
-
-def _sampled(model: FittedModel, rows: int) -> _Sampled:
-    """The rows by which a model is compared. Of what is noise already, so that any seed will do."""
-    count = max(rows, min(10 * rows, MANY_ROWS))
-    sizes = {name: size for each in model.cliques for name, size in zip(each.columns, each.sizes, strict=True)}
-    return _Sampled(CountedTable(sample(model.cliques, count, 0), sizes), model.total / count)
