@@ -41,6 +41,7 @@ from anonymize.formats import Checked, Concluded, privacy_block
 from anonymize.link import load as load_link
 from anonymize.link import released_row_of
 from anonymize.meaning import Manifest
+from anonymize.meaning.manifest import refuse_tables
 from anonymize.publication import Files, named_by, reported
 from anonymize.report.head import head, spec_path, table_block
 from anonymize.request import Companions, Progress, Request
@@ -90,6 +91,7 @@ class Attack(Companions):
 def attack(request: Attack) -> Concluded:
     """Attacks a release. Raises UsageError for attackers that there are not, releases that have no cells to attack, and
     inputs that make no sense together; DataError for tables that cannot be read."""
+    refuse_tables(request.released)
     _check(request)
     return reported(partial(_attacked, request), request.reports, force=request.force, inputs=_inputs(request))
 

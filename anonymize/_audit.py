@@ -27,7 +27,7 @@ from anonymize.formats import Checked, Concluded
 from anonymize.judging import refuse_absent
 from anonymize.link import load
 from anonymize.meaning import Manifest
-from anonymize.meaning.manifest import unjudged
+from anonymize.meaning.manifest import refuse_tables, unjudged
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, diversities, requirements
 from anonymize.publication import SAVE_RISK, named_by, private_files, reported
 from anonymize.spec import Spec, make, override, require
@@ -146,6 +146,7 @@ def audit(request: Audit) -> AuditResult:
     >>> measured.satisfied, [(each.model, each.achieved) for each in measured.verdict.results]
     (False, [('k-anonymity', {'k': 2}), ('distinct-l-diversity', {'l': 1})])
     """
+    refuse_tables(request.path)
     _check(request)
     inputs, private = _inputs(request), {} if request.save_risk is None else {SAVE_RISK: str(request.save_risk)}
     with private_files(private, force=request.force, inputs=inputs, reports=request.reports) as files:

@@ -32,6 +32,7 @@ from anonymize.evaluation.unclassed import blocks, opened_release
 from anonymize.fidelity import DISTRIBUTIONS, fidelity, total_variation
 from anonymize.link import load as load_link
 from anonymize.meaning import Manifest
+from anonymize.meaning.manifest import refuse_tables
 from anonymize.metrics import METRICS, undefined, utility
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
@@ -92,6 +93,7 @@ def evaluate(request: Evaluate) -> dict[str, Any]:
     Raises UsageError, DataError and WriteError for the request, the tables, and the outputs; then nothing has been
     written.
     """
+    refuse_tables(request.released)
     paths = Paths(request.original, reports=request.reports, force=request.force)
     _check(request, paths)
     manifest = _manifest(request)

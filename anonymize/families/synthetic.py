@@ -27,10 +27,10 @@ from anonymize.report.head import unused
 from anonymize.request import Request
 from anonymize.spec import Spec
 from anonymize.table import Table
+from anonymize.table.forms import CSV
 from anonymize.unclassed import Synthesized
 from anonymize.verify import Verdict
 from anonymize.verify.synthetic import SyntheticManifest
-from anonymize.writing.rows import null_text
 
 INVENTED = "invented"
 """What every column means."""
@@ -131,9 +131,9 @@ class SyntheticDraft(Draft):
         return self.declared.spent
 
     def write(self, files: Files) -> None:
-        """The table."""
+        """The table; what is missing is a null wherever the format has one."""
         spec, form = self.request.spec, files.table.format
-        text = spec.missing(form).text if null_text(spec, "parquet", form) is None else null_text(spec, "parquet", form)
+        text = spec.missing(form).text if form in CSV else ""
         frame = self.made.frame if not text else self.made.frame.fill_null(text)
         files.table.write(iter([frame]))
 

@@ -16,11 +16,14 @@ from typing import Any, TypeVar
 from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.files import manifest_of, sensitive_table_of
 from anonymize.meaning.kinds import DEFINED, Changed, Channel, Detached, Exact, Meaning, Named, Spanning
+from anonymize.places import is_uri
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
 
 FORMAT, RANDOMIZED = "anonymize-manifest", "anonymize-randomization"
 VERSION = 1
+TABLES = "manifest.json"
+"""The name of the manifest in a folder of tables."""
 CHANGED = ("aggregate", "channel", "moved", "spans")
 """Kinds of meaning of columns that a step of `treatments` changed."""
 NOTHING_SENSITIVE = "{}: is randomized, and the spec has no sensitive attribute to reconstruct"
@@ -325,3 +328,25 @@ def _file_name(name: Any) -> str:
     if not isinstance(name, str) or Path(name).name != name:
         raise ValueError
     return name
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def refuse_tables(path: object) -> None:
+    """Raises UsageError for a folder of tables of `tabulate`, its manifest, or one of the tables in it: they have no
+    rows of people that could be measured."""
+    if not isinstance(path, str | Path) or is_uri(path) or path == "-":
+        return
+    given = Path(path)
+    place = given / TABLES if given.is_dir() else given.with_name(TABLES)
+    try:
+        content = json.loads(place.read_text(encoding="utf-8"))
+        kind, names = content["kind"], [each["name"] for each in content["files"]]
+    except (OSError, ValueError, LookupError, TypeError):
+        return
+    if kind == "tables" and (given.is_dir() or given.name in (TABLES, *names)):
+        hint = "`tabulate ... -r report.html` says what was checked; of their loss the report and the manifest tell"
+        raise UsageError(
+            Problem("these are tables of `tabulate`, which were checked when they were made", str(path), hint=hint)
+        )

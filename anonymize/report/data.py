@@ -31,6 +31,7 @@ from anonymize.request import Request
 from anonymize.risk import Sizes, merged, risk_before, sizes_before
 from anonymize.spec import Spec
 from anonymize.spec.base import Means
+from anonymize.spec.domains import Synthesis
 from anonymize.table import Attribute, OutputFile, Table
 from anonymize.verify import THRESHOLD, Verdict
 from anonymize.verify.verdict import OrderVerdict
@@ -150,7 +151,7 @@ def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks)
             "seed": request.seed,
             **chosen,
         },
-        "settings": settings(request.spec),
+        "settings": settings(request.spec, request.algorithm),
         **_with_before(blocks, table),
         **defined({"utility": blocks.utility | defined({"sampling_weight": dict(table.weights_shown)})}),
         **defined({"left_out": blocks.left_out}),
@@ -259,8 +260,15 @@ def spec_block(spec: Spec) -> dict[str, Any]:
     return {"path": None if spec.path is None else str(spec.path), "sha256": spec.sha256}
 
 
-def settings(spec: Spec) -> dict[str, Any]:
-    """The values that the command line can replace, and where each came from; t where all models have the same."""
+def settings(spec: Spec, algorithm: str = "") -> dict[str, Any]:
+    """The values that the command line can replace, and where each came from; t where all models have the same. Of
+    invented rows, those of the block `synthesize`."""
+    if algorithm == "synthesize":
+        drawing = spec.synthesize or Synthesis()
+        return {
+            name: {"value": getattr(drawing, name), "from": "spec" if name in drawing.model_fields_set else "default"}
+            for name in ("method", "count", "rows_per_unit")
+        }
     values: dict[str, float | None] = {name: getattr(spec.privacy, name) for name in ("k", "l", "suppression")}
     thresholds = {entry.parameters.given(Means.DISTANCE) for entry in spec.privacy.models} - {None}
     values["t"] = thresholds.pop() if len(thresholds) == 1 else None

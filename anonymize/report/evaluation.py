@@ -259,7 +259,7 @@ def _task(utility: Mapping[str, Any]) -> Section:
 
 
 def _variation(report: Mapping[str, Any]) -> Section:
-    """How far marginals are from the original's, and how many were not measured."""
+    """How far marginals are from the original's, and how many were not compared."""
     rows = [
         (
             str(each["columns"]),
@@ -270,7 +270,7 @@ def _variation(report: Mapping[str, Any]) -> Section:
         )
         for each in report.get("variation", {}).get("ways", [])
     ]
-    header = ("columns together", "marginals", "not measured", "mean", "worst", "of")
+    header = ("columns together", "marginals", "not compared", "mean", "worst", "of")
     return Section("Marginals: total variation from the original", header, rows)
 
 

@@ -54,7 +54,7 @@ def public_report(published: Published) -> dict[str, Any]:
         **public_head(spec),
         "output": {"sha256": published.table.sha256, **blocks.output},
         "algorithm": {"name": name, "family": published.family, "options": without_paths(options)},
-        "settings": settings(spec),
+        "settings": settings(spec, name),
         **blocks.measured,
         **defined({"utility": blocks.utility, "left_out": blocks.left_out}),
         "recoding": blocks.recoding,

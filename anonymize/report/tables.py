@@ -26,7 +26,7 @@ INTROS = {
     "After, from what the classes show. The pairs with the strongest associations before.",
     blocks.PROTECTED: "Narrowest: how far the interval of an unsafe group reaches at the least, as a share of how far "
     "it has to; the tables of one run are attacked together.",
-    "Settings": "What the command line can replace, and where each value came from.",
+    "Settings": "What was required or chosen, and where each value came from.",
     "Information loss compared": "The metrics other than gcp; the report in JSON has sums over rows as well.",
     "Algorithms compared": "Risk is the highest of any row, loss is gcp. Efficient: no other release here has less of "
     "one and no more of the other.",

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anonymize.meaning.manifest import FORMAT, VERSION
+from anonymize.meaning.manifest import FORMAT, TABLES, VERSION
 from anonymize.spec.tabulation import TabulatedMeasure, Tabulation
 from anonymize.tabulating.cells import Bools, Floats, TableGrid
 
-MANIFEST = "manifest.json"
+MANIFEST = TABLES
 PUBLISHED, BLANK, EMPTY = "published", "suppressed", "empty"
 """What the `status` of a group says: its value stands there; it is left blank; there is nothing to take a mean of."""
 

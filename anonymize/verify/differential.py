@@ -24,7 +24,10 @@ UNDRAWN = (
     "synthesize, and tabulate with `mechanism: dp` draw what they show)"
 )
 LOCAL = "values are randomized row by row, and what the other columns show follows from the rows of the input"
-NO_FILE = "a file does not show how it was drawn; the report of the command that made it does"
+NO_FILE = (
+    "a file does not show how it was drawn; the evidence is the report of the command that drew it (`-r report.html`; "
+    "with `--public-report` one for recipients), in which what was spent was checked"
+)
 _NEGLIGIBLE = 1e-17
 """A term of a falling sum below this share of it does not change it."""
 _TOLERANCE = 1e-9

@@ -88,6 +88,16 @@ def test_the_manifest_says_what_the_tables_mean(call: Call, folder: Path) -> Non
     assert manifest["files"][2]["columns"][-1] == {"name": "mean", "meaning": "aggregate", "method": "suppression"}
 
 
+@pytest.mark.parametrize("path", ["tables", "tables/table-1-count.csv", "tables/manifest.json"])
+def test_what_measures_releases_of_rows_says_that_these_are_tables(call: Call, folder: Path, path: str) -> None:
+    assert call("tabulate", "spec.yaml", "-o", "tables", "-q").code == 0
+    for command in (["audit", "spec.yaml", "-i", path], ["evaluate", "spec.yaml", path], ["attack", "spec.yaml", path]):
+        outcome = call(*command)
+        assert outcome.code == 2 and "these are tables of `tabulate`, which were checked when" in outcome.err
+    (folder / "tables/other.csv").write_text(TABLE)
+    assert call("audit", "spec.yaml", "-i", "tables/other.csv").code != 2
+
+
 def test_a_public_report_has_nothing_of_unsafe_groups(call: Call, folder: Path) -> None:
     assert call("tabulate", "spec.yaml", "-o", "tables", "--public-report", "-r", "report.json", "-q").code == 0
     report: dict[str, Any] = json.loads((folder / "report.json").read_text())
