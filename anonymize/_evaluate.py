@@ -333,8 +333,10 @@ def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any])
     reason = f"{', '.join(names)}: one number a class does not tell what was lost, and {released.why_apart}"
     left_out = {name: reason for name in METRICS if _unknown(block[name])}
     block |= dict.fromkeys(left_out)
-    for figures in block["attributes"].values():
+    for column, figures in block["attributes"].items():
         figures |= {name: None for name, value in figures.items() if _unknown(value)}
+        if (step := request.spec.treated.get(column)) is not None:
+            figures["changed_by"] = step.method
     evidence = released.evidence(_queries(request, released.table))
     with pool_of(request.threads) as pool:
         measured = {name: pool.submit(measure.measure, evidence) for name, measure in MEASURES.items()}

@@ -97,6 +97,7 @@ def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
     from anonymize.domain import files
     from anonymize.domain.taxonomy import Taxonomy
     from anonymize.spec.patterns import expand, left_over_warnings
+    from anonymize.spec.treated import weaker_steps
     from anonymize.table import Source, read
 
     tables_alone = loaded.tabulate is not None and not privacy.requirements_if_any(loaded)
@@ -107,7 +108,7 @@ def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
     if input_path is None:
         quasi = {name: each.hierarchy for name, each in loaded.quasi_identifiers.items()}
         trees = {name: Taxonomy.of(name, files.read(each)) for name, each in quasi.items() if isinstance(each, Path)}
-        return "", [*left_over_warnings(expand(loaded, (), lenient=True)), *twofold(trees)]
+        return "", [*left_over_warnings(expand(loaded, (), lenient=True)), *twofold(trees), *weaker_steps(loaded)]
     with Source.open(loaded, input_path) as source:
         if tables_alone:
             return _tabulated(loaded, source), list(left_over_warnings(expand(loaded, source.columns)))
@@ -118,7 +119,7 @@ def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
         statement = _so_is(source)
         doubts = left_over_warnings(expand(loaded, source.columns))
         labels = twofold({each.name: each.hierarchy for each in table.as_read.attributes})
-        return statement, [*doubts, *labels, *_without_brackets(loaded, table)]
+        return statement, [*doubts, *labels, *_without_brackets(loaded, table), *weaker_steps(loaded)]
 
 
 def _so_is(source: Source) -> str:

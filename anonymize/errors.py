@@ -214,3 +214,8 @@ class ProgramError(AnonymizeError):
         frames = traceback.extract_tb(error.__traceback__)
         where = [f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
         return cls([f"{type(error).__name__}: this is a bug of anonymize; nothing was written", *where])
+
+
+def have(names: Sequence[str]) -> str:
+    """Columns as the subject of a sentence that says what they have."""
+    return f"{', '.join(names)} {'has' if len(names) == 1 else 'have'}"

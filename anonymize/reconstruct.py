@@ -176,7 +176,7 @@ def _pram_channels(request: Reconstruct, manifest: Manifest) -> list[dict[str, A
     wanted = next((group for group in groups if sorted(group) == sorted(names)), None)
     if wanted is None:
         able = "; ".join(", ".join(group) for group in groups)
-        raise UsageError(Problem(f"--attributes: name columns that were randomized as one: {able}"))
+        raise UsageError(Problem(f"--attributes: name randomized columns, those of one matrix together: {able}"))
     return [each for each in changed[wanted[0]].details["channels"] if tuple(each["columns"]) == wanted]
 
 

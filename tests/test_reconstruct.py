@@ -123,8 +123,8 @@ def test_what_is_missing_stays_where_a_declared_matrix_is_undone(changed: Recons
 
 def test_what_cannot_be_asked_of_columns_that_pram_changed(changed: Reconstruct) -> None:
     for more, message in (
-        ({"attributes": []}, "name columns that were randomized as one: roof; wall"),
-        ({"attributes": ["sex"]}, "name columns that were randomized as one"),
+        ({"attributes": []}, "name randomized columns, those of one matrix together: roof; wall"),
+        ({"attributes": ["sex"]}, "name randomized columns, those of one matrix together"),
         ({"attributes": [], "conditions": ["roof = a"]}, "by `inverse` alone"),
         ({"method": "clip"}, "by `inverse` alone"),
     ):

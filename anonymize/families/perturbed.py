@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,7 +24,7 @@ from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, left_out_warnings, output_block, verdict_blocks
-from anonymize.report.head import order_warnings, unused
+from anonymize.report.head import beside_steps, order_warnings, unused
 from anonymize.request import Request
 from anonymize.risk import Text, merged
 from anonymize.spec import Spec
@@ -133,15 +134,25 @@ class PerturbedDraft(Draft):
         """How many rows are left out."""
         return self.table.rows - len(self.written.rows)
 
-    def _hidden(self, files: Files) -> int:
-        """How many cells of quasi-identifiers are suppressed."""
+    def _hidden(self, files: Files) -> dict[str, int]:
+        """Of each quasi-identifier of which cells are suppressed how many are."""
         spec, names = self.request.spec, _suppressed(self.request.spec)
         if not names:
-            return 0
+            return {}
         texts = verify.text_of(files.table.part, files.table.format, files.table.separator).select(map(column, names))
         read = verify.table.with_suppressed(texts, spec, names)
         cells = read.select((column(name).cast(pl.String) == str(spec.output.suppressed)).sum() for name in names)
-        return int(cells.collect(engine="streaming").sum_horizontal().item())
+        return {name: int(number) for name, number in cells.collect(engine="streaming").row(0, named=True).items()}
+
+    def _utility(self, hidden: Mapping[str, int]) -> dict[str, Any]:
+        """What of the precision of the quasi-identifiers is lost, where they are as they were or suppressed: a
+        suppressed cell, and a cell of a row that is left out, costs 1; nothing where other steps have changed some."""
+        quasi, rows = self.request.spec.quasi_identifiers, self.table.rows
+        if not hidden or not rows or quasi.keys() & self.request.spec.treated.keys() - hidden.keys():
+            return {}
+        lost = {name: (hidden.get(name, 0) + self._dropped) / rows for name in quasi}
+        own = {name: {"ncp": lost[name], "loss": lost[name], "weight": each.weight} for name, each in quasi.items()}
+        return {"gcp": sum(lost.values()) / len(lost), "attributes": own}
 
     def text(self, files: Files) -> Text | None:
         """The rows as they are released; None where there are no quasi-identifiers."""
@@ -155,20 +166,20 @@ class PerturbedDraft(Draft):
         """No cell is generalized, and no row left out but such as are suppressed as a whole."""
         spec, blocks, dropped = self.request.spec, verdict_blocks(measured.verdict), self._dropped
         rows = {"suppressed_rows": measured.verdict.suppressed_rows + dropped, "dropped_rows": dropped}
-        hidden = rows | {"suppressed_cells": self._hidden(files)}
+        hidden = self._hidden(files)
         risk = merged(blocks.get("risk", {}), measured.by_weights)
         kinds = frozenset(entry.KIND for entry in spec.treatments)
         return Blocks(
-            output=output_block(files.table, measured.verdict) | hidden,
+            output=output_block(files.table, measured.verdict) | rows | {"suppressed_cells": sum(hidden.values())},
             measured=blocks | ({"risk": risk} if risk else {}),
-            utility={},
+            utility=self._utility(hidden),
             left_out=undefined({**METRICS, **DISTRIBUTIONS}, kinds),
             recoding=Unchanged().summary(),
             warnings=[
                 *self.table.warnings,
                 *unused(self.request),
                 *order_warnings(spec),
-                *measured.verdict.cautions,
+                *beside_steps(spec, measured.verdict.cautions),
                 *left_out_warnings(spec, dropped, "`small: pool` of the step, or a lower k, keeps more of them"),
             ],
             codebook=codebook(spec, columns_of(files.table), {}),

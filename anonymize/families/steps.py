@@ -19,7 +19,7 @@ from anonymize.algorithms.base import Found
 from anonymize.algorithms.deadline import INTERRUPTED, ended_by, ends_early
 from anonymize.domain.numeric import included
 from anonymize.dp.ledger import Charge
-from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError
+from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, UsageError, have
 from anonymize.families.base import Draft, Measured
 from anonymize.judging import check_protected
 from anonymize.meaning import Manifest
@@ -289,7 +289,8 @@ def check_hidden(spec: Spec, table: Table) -> None:
     """Raises UsageError where suppressed cells are written as nothing, and cannot be told from missing ones."""
     lacking = [each.name for each in table.as_read.attributes if each.domain.missing is not None]
     if spec.hides and lacking:
-        message = f"`output.suppressed: null`: {', '.join(lacking)} has missing values, which are empty as well"
+        missing = f"{have(lacking)} missing values"
+        message = f"`output.suppressed: null`: {missing}, which are empty as well"
         raise UsageError(spec.problem(("output", "suppressed"), message, "choose a text for suppressed cells"))
 
 

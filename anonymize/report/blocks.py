@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -214,14 +214,37 @@ INTROS = {
 
 
 def steps(report: Mapping[str, Any]) -> list[Section]:
-    """The steps, a line for each figure of each."""
+    """The steps, a line for each figure of each; of steps that suppress also their columns, and the groups that they
+    have made."""
     rows: list[tuple[str, ...]] = []
     for number, step in enumerate(report["treatments"], 1):
-        about = (f"{number}", step["method"], ", ".join(step["columns"]), step["meaning"])
+        is_cell = "the original value, or suppressed" if step["method"] == "suppress" else step["meaning"]
+        about = (f"{number}", step["method"], ", ".join(step["columns"]), is_cell)
         settings = {name: value for name, value in step["settings"].items() if value not in (None, False, [], {})}
-        figures = list(_flat({**settings, **step.get("measured", {}), **step.get("private", {})})) or [("", "")]
+        measured = {name: value for name, value in step.get("measured", {}).items() if name != "cells"}
+        figures = list(_flat({**settings, **measured, **step.get("private", {})})) or [("", "")]
         rows += [(*about, name, value) for name, value in figures]
-    return [Section(STEPS, ("step", "method", "columns", "a cell is", "measure", "figure"), rows, names=4)]
+    every = Section(STEPS, ("step", "method", "columns", "a cell is", "measure", "figure"), rows, names=4)
+    return [every, *_suppressed(report["treatments"])]
+
+
+def _suppressed(steps: Sequence[Mapping[str, Any]]) -> list[Section]:
+    """What steps have suppressed, by column, and how large groups are of which they require a size or a risk."""
+    cells: list[tuple[str, ...]] = []
+    groups: list[tuple[str, ...]] = []
+    for number, step in enumerate(steps, 1):
+        measured = step.get("measured", {})
+        own = measured.get("cells", {}).items()
+        cells += [(f"{number}", name, figure(each["suppressed"]), percent(each["share"])) for name, each in own]
+        for each in measured.get("groups", []) if own else []:
+            bound = f"k = {each['k']}" if "k" in each else f"risk = {each['risk']:g}"
+            figures = (figure(each[name]) for name in ("groups", "smallest", "rows_below_before"))
+            groups.append((f"{number}", ", ".join(each["columns"]), bound, *figures))
+    header = ("step", "columns", "required", "groups", "rows of the smallest", "rows that fell short before")
+    return [
+        Section("Suppressed cells", ("step", "column", "suppressed cells", "share"), cells, names=2),
+        Section("Rows that read the same in the columns of a step", header, groups, names=3),
+    ]
 
 
 def _flat(block: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:

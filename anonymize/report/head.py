@@ -4,7 +4,7 @@ something or have no effect."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -18,7 +18,9 @@ from anonymize.errors import Caution
 from anonymize.recoding import Released
 from anonymize.request import Request
 from anonymize.spec import Spec
+from anonymize.spec.treatments import Suppress
 from anonymize.table import Attribute, Table
+from anonymize.verify.verdict import NOTHING_ASKED
 
 # --- head -------------------------------------------------------------------------------------------------------------
 # How every report begins: what made it, when, and of which files.
@@ -154,6 +156,20 @@ def signed(spec: Spec, attributes: Sequence[Attribute]) -> list[Caution]:
         return []
     said = f"{', '.join(names)}: intervals of negative numbers read as [-5--1] does"
     return [Caution.of(said, '`output: {interval: "[{low}, {high}]"}` is easier to read')]
+
+
+STEPS_REQUIRE = Caution.of(
+    "`privacy` requires nothing: what the steps that suppress require was measured in the file, and nothing beyond it "
+    "is guaranteed",
+    "`privacy: {k: 5}` in the spec requires something of all quasi-identifiers together",
+)
+
+
+def beside_steps(spec: Spec, cautions: Iterable[Caution]) -> list[Caution]:
+    """The cautions of a verdict; that nothing is required is said otherwise where a step has requirements of its own,
+    without which the release would not have been written."""
+    steps = [step for step in spec.treatments if isinstance(step, Suppress)]
+    return [STEPS_REQUIRE if each == NOTHING_ASKED and steps else each for each in cautions]
 
 
 def unused(request: Request) -> list[Caution]:

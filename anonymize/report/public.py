@@ -30,7 +30,7 @@ from anonymize.report.data import (
     verdict_blocks,
 )
 from anonymize.report.differential import differential_block
-from anonymize.report.head import head, order_warnings, unused_parts
+from anonymize.report.head import beside_steps, head, order_warnings, unused_parts
 from anonymize.report.passing import PassingText, bounds_of
 from anonymize.report.published import KINDS, Published
 from anonymize.report.shown import ShownClasses
@@ -132,7 +132,7 @@ def _classed(published: Published) -> Blocks:
         utility={} if unlike else classes.utility(required_size(requirements)),
         left_out=_undefined(published) if unlike else {},
         recoding=defined({"kind": kind, "levels": levels if kind == "levels" else None}) | drawn,
-        warnings=[*verdict.cautions, *verdict.remarks],
+        warnings=[*beside_steps(published.spec, verdict.cautions), *verdict.remarks],
     )
 
 

@@ -93,7 +93,18 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
         return ReportVerdict("unmet", "NOT SAFE: a requirement is not met")
     if state is State.UNKNOWN:
         return ReportVerdict("unknown", UNSHOWN_HERE if "public" in report else UNSHOWN)
+    if groups := [each for step in _suppressing(report) for each in step["measured"]["groups"]]:
+        return ReportVerdict("neutral", f"{_by_steps(groups)}; `privacy` requires nothing beyond that")
     return ReportVerdict("neutral", "measured; nothing was required")
+
+
+def _by_steps(groups: Sequence[Mapping[str, Any]]) -> str:
+    """That what steps require of groups of rows is met."""
+    if len(groups) > 1:
+        return f"all {len(groups)} requirements of suppression on groups of rows are met"
+    (only,) = groups
+    bound = f"k = {only['k']}" if "k" in only else f"a risk of at most {only['risk']:g}"
+    return f"{bound}, as suppression requires for {shortened(only['columns'])}, is met"
 
 
 def problems_title(states: Iterable[State | None]) -> str:
@@ -159,6 +170,7 @@ def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         gone = [name for name, each in columns.items() if (each.get("ncp") or 0) >= GONE]
         beside = f"; hardly anything is left of {shortened(gone)}" if 0 < len(gone) < len(columns) else ""
         yield "lost", percent(lost), f" of the precision of the quasi-identifiers (gcp){beside}"
+    yield from _suppressed_cells(report)
     if tables := report.get("tabulation", {}).get("tables"):
         blank = sum(each["blank"] for each in tables)
         yield "tables", f"{len(tables)}", f" of {sum(each['groups'] for each in tables):,} groups, {blank:,} blank"
@@ -175,6 +187,22 @@ def _parted(sentence: str) -> tuple[str, str]:
     """A sentence up to its colon, and from there on."""
     first, colon, rest = sentence.partition(":")
     return first, f"{colon}{rest}"
+
+
+def _suppressed_cells(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """How many cells steps of `treatments` have suppressed, and of which column most; nothing where they have none."""
+    cells = {name: each for step in _suppressing(report) for name, each in step["measured"]["cells"].items()}
+    number = sum(each["suppressed"] for each in cells.values())
+    if number:
+        worst = max(cells, key=lambda name: float(cells[name]["share"]))
+        share = sum(each["share"] for each in cells.values()) / len(cells)
+        most = f"; most of {worst}: {percent(cells[worst]['share'])}" if len(cells) > 1 else ""
+        yield "suppressed cells", f"{number:,}", f", {percent(share)} of {counted(len(cells), 'column')}{most}"
+
+
+def _suppressing(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The steps that suppress cells, with what was measured of them."""
+    return [step for step in report.get("treatments", []) if "cells" in step.get("measured", {})]
 
 
 def counted(number: int, thing: str, several: str = "") -> str:
@@ -271,5 +299,8 @@ def _of_evaluation(report: Mapping[str, Any]) -> Caution | None:
     if not losses[worst]:
         return Caution("the release lost nothing of the precision of the quasi-identifiers")
     said = f"the release lost {percent(lost)} of the precision of the quasi-identifiers, most of {worst}"
-    keeps = f"`weight: 3`, added to {worst} in the spec, may keep more of it, at the cost of the others"
+    added = f"`weight: 3`, added to {worst} in the spec,"
+    if columns[worst].get("changed_by") == "suppress":
+        added = f"a higher `importance` of {worst} in the step that suppresses it"
+    keeps = f"{added} may keep more of it, at the cost of the others"
     return Caution.of(f"{said}: {percent(losses[worst])}", keeps)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
+from anonymize.errors import Caution
 from anonymize.spec.base import KeyPath
 from anonymize.spec.columns import WITHHELD
 from anonymize.spec.messages import Fault, dotted, nearest_or_all
@@ -46,7 +47,10 @@ def _columns(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
         yield Fault(path, f"`{dotted(path)}`: `{name}` is listed twice")
     for name in dict.fromkeys(step.treated):
         role = roles.get(name)
-        if role in WITHHELD:
+        if role in WITHHELD and name in spec.left_over:
+            message = f"`{dotted(path)}`: `{name}` is left out by `others: drop`: there is nothing to treat"
+            yield Fault(path, message, "name it under `insensitive`")
+        elif role in WITHHELD:
             yield Fault(path, f"`{dotted(path)}`: `{name}` is {_UNTREATED[role]}: there is nothing to treat")
         if role == "sampling-weight":
             hint = f"`sampling_weight: {{column: {name}, bands: 10}}` changes weights"
@@ -158,6 +162,24 @@ def _required(spec: Spec, step: Suppress, path: KeyPath) -> Iterator[Fault]:
             yield Fault(path, f"{where}: `combinations` names `{name}`, which is not one of the `columns`", hint)
         if rule.size is not None and rule.size > len(step.columns):
             yield Fault(path, f"{where}: `combinations` of {rule.size} columns, and there are {len(step.columns)}")
+
+
+def weaker_steps(spec: Spec) -> Iterator[Caution]:
+    """Steps that suppress quasi-identifiers by less than `privacy.k`, which the release has to meet all the same."""
+    k = spec.privacy.k
+    for number, step in enumerate(spec.treatments):
+        own = isinstance(step, Suppress) and not spec.quasi_identifiers.keys().isdisjoint(step.columns)
+        if k is None or not own or not isinstance(step, Suppress):
+            continue
+        where = dotted(("treatments", number))
+        if step.k is not None and step.k < k:
+            said = f"`{where}.k` is {step.k}, below `privacy.k`, {k}"
+        elif step.k is None and (step.risk is not None or step.combinations):
+            said = f"`{where}` has `{'combinations' if step.combinations else 'risk'}` alone beside `privacy.k`, {k}"
+        else:
+            continue
+        remedy = f"`k: {k}` in the step" + (", in place of `risk`" if step.risk is not None else "")
+        yield Caution.of(f"{said}: what the step suppresses need not be enough for the release", remedy)
 
 
 def _noise(step: Noise, path: KeyPath) -> Iterator[Fault]:

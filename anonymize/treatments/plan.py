@@ -108,9 +108,9 @@ class TreatedTable:
         """What there is to say of the steps; `public`: without what follows from the input."""
         if not self.changes:
             return []
-        methods = ", ".join(dict.fromkeys(entry.method for entry in self.spec.treatments))
+        methods = ", ".join(dict.fromkeys(entry.method for entry in self.spec.treatments if entry.KIND != "spans"))
         said = Caution.of(UNBOUNDED.format(methods), "`attack` measures linking and inference")
-        general = [said, *_moved_parts(self.spec.treatments)]
+        general = [*([said] if methods else []), *_moved_parts(self.spec.treatments)]
         return general if public else [*general, *self._private_warnings(steps.figures)]
 
     def _private_warnings(self, figures: Sequence[Mapping[str, Any]]) -> Iterator[Caution]:

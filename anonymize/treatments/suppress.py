@@ -42,7 +42,7 @@ dissemination, 1998.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -51,7 +51,7 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.errors import Caution, DataError, InfeasibleError, Problem, UsageError
+from anonymize.errors import Caution, DataError, InfeasibleError, Problem, UsageError, have
 from anonymize.risk.sample import individual_risk
 from anonymize.spec import Spec
 from anonymize.spec.treatments import Suppress
@@ -141,8 +141,15 @@ def run(entry: Suppress, step: Step) -> Change:
     return Change(
         {name: marked(step.columns[name], of_column[name], mark) for name in entry.treated},
         declared={"suppressed": mark, "required": [each.entry for each in required]},
-        warnings=tuple(strata.warnings),
+        warnings=(*strata.warnings, *_emptied(entry, of_column)),
     )
+
+
+def _emptied(entry: Suppress, hidden: Mapping[str, Bools]) -> Iterator[Caution]:
+    """A warning for each column of which no cell is left. `hidden`: (rows,) by column."""
+    for name in (name for name in entry.columns if name in hidden and hidden[name].all()):
+        more = f"`importance: {{{name}: {2 * entry.importance.get(name, 1.0):g}}}` keeps more of it"
+        yield Caution.of(f"suppress: every cell of {name} is suppressed", more)
 
 
 def marked(column: InputColumn, hidden: Bools, mark: str | None) -> KeptColumn:
@@ -161,13 +168,13 @@ def _check_marks(spec: Spec, columns: Sequence[InputColumn]) -> None:
     """Raises UsageError where a suppressed cell would read like one that is missing, or like another value."""
     if spec.hides:
         if lacking := [each.name for each in columns if each.missing.any()]:
-            message = f"`output.suppressed: null`: {', '.join(lacking)} has missing values, which are empty as well"
+            message = f"`output.suppressed: null`: {have(lacking)} missing values, which are empty as well"
             hint = "choose a text for suppressed cells"
             raise UsageError(spec.problem(("output", "suppressed"), message, hint))
         return
     mark = str(spec.output.suppressed)
     if alike := [each.name for each in columns if (each.kept.cells.cast(pl.String) == mark).any()]:
-        message = f"`output.suppressed`: {', '.join(alike)} has cells that read like suppressed ones"
+        message = f"`output.suppressed`: {have(alike)} cells that read like suppressed ones"
         raise UsageError(spec.problem(("output", "suppressed"), message, "choose another text for suppressed cells"))
 
 
@@ -218,19 +225,21 @@ def _strata(entry: Suppress, required: Sequence[GroupBound], cells: _KeyCells) -
     if not short.any():
         return _StrataLeft(labels, none)
     few, count = int(rows[short].sum()), int(short.sum())
-    said = f"strata that have too few rows ({required[0].said}): {count}, with {few} rows in all"
+    members = "1 row" if few == 1 else f"{few} rows"
+    said = f"strata that have too few rows ({required[0].said}): {count}, with {members} in all"
     if entry.small == "refuse":
         hint = "`small: pool` takes such strata together, `small: keep` suppresses all their cells"
         raise DataError(Problem(f"suppress: {said}", hint=hint))
+    larger = "fewer columns in `by`" if len(entry.by) > 1 else f"a column of fewer values than {entry.by[0]} in `by`"
     if entry.small == "keep":
-        caution = Caution.of(f"suppress: {said}; all their cells are suppressed", "strata of fewer columns: `by`")
-        return _StrataLeft(labels, short[labels], [caution])
+        return _StrataLeft(
+            labels, short[labels], [Caution.of(f"suppress: {said}; all their cells are suppressed", larger)]
+        )
     k = max(each.k for each in required)
     if len(labels) >= k:
         labels = strata_of(np.empty((len(labels), 0)), k, labels, small="pool").labels
-    return _StrataLeft(
-        labels, none, [Caution.of(f"suppress: {said}; they were pooled", "strata of fewer columns: `by`")]
-    )
+    pooled = f"suppress: {said}; they were pooled, and are safe together, not each by itself"
+    return _StrataLeft(labels, none, [Caution.of(pooled, larger)])
 
 
 def _check_feasible(
@@ -253,9 +262,10 @@ def _infeasible(entry: Suppress, required: GroupBound, groups: int, rows: int) -
     within = f", within strata of {', '.join(entry.by)}" if entry.by else ""
     if not stays:
         message = f"suppress: the table has fewer than {required.said}{within}, even with every cell suppressed"
-        return Problem(message, hint="lower k, or raise the risk")
+        return Problem(message, hint="lower k" if required.risk is None else "raise the risk")
+    leave = "leaves" if len(stays) == 1 else "leave"
     message = (
-        f"suppress: {', '.join(stays)}, of which nothing is ever suppressed, leave {rows} rows{within} in {groups} "
+        f"suppress: {', '.join(stays)}, of which nothing is ever suppressed, {leave} {rows} rows{within} in {groups} "
         f"groups of fewer than {required.said}"
     )
     return Problem(message, hint="take columns out of `never`, generalize them first, or lower k")

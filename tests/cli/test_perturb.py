@@ -263,6 +263,66 @@ def test_validate_names_the_command_that_can_make_the_release(
     assert f"next: anonymize {command} spec.yaml" in call("validate", written(folder, text).name).err
 
 
+def test_a_report_says_how_many_cells_are_suppressed_and_of_what(call: Call, folder: Path) -> None:
+    report = released(call, folder, KEYS + REST + SUPPRESS, "perturb")[1]
+    share, cells = report["output"]["suppressed_cells"] / (3 * len(ROWS)), report["treatments"][0]["measured"]["cells"]
+    assert report["utility"]["gcp"] == pytest.approx(share)
+    assert {name: each["ncp"] for name, each in report["utility"]["attributes"].items()} == pytest.approx(
+        {name: each["share"] for name, each in cells.items()}
+    )
+    assert not any("values were changed" in each for each in report["warnings"])
+    page = call("perturb", "spec.yaml", "-o", "out.csv", "--force", "-r", "page.md")
+    assert "suppressed cells" in page.err and "most of age" in page.err
+    text = (folder / "page.md").read_text()
+    assert "the original value, or suppressed" in text and "## Suppressed cells" in text
+    assert "## Rows that read the same in the columns of a step" in text and "| k = 2 |" in text
+    assert call("evaluate", "spec.yaml", "out.csv", "-r", "measured.json").code == 0
+    assert (
+        json.loads((folder / "measured.json").read_text())["utility"]["attributes"]["age"]["changed_by"] == "suppress"
+    )
+
+
+def test_what_a_step_alone_requires_is_said_to_be_met(call: Call, folder: Path) -> None:
+    text = KEYS + "insensitive: [wage]\n" + SUPPRESS.replace("job]", "job], risk: 0.5")
+    report = released(call, folder, text, "perturb")[1]
+    assert not any("nothing is guaranteed" in each for each in report["warnings"])
+    assert any("was measured in the file" in each for each in report["warnings"])
+    said = call("perturb", "spec.yaml", "-o", "out.csv", "--force")
+    assert "A risk of at most 0.5, as suppression requires for age, zip, job, is met" in " ".join(said.err.split())
+
+
+def test_a_column_of_which_nothing_is_left_is_warned_of(call: Call, folder: Path) -> None:
+    (folder / "table.csv").write_text("age,zip,wage,job\n" + "".join(f"{n},a,1,x\n" for n in range(8)))
+    report = released(call, folder, KEYS + REST + SUPPRESS, "perturb")[1]
+    assert any("every cell of age is suppressed" in each for each in report["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("k: 2", "`treatments[0].k` is 2, below `privacy.k`, 3"),
+        ("risk: 0.4", "has `risk` alone beside `privacy.k`, 3"),
+        ("combinations: [{size: 2, k: 3}]", "has `combinations` alone beside `privacy.k`, 3"),
+        ("k: 3", ""),
+    ],
+)
+def test_validate_warns_of_a_step_that_requires_less_than_the_release(
+    call: Call, folder: Path, step: str, said: str
+) -> None:
+    text = KEYS + "insensitive: [wage]\nprivacy: {k: 3}\n" + SUPPRESS.replace("job]", f"job], {step}")
+    result = call("validate", written(folder, text))
+    assert result.code == 0
+    assert said in result.err if said else "warning" not in result.err
+
+
+def test_a_ghost_that_others_drop_leaves_out_is_to_be_named(call: Call, folder: Path) -> None:
+    text = KEYS.replace("job: {}", "") + "others: drop\nprivacy: {k: 2}\n"
+    steps = "treatments: [{method: suppress, columns: [age, zip], ghosts: {zip: [job]}}]\n"
+    result = call("perturb", written(folder, text + steps), "-o", "out.csv")
+    assert result.code == 2
+    assert "`job` is left out by `others: drop`" in result.err and "name it under `insensitive`" in result.err
+
+
 def test_what_no_suppression_mends_is_infeasible(call: Call, folder: Path) -> None:
     text = KEYS + REST + SUPPRESS.replace("job]", "job], never: [age], k: 5")
     result = call("perturb", written(folder, text), "-o", "out.csv")

@@ -101,6 +101,9 @@ def test_an_evaluation_begins_with_the_column_that_lost_most() -> None:
     assert (
         first is not None and first.text.endswith("most of zip: 37.5 %") and "`weight: 3`, added to zip" in first.remedy
     )
+    cells = {"age": {"ncp": 0.5, "changed_by": "suppress"}}
+    suppressed = opening({"utility": {"gcp": 0.25, "attributes": cells}})
+    assert suppressed is not None and "a higher `importance` of age" in suppressed.remedy
     kept = opening({"utility": {"gcp": 0.0, "attributes": {"age": {"ncp": 0.0}}}})
     assert kept is not None and kept.text.startswith("the release lost nothing") and not kept.remedy
 
