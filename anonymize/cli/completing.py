@@ -86,7 +86,7 @@ def algorithms(context: click.Context) -> list[str]:
     """The release commands."""
     from anonymize.cli.main import COMMANDS
 
-    return list(COMMANDS["Release"])
+    return [name for name, (place, _) in COMMANDS["Release"].items() if place == COMMANDS["Release"]["release"][0]]
 
 
 def requirements(context: click.Context) -> list[str]:

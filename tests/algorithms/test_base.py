@@ -31,7 +31,9 @@ from anonymize.algorithms import (
     randomize,
     recommended,
     research_value,
+    safepub,
     samarati,
+    synthesize,
     tds,
     top_down,
     without_effect,
@@ -224,7 +226,7 @@ def test_what_has_all_that_is_needed_passes(toy: str, tmp_path: Path) -> None:
 
 MODULES: tuple[Algorithm, ...] = (
     *(recommended, mondrian, top_down, bottom_up, datafly, mu_argus, samarati, mingen, incognito, research_value),
-    *(tds, bug, k_optimize, anatomy, randomize, perturb),
+    *(tds, bug, k_optimize, anatomy, randomize, perturb, synthesize, safepub),
 )
 """In order; the type checker holds each against the protocol, which it cannot where they are imported by name."""
 

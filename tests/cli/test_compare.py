@@ -48,7 +48,7 @@ def test_algorithms_that_suit_the_spec_and_all_of_them(desk: Desk, call: Call) -
     ]
     assert float(rows[0]["spread.gcp"]) > 0 and float(rows[1]["spread.gcp"]) == 0 and float(rows[1]["gcp"]) > 0
     everything = Compare(load(desk.spec, PARAMETERS), ["all"])
-    assert [cell.algorithm for cell in cells_of(everything)] == list(ALGORITHMS)
+    assert [cell.algorithm for cell in cells_of(everything)] == [name for name in ALGORITHMS if name != "safepub"]
     assert call("compare", desk.spec, "--csv", "--json").code == 2
 
 

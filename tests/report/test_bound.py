@@ -46,7 +46,7 @@ def test_it_is_there_only_when_asked_for() -> None:
 
 
 def test_a_public_report_has_none() -> None:
-    with pytest.raises(UsageError, match="follows from the input"):
+    with pytest.raises(UsageError, match="depends on the input"):
         anonymize.release(PEOPLE, SPEC | {"privacy": {"k": 3}}, "mondrian", bound=True, public=True)
 
 
