@@ -54,7 +54,11 @@ def threaded() -> list[str]:
 @pytest.mark.parametrize("name", [*threaded(), "generate agrawal", "generate census"])
 def test_threads_are_those_of_polars_too(call: Call, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("POLARS_MAX_THREADS", "7")
-    files = {"attack": ("none.yaml", "none.csv"), "recode": ("none.json", "-i", "none.csv")}.get(name, ("none.yaml",))
+    files = {
+        "attack": ("none.yaml", "none.csv"),
+        "recode": ("none.json", "-i", "none.csv"),
+        "tabulate": ("none.yaml", "-o", "none"),
+    }.get(name, ("none.yaml",))
     call(*name.split(), "--threads", 3, *(("--rows", 1, "-q") if "generate" in name else files))
     assert os.environ["POLARS_MAX_THREADS"] == "3"
 
