@@ -223,7 +223,7 @@ def _write(run: TableRun, grid: TableGrid, tabulated: Tabulated) -> list[Written
         path = run.folder.part / file_name(number, table.measured)
         _put(path, table, grid, separator)
         written.append(WrittenTable(path, separator, table.measured))
-    content = manifest(run.settings, grid, tabulated.details, separator)
+    content = manifest(run.settings, grid, tabulated.tables, tabulated.details, separator)
     with OutputFile(run.folder.part / MANIFEST) as output:
         output.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
         output.commit()
@@ -258,6 +258,7 @@ def _report(run: TableRun, tabulated: Tabulated, audit: TableAudit) -> dict[str,
     if public:
         return {**public_head(run.spec), **blocks, "warnings": warnings}
     source = run.files.source
+    warnings += _truncated(tabulated)
     return {
         **head(run.clock),
         "spec": spec_block(run.spec),
@@ -270,6 +271,20 @@ def _report(run: TableRun, tabulated: Tabulated, audit: TableAudit) -> dict[str,
     }
 
 
+def _truncated(tabulated: Tabulated) -> list[Caution]:
+    """A warning, for private reports, of rows that do not count because their individuals have too many."""
+    if not (left_out := tabulated.private.get("rows_left_out")):
+        return []
+    most = tabulated.details["rows_per_unit"]
+    said = (
+        f"rows_per_unit: {left_out:,} rows were left out, as individuals have more than {most}: figures are of the rest"
+    )
+    more = (
+        f"`tabulate: {{dp: {{rows_per_unit: {most + 1}}}}}`, or more, counts more of them, with noise that grows alike"
+    )
+    return [Caution.of(said, more)]
+
+
 def _table(number: int, table: ShownTable) -> dict[str, Any]:
     """A table, as far as its file shows it."""
     return {
@@ -279,6 +294,7 @@ def _table(number: int, table: ShownTable) -> dict[str, Any]:
         "column": table.measured.column,
         "groups": len(table.values),
         "blank": sum(each is None for each in table.values),
+        **table.accuracy,
     }
 
 

@@ -156,6 +156,10 @@ def budget() -> None:
 def show_budget(ledger: str, key_path: str | None, as_json: bool, color: str) -> None:
     """Print the charges of a ledger, what they come to together, and what is left.
 
+    What is left is the largest epsilon of one more release of `synthesize`, or of `tabulate` with `mechanism: dp`, that
+    the sum still allows, at which delta. That is more than the cap less what is spent, since epsilons do not simply add
+    up. Of `safepub` less fits: a refusal says how much.
+
     A ledger that was changed, cut short or put back is refused (2), as far as it shows: whoever has no key can have
     changed it so that it shows only with `--key`.
     """

@@ -330,14 +330,18 @@ TABLES = "Tables"
 PROTECTED = "What the tables tell"
 
 
+_COUNTED = ["groups", "blank"]
+
+
 def tabulations(report: Mapping[str, Any]) -> list[Section]:
     """A line for each table; and of a private report a line for each measure, with what an attacker can tell."""
     block = report["tabulation"]
+    noisy = ["noise_sd"] if block["mechanism"] == "dp" else []
     rows = [
-        (each["file"], ", ".join(each["by"]), _measured(each), figure(each["groups"]), figure(each["blank"]))
+        (each["file"], ", ".join(each["by"]), _measured(each), *(figure(each.get(name)) for name in _COUNTED + noisy))
         for each in block["tables"]
     ]
-    drawn = [Section(TABLES, ("file", "by", "measure", "groups", "blank"), rows)]
+    drawn = [Section(TABLES, ("file", "by", "measure", *_COUNTED, *(name.replace("_", " ") for name in noisy)), rows)]
     figures = block.get("private", {}).get("measures", {})
     names = list(dict.fromkeys(name for each in figures.values() for name in each))
     lines = [(measure, *(figure(each.get(name)) for name in names)) for measure, each in figures.items()]

@@ -15,7 +15,15 @@ sum of its parts. Counts then become whole numbers that are not negative and com
 below 0 is taken from all others alike, and remainders are rounded by size. A table whose columns are all in another one
 is read from that, so that their totals agree; of others the total over everything does, and totals over columns that
 they share may differ by rounding. Sums agree everywhere, and one of few may come out beyond what there can be. A mean
-is a sum over a count, within the bounds, and blank where the count is below 1.
+is a sum over a count, within the bounds, and blank where the count is below 1. So a count of 0, and a mean at one of
+the bounds, may be what noise made of another: they are no more exact than other figures.
+
+Accuracy: `noise_sd`, of each table in the manifest and the report, is the standard deviation of the noise of one figure
+as it was drawn, before totals are made to agree: that of a count, of a share (over the total), and of a sum. Of a mean
+it is what the standard deviation comes to, times the number of people that the mean is of, where it is farthest from
+the middle of the bounds. Least squares bring figures nearer on the whole; where many groups are nearly
+empty, setting what lies below 0 to 0 may move totals over some of them farther. Clipping, and rows beyond
+`rows_per_unit`, come on top, and nothing published says by how much.
 
 Seed: There is none: the noise is the system's, and reruns differ. Each costs again; `--budget` keeps the account.
 
@@ -27,6 +35,7 @@ al., Boosting the accuracy of differentially private histograms through consiste
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,6 +57,8 @@ from anonymize.tabulating.suppression import COUNTS, HAVING, groups_of, is_count
 from anonymize.tabulating.written import ShownTable, ratios
 
 ID: Mechanism = "dp"
+ROWS, PRESENT = "rows", " present"
+"""What a manifest calls the measure of rows, and how that of who has a number in a column ends."""
 STEPS = 1 << 20
 """Into so many steps the range of a column that is summed is divided; noise is a whole number of them."""
 
@@ -325,7 +336,7 @@ def run(
     truth = {each: _counted(own, each) for each in plan}
     charge(rho)
     measurements, estimates = _drawn(own, plan, truth, rho)
-    tables = _tables(own, estimates)
+    tables = _tables(own, estimates, {str(each["measure"]): float(str(each["sigma"])) for each in measurements})
     details = {
         "individual": spec.unit or "row",
         "rows_per_unit": own.rows,
@@ -373,7 +384,7 @@ def _drawn(
         columns = tuple(name for name, _ in levels.columns)
         noisy = spending.gaussian(true, sigma, sensitivity, of=columns)
         sums[levels.name].add(cells, noisy, sigma)
-        measure = "rows" if levels.name == COUNTS else levels.name.replace(HAVING, " present")
+        measure = ROWS if levels.name == COUNTS else levels.name.replace(HAVING, PRESENT)
         entry = {"measure": measure, "levels": dict(levels.columns), "sigma": sigma, "sensitivity": sensitivity}
         made.append({**entry, "rho": spending.entries[-1].rho, "values": noisy.tolist()})
     return made, {name: each.estimate(own.grid, own.groups(name)) for name, each in sums.items()}
@@ -402,29 +413,49 @@ class _Weighted:
         return consistent(grid, groups, self.total / self.weight, weight, self.cells)
 
 
-def _tables(own: PrivateRun, estimates: dict[str, ConsistentValues]) -> tuple[ShownTable, ...]:
+def _tables(
+    own: PrivateRun, estimates: dict[str, ConsistentValues], sigmas: Mapping[str, float]
+) -> tuple[ShownTable, ...]:
+    """What each table shows. `sigmas`: the standard deviation of the noise of each measure, as a manifest calls it."""
     finest = Finest.of(own.grid, own.groups(COUNTS))
     counts = finest.whole(estimates[COUNTS]) if COUNTS in estimates else {}
     return tuple(
-        _counts(own, each, counts[finest.of_table(each.by)]) if each.column is None else _sums(own, each, estimates)
+        _counts(own, each, counts[finest.of_table(each.by)], sigmas)
+        if each.column is None
+        else _sums(own, each, estimates, sigmas)
         for each in own.tabulate.tables
     )
 
 
-def _counts(own: PrivateRun, measured: TabulatedMeasure, counts: dict[int, int]) -> ShownTable:
+def _counts(
+    own: PrivateRun, measured: TabulatedMeasure, counts: dict[int, int], sigmas: Mapping[str, float]
+) -> ShownTable:
     values = [counts[cell] for cell in own.grid.cells(measured.by).ravel().tolist()]
+    noise = sigmas[ROWS]
     if measured.measure == "count":
-        return ShownTable(measured, values)
-    return ShownTable(measured, ratios(np.array(values, np.float64), float(counts[own.grid.whole])))
+        return ShownTable(measured, values, noise_sd=_rounded(noise))
+    total = float(counts[own.grid.whole])
+    shares = ratios(np.array(values, np.float64), total)
+    return ShownTable(measured, shares, noise_sd=_rounded(noise / total) if total else None)
 
 
-def _sums(own: PrivateRun, measured: TabulatedMeasure, estimates: dict[str, ConsistentValues]) -> ShownTable:
+def _rounded(noise: float) -> float:
+    """A standard deviation, to six digits."""
+    return float(f"{noise:.6g}")
+
+
+def _sums(
+    own: PrivateRun, measured: TabulatedMeasure, estimates: dict[str, ConsistentValues], sigmas: Mapping[str, float]
+) -> ShownTable:
     assert measured.column is not None
     cells, bounds = own.grid.cells(measured.by).ravel(), own.bounds[measured.column]
     away = estimates[measured.column].of(cells) * bounds.step
     people = estimates[f"{measured.column}{HAVING}"].of(cells)
+    away_noise, people_noise = sigmas[measured.column] * bounds.step, sigmas[f"{measured.column}{PRESENT}"]
     if measured.measure == "sum":
-        return ShownTable(measured, [float(f"{each:.12g}") for each in (away + bounds.middle * people).tolist()])
+        sums = [float(f"{each:.12g}") for each in (away + bounds.middle * people).tolist()]
+        return ShownTable(measured, sums, noise_sd=_rounded(math.hypot(away_noise, bounds.middle * people_noise)))
     means = np.clip(bounds.middle + away / np.maximum(people, 1.0), bounds.low, bounds.high)
     values = [float(f"{mean:.12g}") if many >= 1 else None for mean, many in zip(means, people, strict=True)]
-    return ShownTable(measured, values)
+    farthest = (bounds.high - bounds.low) / 2
+    return ShownTable(measured, values, noise_sd=_rounded(math.hypot(away_noise, farthest * people_noise)))

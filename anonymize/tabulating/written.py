@@ -21,11 +21,18 @@ PUBLISHED, BLANK, EMPTY = "published", "suppressed", "empty"
 @dataclass(frozen=True)
 class ShownTable:
     """A table to be written. `values`: in the order of the grid's cells, None where there is none; `status`: the same,
-    None of a mechanism that leaves nothing blank."""
+    None of a mechanism that leaves nothing blank. `noise_sd`: the standard deviation of the noise of a figure as it was
+    drawn, before totals are made to agree; of a mean at most that, times the people that it is of."""
 
     measured: TabulatedMeasure
     values: Sequence[float | int | None]
     status: Sequence[str] | None = None
+    noise_sd: float | None = None
+
+    @property
+    def accuracy(self) -> dict[str, float]:
+        """`noise_sd`, where noise was drawn."""
+        return {} if self.noise_sd is None else {"noise_sd": self.noise_sd}
 
     def frame(self, grid: TableGrid) -> pl.DataFrame:
         """Its rows: the groups, the value, and the status."""
@@ -58,23 +65,26 @@ def file_name(number: int, measured: TabulatedMeasure) -> str:
     return f"table-{number}-{measured.measure}.csv"
 
 
-def manifest(tabulate: Tabulation, grid: TableGrid, details: Mapping[str, Any], separator: str) -> dict[str, Any]:
+def manifest(
+    tabulate: Tabulation, grid: TableGrid, tables: Sequence[ShownTable], details: Mapping[str, Any], separator: str
+) -> dict[str, Any]:
     """What a reader of the tables has to know: the mechanism, what each table is of, and how its totals are made.
 
     `details`: what else the mechanism says of itself.
     """
     files = [
         {
-            "name": file_name(number, each),
-            "by": list(each.by),
-            "measure": each.measure,
-            **({} if each.column is None else {"column": each.column}),
+            "name": file_name(number, each.measured),
+            "by": list(each.measured.by),
+            "measure": each.measured.measure,
+            **({} if each.measured.column is None else {"column": each.measured.column}),
+            **each.accuracy,
             "columns": [
-                *({"name": name, "meaning": "exact"} for name in each.by),
-                {"name": each.measure, "meaning": "aggregate", "method": tabulate.mechanism},
+                *({"name": name, "meaning": "exact"} for name in each.measured.by),
+                {"name": each.measured.measure, "meaning": "aggregate", "method": tabulate.mechanism},
             ],
         }
-        for number, each in enumerate(tabulate.tables, 1)
+        for number, each in enumerate(tables, 1)
     ]
     parents = {
         column.name: {

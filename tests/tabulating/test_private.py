@@ -13,6 +13,7 @@ import pytest
 from anonymize._tabulate import Tabulate, tabulate
 from anonymize.errors import AnonymizeError, DataError, InfeasibleError, SpecError, UnsafeError, UsageError
 from anonymize.privacy import PARAMETERS
+from anonymize.report.rendering import markdown
 from anonymize.spec import make
 from anonymize.tabulating.cells import TableGrid
 from anonymize.tabulating.private import consistent, levels_of, run, whole_counts
@@ -142,6 +143,27 @@ def test_noise_is_what_it_is_said_to_be(tmp_path: Path) -> None:
             (drawn - true) / finest["sigma"] for drawn, true in zip(finest["values"], (200, 200, 0, 0), strict=True)
         ]
     assert max(map(abs, seen)) < 6 and len(set(seen)) > 4 and 0.3 < np.std(seen) < 2.2
+
+
+def test_how_far_off_figures_may_be_is_said_of_each_table(tmp_path: Path) -> None:
+    _, manifest, report = made(tmp_path, spec_of(tmp_path, [*TABLES, {"by": ["sex"], "share": True}]))
+    sigma = {each["measure"]: each["sigma"] for each in manifest["measurements"]}
+    noise = [each["noise_sd"] for each in manifest["files"]]
+    assert noise == [each["noise_sd"] for each in report["tabulation"]["tables"]]
+    step = 1000 / (1 << 20)
+    of_sum = ((sigma["wage"] * step) ** 2 + (500 * sigma["wage present"]) ** 2) ** 0.5
+    assert noise[:4] == pytest.approx([sigma["rows"], sigma["rows"], of_sum, of_sum], rel=1e-4)
+    assert noise[4] == pytest.approx(sigma["rows"] / 400, rel=0.2)
+    assert "| noise sd |" in markdown(report)
+
+
+@pytest.mark.parametrize(("public", "most"), [(False, 3), (True, 3), (False, 4)])
+def test_rows_that_do_not_count_are_a_warning_of_private_reports(tmp_path: Path, public: bool, most: int) -> None:
+    more = {"unit": "id", "insensitive": [], "tabulate": {"dp": {"rows_per_unit": most}}}
+    spec = spec_of(tmp_path, [{"by": ["sex"], "count": True}], **more)
+    report = tabulate(Tabulate(spec, str(tmp_path / "out"), public=public))
+    said = [each for each in report["warnings"] if "rows were left out" in each]
+    assert len(said) == (not public and most == 3) and all(each.startswith("rows_per_unit: 100 rows") for each in said)
 
 
 def test_of_one_individual_so_many_rows_count(tmp_path: Path) -> None:
