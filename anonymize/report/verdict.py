@@ -190,14 +190,18 @@ def _parted(sentence: str) -> tuple[str, str]:
 
 
 def _suppressed_cells(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """How many cells steps of `treatments` have suppressed, and of which column most; nothing where they have none."""
+    """How many cells steps of `treatments` have suppressed, and of which column most; nothing where they have none. A
+    public report does not tell which steps there were, and knows the cells of quasi-identifiers alone."""
     cells = {name: each for step in _suppressing(report) for name, each in step["measured"]["cells"].items()}
-    number = sum(each["suppressed"] for each in cells.values())
-    if number:
-        worst = max(cells, key=lambda name: float(cells[name]["share"]))
-        share = sum(each["share"] for each in cells.values()) / len(cells)
-        most = f"; most of {worst}: {percent(cells[worst]['share'])}" if len(cells) > 1 else ""
-        yield "suppressed cells", f"{number:,}", f", {percent(share)} of {counted(len(cells), 'column')}{most}"
+    shares, number = {name: each["share"] for name, each in cells.items()}, sum(e["suppressed"] for e in cells.values())
+    if "public" in report and report.get("algorithm", {}).get("name") == "perturb":
+        number = report["output"].get("suppressed_cells", 0)
+        shares = {name: each["ncp"] or 0.0 for name, each in report.get("utility", {}).get("attributes", {}).items()}
+    if number and shares:
+        worst = max(shares, key=lambda name: float(shares[name]))
+        most = f"; most of {worst}: {percent(shares[worst])}" if len(shares) > 1 else ""
+        mean = percent(sum(shares.values()) / len(shares))
+        yield "suppressed cells", f"{number:,}", f", {mean} of those of {counted(len(shares), 'column')}{most}"
 
 
 def _suppressing(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:

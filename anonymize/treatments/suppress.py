@@ -23,7 +23,8 @@ adds the figures of that reading for quasi-identifiers; they do not decide.
 
 Missing values are values of their own, and stay; texts that mean missing become the first of these. With `output:
 {suppressed: null}` suppressed cells are empty, and a column with missing values is refused. A row in which every
-quasi-identifier is suppressed is a suppressed row, of which `privacy.suppression` allows a share.
+quasi-identifier is suppressed is a suppressed row, of which `privacy.suppression` allows a share. Suppressed rows are
+one class; where it does not meet the models of `privacy`, they are left out, and counted.
 
 Strata. A stratum of fewer than k rows is refused; or all such strata are taken together, with the next smallest where
 they are still too few (`pool`); or all their cells are suppressed, and they are counted (`keep`). Where the columns

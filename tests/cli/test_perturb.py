@@ -271,6 +271,8 @@ def test_a_report_says_how_many_cells_are_suppressed_and_of_what(call: Call, fol
         {name: each["share"] for name, each in cells.items()}
     )
     assert not any("values were changed" in each for each in report["warnings"])
+    public = call("perturb", "spec.yaml", "-o", "out.csv", "--force", "--public-report", "-r", "public.json")
+    assert "suppressed cells" in public.err and "most of age" in public.err
     page = call("perturb", "spec.yaml", "-o", "out.csv", "--force", "-r", "page.md")
     assert "suppressed cells" in page.err and "most of age" in page.err
     text = (folder / "page.md").read_text()
