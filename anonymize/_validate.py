@@ -101,8 +101,9 @@ def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
     from anonymize.table import Source, read
 
     tables_alone = loaded.tabulate is not None and not privacy.requirements_if_any(loaded)
+    steps_alone = _command(loaded) == "perturb"
     if not tables_alone:
-        privacy.requirements(loaded)
+        (privacy.requirements_if_any if steps_alone else privacy.requirements)(loaded)
     columns = {**loaded.quasi_identifiers, **loaded.sensitive}
     files.check({name: column.hierarchy for name, column in columns.items()}, normalize=loaded.input.normalize)
     if input_path is None:
@@ -113,7 +114,8 @@ def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
         if tables_alone:
             return _tabulated(loaded, source), list(left_over_warnings(expand(loaded, source.columns)))
         table = read(loaded, source, at_levels=True)
-        _check_possible(loaded, table)
+        if privacy.requirements_if_any(loaded) or not steps_alone:
+            _check_possible(loaded, table)
         _check_treatments(loaded, table)
         _refuse_derived(loaded, source)
         statement = _so_is(source)

@@ -16,6 +16,7 @@ from anonymize.algorithms import ALGORITHMS, draws, without_effect
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import Caution
 from anonymize.recoding import Released
+from anonymize.report.verdict import STEPS_REQUIRE
 from anonymize.request import Request
 from anonymize.spec import Spec
 from anonymize.spec.treatments import Suppress
@@ -156,13 +157,6 @@ def signed(spec: Spec, attributes: Sequence[Attribute]) -> list[Caution]:
         return []
     said = f"{', '.join(names)}: intervals of negative numbers read as [-5--1] does"
     return [Caution.of(said, '`output: {interval: "[{low}, {high}]"}` is easier to read')]
-
-
-STEPS_REQUIRE = Caution.of(
-    "`privacy` requires nothing: what the steps that suppress require was measured in the file, and nothing beyond it "
-    "is guaranteed",
-    "`privacy: {k: 5}` in the spec requires something of all quasi-identifiers together",
-)
 
 
 def beside_steps(spec: Spec, cautions: Iterable[Caution]) -> list[Caution]:

@@ -116,7 +116,7 @@ def without_paths(options: Any) -> dict[str, Any]:
 
 def _classed(published: Published) -> Blocks:
     """The report of a release with equivalence classes."""
-    requirements = privacy.requirements(published.spec)
+    requirements = privacy.requirements_if_any(published.spec)
     classes = ShownClasses.of(published)
     verdict = _with_passing(published, _measured(published, _checks(published, requirements)))
     levels = {name: costs.level for name, costs in classes.costs.items() if costs.level is not None}

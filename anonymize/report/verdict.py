@@ -70,6 +70,13 @@ UNSHOWN = "NOT SHOWN: a requirement could not be shown to be met"
 UNSHOWN_HERE = "NOT SHOWN by this public report: whether requirements are met cannot be seen from the release alone"
 
 
+STEPS_REQUIRE = Caution.of(
+    "`privacy` requires nothing: what the steps that suppress require was measured in the file, and nothing beyond it "
+    "is guaranteed",
+    "`privacy: {k: 5}` in the spec requires something of all quasi-identifiers together",
+)
+
+
 @dataclass(frozen=True)
 class ReportVerdict:
     """`tone`: how it is coloured; "but" is met, with something that no requirement speaks of. `sentence`: without a
@@ -95,6 +102,10 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
         return ReportVerdict("unknown", UNSHOWN_HERE if "public" in report else UNSHOWN)
     if groups := [each for step in _suppressing(report) for each in step["measured"]["groups"]]:
         return ReportVerdict("neutral", f"{_by_steps(groups)}; `privacy` requires nothing beyond that")
+    if STEPS_REQUIRE in report.get("warnings", []):
+        return ReportVerdict(
+            "neutral", "what the steps that suppress require is met; `privacy` requires nothing beyond that"
+        )
     return ReportVerdict("neutral", "measured; nothing was required")
 
 

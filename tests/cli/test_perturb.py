@@ -292,6 +292,12 @@ def test_what_a_step_alone_requires_is_said_to_be_met(call: Call, folder: Path) 
     said = call("perturb", "spec.yaml", "-o", "out.csv", "--force")
     assert "A risk of at most 0.5, as suppression requires for age, zip, job, is met" in " ".join(said.err.split())
 
+    for more in ([], ["-i", "table.csv"]):
+        checked = call("validate", "spec.yaml", *more)
+        assert checked.code == 0 and "next: anonymize perturb spec.yaml" in checked.err
+    public = call("perturb", "spec.yaml", "-o", "out.csv", "--force", "--public-report", "-r", "public.json")
+    assert "What the steps that suppress require is met" in " ".join(public.err.split())
+
 
 def test_a_column_of_which_nothing_is_left_is_warned_of(call: Call, folder: Path) -> None:
     (folder / "table.csv").write_text("age,zip,wage,job\n" + "".join(f"{n},a,1,x\n" for n in range(8)))
