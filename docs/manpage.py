@@ -92,7 +92,12 @@ def _sections(commands: Mapping[str, click.Command], group: click.Context) -> It
         lines = [f'.SH "ANONYMIZE {escaped(name.upper())}"']
         for below, part in parts.items():
             inner = click.Context(part, info_name=below, parent=context) if below else context
-            lines += [".PP", f'.B "{escaped(" ".join([inner.command_path, *part.collect_usage_pieces(inner)]))}"']
+            lines += [
+                ".PP",
+                ".na",
+                f'.B "{escaped(" ".join([inner.command_path, *part.collect_usage_pieces(inner)]))}"',
+                ".ad",
+            ]
             if name not in COMMANDS["Release"]:
                 lines += _paragraphs(part.help or "")
             own = _options(part, context, below or name)
