@@ -32,8 +32,8 @@ def check(spec: Spec) -> Iterator[Fault]:
         if getattr(tabulate, key) is not None and tabulate.mechanism != mechanism:
             message = f"`tabulate.{key}` is about `mechanism: {mechanism}`, and this one is {tabulate.mechanism}"
             yield Fault(("tabulate", key), message, "leave it out", at_key=True)
-    if (key := tabulate.noise.record_key) is not None:
-        yield from _column(spec, key, ("tabulate", "cell_keys", "record_key"), keys=True)
+    if (record_key := tabulate.noise.record_key) is not None:
+        yield from _column(spec, record_key, ("tabulate", "cell_keys", "record_key"), keys=True)
     for number, table in enumerate(tabulate.tables):
         path: KeyPath = ("tabulate", "tables", number)
         where = f"`{dotted(path)}`"
