@@ -465,7 +465,7 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
     for error, message, options in refused:
         with pytest.raises(error, match=message):
             audit(None, table, **options)
-    with pytest.raises(UsageError, match="--qi: comes from the spec"):
+    with pytest.raises(UsageError, match="--qi: cannot be given together with a spec"):
         audit(spec_file(tmp_path), table, quasi_identifiers=["age"])
 
 
