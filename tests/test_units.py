@@ -243,7 +243,7 @@ def test_a_table_that_shows_the_unit_is_not_safe(desk: Desk, call: Call) -> None
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["spec.yaml", "--unit", "person"], 2, "--unit: comes from the spec"),
+        (["spec.yaml", "--unit", "person"], 2, "--unit: cannot be given together with a spec"),
         (["kept.yaml", "-i", "out.csv", "--unit-from", "short.csv"], 3, "rows cannot be matched"),
         (["kept.yaml", "-i", "out.csv", "--unit-from", "out.csv"], 3, "has no column person"),
         (["spec.yaml", "-i", "out.csv", "--unit-from", "table.csv"], 2, "give --link"),
