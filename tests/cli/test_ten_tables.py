@@ -186,11 +186,11 @@ def written(folder: Path, name: str) -> Path:
 def reply(screen: str, answers: Mapping[str, str]) -> str:
     """What the steward types: about a column that has an answer that; else what is proposed, and that a column is left
     out of which nothing is proposed."""
-    columns = re.findall(r"^\d+ of \d+ (.+?)\s*$", screen, re.MULTILINE)
-    last = screen[screen.rfind(f" {columns[-1]}") :] if columns else ""
+    columns = list(re.finditer(r"^\d+ of \d+ (.+?)\s*$", screen, re.MULTILINE))
+    last = screen[columns[-1].start() :] if columns else ""
     if not columns or "k: the smallest number of rows" in last:
         return ""
-    return answers.get(columns[-1], "" if "(Enter:" in last else "leave out")
+    return answers.get(columns[-1][1], "" if "(Enter:" in last else "leave out")
 
 
 class Steward(io.StringIO):
