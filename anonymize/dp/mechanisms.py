@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
-from anonymize.domain import Floats, Ints
+from anonymize.domain import Codes, Floats, Ints
 from anonymize.dp.accounting import gaussian_mechanism, opendp
 
 GAUSSIAN = "discrete Gaussian"
@@ -100,6 +101,19 @@ def exponential(scores: Floats, sensitivity: float, epsilon: float) -> int:
     if (cost := mechanism.map(float(sensitivity))) > epsilon:
         raise BudgetExceeded(f"{NOISY_MAX}: epsilon {cost} of {epsilon}")
     return int(mechanism([float(score) for score in scores]))
+
+
+def rows_that_count(units: Codes | None, rows: int, most: int) -> NDArray[np.bool_]:
+    """(rows,) which rows count, where of each of the `units` (rows,) no more than `most` do: drawn at random, by the
+    system's entropy, where there are more. Without units every row is about somebody else, and all count."""
+    kept: NDArray[np.bool_] = np.ones(rows, np.bool_)
+    if units is None or not rows:
+        return kept
+    order = np.lexsort((np.random.default_rng().random(rows), units))
+    starts = np.flatnonzero(np.append(True, units[order][1:] != units[order][:-1]))
+    place = np.arange(rows) - np.repeat(starts, np.diff(np.append(starts, rows)))
+    kept[order[place >= most]] = False
+    return kept
 
 
 def sigma_of(rho: float, sensitivity: float) -> float:

@@ -19,7 +19,7 @@ from anonymize.domain.public import PublicDomain
 from anonymize.dp.accounting import LIBRARIES, require, rho_of
 from anonymize.dp.estimation import FittedModel, size_in_mb
 from anonymize.dp.ledger import REPLACED, Charge
-from anonymize.dp.mechanisms import Spending
+from anonymize.dp.mechanisms import Spending, rows_that_count
 from anonymize.dp.sampler import sample, within
 from anonymize.dp.selection import MOST_CELLS, CountedTable, Drawing, by_error, by_independent, by_list, by_tree
 from anonymize.errors import UsageError
@@ -101,12 +101,7 @@ def bounded(table: Table, most: int) -> CountedTable:
     """The rows that count: of each individual no more than `most`, drawn at random where there are more."""
     codes = {each.domain.name: each.codes for each in table.public}
     if table.units is not None:
-        chance = np.random.default_rng().random(table.rows)
-        order = np.lexsort((chance, table.units))
-        units = table.units[order]
-        starts = np.flatnonzero(np.append(True, units[1:] != units[:-1]))
-        place = np.arange(table.rows) - np.repeat(starts, np.diff(np.append(starts, table.rows)))
-        kept = order[place < most]
+        kept = rows_that_count(table.units, table.rows, most)
         codes = {name: own[kept] for name, own in codes.items()}
     return CountedTable(codes, {each.domain.name: each.domain.size for each in table.public})
 

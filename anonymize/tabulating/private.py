@@ -47,6 +47,8 @@ from numpy.typing import NDArray
 
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.public import NumberBins, PublicDomain, public_domain
+from anonymize.dp.estimation import nearest_counts
+from anonymize.dp.mechanisms import rows_that_count
 from anonymize.errors import DataError, Problem, SpecError
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation
@@ -225,10 +227,7 @@ def whole_counts(values: Floats, total: int) -> Ints:
     others alike, and remainders are rounded up from the largest on, of equal ones the first."""
     if not len(values):
         return np.zeros(0, np.int64)
-    falling = np.sort(values)[::-1]
-    excess = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
-    cut = excess[np.flatnonzero(falling - excess > 0)[-1]] if total else falling[0]
-    level = np.maximum(values - cut, 0.0)
+    level = nearest_counts(values, total) if total else np.zeros(len(values))
     counts: Ints = np.floor(level + 1e-9).astype(np.int64)
     order = np.argsort(-(level - counts), kind="stable")
     counts[order[: total - int(counts.sum())]] += 1
@@ -330,7 +329,8 @@ def run(
     from anonymize.dp.accounting import rho_of
 
     assert spec.privacy.differential is not None
-    own = PrivateRun(spec, tabulate, grid, table, _kept(table, tabulate))
+    most = tabulate.dp.rows_per_unit if tabulate.dp else 1
+    own = PrivateRun(spec, tabulate, grid, table, rows_that_count(table.units, table.rows, most))
     rho = rho_of(spec.privacy.differential.epsilon, spec.privacy.differential.delta)
     plan = levels_of(grid, {name: own.groups(name) for name in own.names})
     truth = {each: _counted(own, each) for each in plan}
@@ -346,20 +346,6 @@ def run(
         "measurements": measurements,
     }
     return Tabulated(tables, details, {"rows_left_out": int((~own.kept).sum())})
-
-
-def _kept(table: Table, tabulate: Tabulation) -> NDArray[np.bool_]:
-    """(rows,) which rows count: of each individual at most so many, drawn by the system's entropy."""
-    if table.units is None:
-        return np.ones(table.rows, np.bool_)
-    most = tabulate.dp.rows_per_unit if tabulate.dp else 1
-    order = np.lexsort((np.random.default_rng().random(table.rows), table.units))
-    units = table.units[order].astype(np.int64)
-    starts = np.flatnonzero(np.r_[True, units[1:] != units[:-1]])
-    place = np.arange(len(units)) - np.repeat(starts, np.diff(np.r_[starts, len(units)]))
-    kept = np.zeros(table.rows, np.bool_)
-    kept[order[place < most]] = True
-    return kept
 
 
 def _counted(own: PrivateRun, levels: MeasuredLevels) -> tuple[Ints, Ints]:
