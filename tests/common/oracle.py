@@ -117,10 +117,18 @@ PARAMETER = {
     "basic-beta-likeness": "beta",
     "enhanced-beta-likeness": "beta",
     "delta-disclosure": "delta",
+    "profitability": "attacker_cost",
     "risk": "prosecutor_max",
     "sample-uniqueness": "share",
 }
-AT_MOST = ("t-closeness", "basic-beta-likeness", "enhanced-beta-likeness", "risk", "sample-uniqueness")
+AT_MOST = (
+    "t-closeness",
+    "basic-beta-likeness",
+    "enhanced-beta-likeness",
+    "profitability",
+    "risk",
+    "sample-uniqueness",
+)
 
 
 @dataclass(frozen=True)
@@ -174,6 +182,8 @@ class Demand:
                 if not counts or len(shares) < len(table):
                     return math.inf
                 return max(abs(math.log(shares[s] / table[s])) for s in table)
+            case "profitability":
+                return float(self.given["attacker_gain"]) / size
             case "risk":
                 return 1 / size
             case "sample-uniqueness":
@@ -236,7 +246,7 @@ def demands(spec: Spec) -> list[Demand]:
 
 
 def _attributes(entry: dict[str, Any], sensitive: Spec) -> list[str | None]:
-    if entry["model"] in ("k-anonymity", "risk", "sample-uniqueness"):
+    if entry["model"] in ("k-anonymity", "profitability", "risk", "sample-uniqueness"):
         return [None]
     if "attribute" in entry:
         return [entry["attribute"]]

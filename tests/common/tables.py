@@ -329,6 +329,15 @@ def _assembled(draw: st.DrawFn, columns: list[Column], numbered: Column, spec: d
     return Case(_names(columns), rows, spec, {file: column.hierarchy for file, column in files.items()})
 
 
+def played(case: Case) -> Case:
+    """The same case with a game between publisher and attacker, which two rows of a class decide."""
+    game = {"model": "profitability", "attacker_gain": 2.0, "attacker_cost": 1.0}
+    sums = {"publisher_benefit": 3.0, "publisher_loss": 1.0}
+    wanted = case.spec["privacy"]
+    models = [*wanted.get("models", []), {**game, **sums}]
+    return replace(case, spec={**case.spec, "privacy": {**wanted, "models": models}})
+
+
 def maskable(case: Case) -> Case:
     """The same case without models that `--mask-minimality` refuses."""
     wanted = case.spec["privacy"]
