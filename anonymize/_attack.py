@@ -220,7 +220,7 @@ UNREAD = Caution.of(
 
 
 @dataclass(frozen=True)
-class ReleaseTrial:
+class AttackTrial:
     """What the attackers of a spec made of a release. `block`: of the report, None where nothing was attacked."""
 
     block: dict[str, Any] | None = None
@@ -237,7 +237,7 @@ class ReleaseTrial:
         return report | {"privacy": privacy, "attacks": self.block, "warnings": warnings}
 
 
-def try_release(request: Request, files: Files, table: Table, draft: Draft) -> ReleaseTrial:
+def try_release(request: Request, files: Files, table: Table, draft: Draft) -> AttackTrial:
     """Tries the attackers that the spec names on a release that has been written and not yet published.
 
     Which row is whose is known. Raises UnsafeError where an excess is above what the spec allows, or could not be
@@ -246,7 +246,7 @@ def try_release(request: Request, files: Files, table: Table, draft: Draft) -> R
     """
     risk = request.spec.risk
     if request.public and risk.max_excess is None:
-        return ReleaseTrial(warnings=(UNREAD,))
+        return AttackTrial(warnings=(UNREAD,))
     plan = AttackPlan(risk.attacks, risk.max_excess, risk.targets, progress=request.progress)
     block, remarks = _tried_on(plan, request.spec, files, table, draft)
     findings, state = judged(block, plan)
@@ -259,7 +259,7 @@ def try_release(request: Request, files: Files, table: Table, draft: Draft) -> R
     units = () if request.spec.unit is None else (_about_units(request.spec.unit),)
     left_out = [] if plan.max_excess is not None else block["left_out"]
     idle = [Caution.of(f"risk.attacks: {IDLE.format(name)}", "take it out of `risk.attacks`") for name in left_out]
-    return ReleaseTrial(block, problems, (*units, *idle, *remarks))
+    return AttackTrial(block, problems, (*units, *idle, *remarks))
 
 
 def _tried_on(

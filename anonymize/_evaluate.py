@@ -27,7 +27,7 @@ from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.evaluation.invented import UNPAID, InventedTable
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
-from anonymize.evaluation.released import ReleasedTable, read_released
+from anonymize.evaluation.released import RegionRows, read_released
 from anonymize.evaluation.unclassed import blocks, opened_release
 from anonymize.fidelity import DISTRIBUTIONS, fidelity, total_variation
 from anonymize.link import load as load_link
@@ -40,12 +40,12 @@ from anonymize.modelling import Protocol, evaluate_models
 from anonymize.parallel import pool_of
 from anonymize.privacy import requirements_if_any
 from anonymize.publication import Paths, named_by, opened, report_files
-from anonymize.reading.files import ReleasedSource, columns_of, read_file
+from anonymize.reading.files import SourceTexts, columns_of, read_file
 from anonymize.report import Clock
 from anonymize.report.data import SMALLEST, required_size
 from anonymize.report.head import head, spec_path, table_block
 from anonymize.report.public import public_evaluation
-from anonymize.report.published import Published, ReleasedFile
+from anonymize.report.published import Published, PublishedFile
 from anonymize.request import Companions, Progress
 from anonymize.spec import Spec, resolve
 from anonymize.spec.load import load_queries
@@ -146,7 +146,7 @@ def _published(request: Evaluate, manifest: Manifest) -> dict[str, Any]:
         spec = resolve(request.spec.of_release(), undivided(request.spec, source.columns))
         _check_columns(spec, source, None if manifest.detached is None else manifest.detached.by)
         hidden = spec if spec.hides else None
-        file = ReleasedFile(source.path, source.format, source.separator, source.sha256, hidden)
+        file = PublishedFile(source.path, source.format, source.separator, source.sha256, hidden)
         report = public_evaluation(Published([file], spec, manifest))
         report["left_out"] |= dict.fromkeys(MEASURES, "it needs the original, which a public report must not use")
         report["warnings"] = [*_about_units(request), *_exposed(spec, source.columns), *manifest.remarks]
@@ -258,7 +258,7 @@ def _of_changed(request: Evaluate, manifest: Manifest, original: Source) -> dict
 
 
 @contextmanager
-def _coming(request: Evaluate) -> Iterator[Callable[[], ReleasedSource] | None]:
+def _coming(request: Evaluate) -> Iterator[Callable[[], SourceTexts] | None]:
     """What waits for the text of the release, which with several threads is read beside the original; None where there
     is none. Whatever goes wrong with the original is raised first, and the release is closed after it has been read."""
     if request.released is None:
@@ -273,7 +273,7 @@ def _coming(request: Evaluate) -> Iterator[Callable[[], ReleasedSource] | None]:
             yield pool.submit(work).result
 
 
-def _opened(request: Evaluate, file: ReleasedSource, table: Table) -> tuple[ReleasedTable, dict[str, Any]]:
+def _opened(request: Evaluate, file: SourceTexts, table: Table) -> tuple[RegionRows, dict[str, Any]]:
     """The release, and the block `output`."""
     source, linked = file.source, _linked(request, table.source, file.source)
     try:
@@ -321,7 +321,7 @@ def _queries(request: Evaluate, table: Table) -> Queries:
     return replace(queries, threads=request.threads)
 
 
-def _measure(request: Evaluate, released: ReleasedTable, report: dict[str, Any]) -> None:
+def _measure(request: Evaluate, released: RegionRows, report: dict[str, Any]) -> None:
     """Adds the blocks `classes`, `utility` and `left_out`."""
     request.progress("measure", 0, 0)
     sizes = released.partition.sizes[~released.suppressed]
@@ -358,7 +358,7 @@ def _unknown(figure: float | None) -> bool:
     return figure is not None and math.isnan(figure)
 
 
-def _unmeasured(released: ReleasedTable) -> dict[str, str]:
+def _unmeasured(released: RegionRows) -> dict[str, str]:
     """Targets and levels that could not be measured, and why."""
     reasons = {}
     targets = released.targets()
@@ -374,7 +374,7 @@ def _unmeasured(released: ReleasedTable) -> dict[str, str]:
     return reasons
 
 
-def _warnings(released: ReleasedTable) -> list[Caution]:
+def _warnings(released: RegionRows) -> list[Caution]:
     pairs = zip(released.table.attributes, released.regions, strict=True)
     ambiguous = [
         Caution.of(

@@ -109,7 +109,7 @@ def recode_frame(saved: Saved, frame: pl.DataFrame) -> tuple[pl.DataFrame, Count
     spec = spec_of(saved, frame.columns, "the table")
     recoded = recoder(saved, encode_frame(spec, frame))
     hidden = spec.output.suppressed if spec.hides else None
-    reading = rows.ReleasedRows(recoded.released, spec.roles(), tuple(frame.columns), hidden=hidden)
+    reading = rows.RowLayout(recoded.released, spec.roles(), tuple(frame.columns), hidden=hidden)
     return reading.piece(frame, recoded.released.class_of), recoded.counts
 
 

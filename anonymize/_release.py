@@ -51,7 +51,7 @@ from anonymize.table.scratch import Room
 from anonymize.treatments.plan import TreatedTable, treat
 
 if TYPE_CHECKING:
-    from anonymize._attack import ReleaseTrial
+    from anonymize._attack import AttackTrial
 
 
 def release(request: Request) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def _treated(
     return treated.table, treated
 
 
-def _tried(request: Request, files: Files, table: Table, draft: Draft) -> ReleaseTrial | None:
+def _tried(request: Request, files: Files, table: Table, draft: Draft) -> AttackTrial | None:
     """What the attackers that the spec names made of the release; None, and their room not imported, without any."""
     if not request.spec.risk.attacks:
         return None

@@ -35,7 +35,7 @@ from anonymize.table import Source
 from anonymize.table.files import sha256_of
 from anonymize.table.named import column
 from anonymize.verify.histories import pseudonyms, published
-from anonymize.verify.series import ReleasedAt
+from anonymize.verify.series import SeriesTable
 
 Whose = Callable[[Sequence[bytes]], pl.Series | None]
 """By a secret, (rows,) whom each row is about; None where that is not known."""
@@ -102,7 +102,7 @@ class RetracedRelease:
     `lacking`: what was not found, or was another file; `followed`: the pseudonyms of its rows, where it was read and is
     to have some."""
 
-    people: ReleasedAt
+    people: SeriesTable
     file: Audited | None
     matches: bool | None
     lacking: tuple[str, ...]
@@ -158,9 +158,9 @@ class SeriesFiles:
 
         return followed(texts, whose, self.secrets, self.state.series)
 
-    def _read(self, audited: Audited, name: str, people: pl.Series) -> ReleasedAt:
+    def _read(self, audited: Audited, name: str, people: pl.Series) -> SeriesTable:
         spec, missing = self.spec, audited.missing
-        return ReleasedAt.of_text(
+        return SeriesTable.of_text(
             name,
             audited.source.scan(),
             people,
@@ -213,7 +213,7 @@ class SeriesFiles:
                 return place
         return None
 
-    def _recorded(self, number: int) -> ReleasedAt:
+    def _recorded(self, number: int) -> SeriesTable:
         """A release as the state has it on record."""
         state, release = self.state, self.state.releases[number]
         classes = pl.Series(state.histories[state.history_of, number])
@@ -224,7 +224,7 @@ class SeriesFiles:
         frame = pl.DataFrame([classes.cast(pl.String).alias(_CLASS), *_named(values)])
         present = classes >= 0
         people = state.people["person"].filter(present)
-        released = ReleasedAt.of_text(
+        released = SeriesTable.of_text(
             release.path,
             frame.filter(present),
             people,
@@ -260,7 +260,7 @@ def _as_released(spec: Spec) -> Spec:
 # --- what is on record, and what the files say -----------------------------------------------------------------------
 
 
-def _rows(release: ReleasedAt) -> pl.DataFrame:
+def _rows(release: SeriesTable) -> pl.DataFrame:
     """A release as one table: `person`, `class`, and the text of each value, null where it is missing."""
     columns = [release.people.alias("person"), release.rows.classes.of_row.alias(_CLASS)]
     for number, each in enumerate(release.rows.values.values()):
@@ -274,7 +274,7 @@ def _values(columns: list[pl.Series]) -> list[str]:
     return [each.name for each in columns[2:]]
 
 
-def _same_people(read: ReleasedAt, recorded: ReleasedAt) -> bool:
+def _same_people(read: SeriesTable, recorded: SeriesTable) -> bool:
     """Whether those on record are in the release, in classes that part them as the text does, with its values. Those
     who are forgotten are not on record."""
     now, other = _rows(read), _rows(recorded)
@@ -289,14 +289,14 @@ def _same_people(read: ReleasedAt, recorded: ReleasedAt) -> bool:
     return len(set(parted)) == 1 and (not alike or all(both.select(alike).row(0)))
 
 
-def _same_classes(read: ReleasedAt, recorded: ReleasedAt) -> bool | None:
+def _same_classes(read: SeriesTable, recorded: SeriesTable) -> bool | None:
     """Whether as many classes have the same values, whoever they are about; None where people were forgotten."""
     if recorded.rows.count < read.rows.count:
         return None
     return bool(_kinds(read).equals(_kinds(recorded)))
 
 
-def _kinds(release: ReleasedAt) -> pl.DataFrame:
+def _kinds(release: SeriesTable) -> pl.DataFrame:
     """How many classes there are of each multiset of values."""
     rows = _rows(release).drop("person")
     values = [name for name in rows.columns if name != _CLASS]

@@ -48,7 +48,7 @@ from anonymize.table.files import sha256_of
 from anonymize.table.named import column
 from anonymize.verify import Check, checks_of
 from anonymize.verify.histories import invariance
-from anonymize.verify.series import ReleaseVerdict, SeriesVerdict, ValuesResult, measure_series
+from anonymize.verify.series import MeasuredRelease, SeriesVerdict, ValuesResult, measure_series
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -322,7 +322,7 @@ def _of_pseudonyms(release: RetracedRelease) -> Iterator[Finding]:
         yield Finding(rule, rule, UNFOLLOWED.format(name, column.column), "error", known=False)
 
 
-def _of_place(release: ReleaseVerdict, place: int) -> list[ValuesResult]:
+def _of_place(release: MeasuredRelease, place: int) -> list[ValuesResult]:
     """The results of a model: of those who are in a release, and of those who are not any more."""
     return [release.results[place], *(release.departed or ())[place : place + 1]]
 
@@ -335,12 +335,12 @@ def _listed(figures: Any) -> str:
     return ", ".join(f"{name}={said(value)}" for name, value in figures.items())
 
 
-def _count(pairs: Sequence[tuple[ReleaseVerdict, ValuesResult]]) -> int:
+def _count(pairs: Sequence[tuple[MeasuredRelease, ValuesResult]]) -> int:
     """How many releases there are among some results."""
     return len({id(release) for release, _ in pairs})
 
 
-def _failing(title: str, release: ReleaseVerdict, each: ValuesResult, whom: str) -> str:
+def _failing(title: str, release: MeasuredRelease, each: ValuesResult, whom: str) -> str:
     """That a model is not met, where, and for how many."""
     result = each.result
     values = "" if each.values_of in (None, release.name) else f", by the values of {each.values_of}"

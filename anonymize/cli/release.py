@@ -107,7 +107,7 @@ FURTHER_OPTIONS = (
 )
 
 
-class ReleaseCommand(BriefSpecCommand):
+class AlgorithmCommand(BriefSpecCommand):
     """Options in three sections: common ones, the algorithm's own, further ones."""
 
     def sections(self, options: list[click.Option]) -> dict[str, list[click.Option]]:
@@ -136,7 +136,7 @@ def command(name: str) -> click.Command:
 
     common = WITHOUT_OVERRIDES if algorithm.NEEDS.domains else COMMON_OPTIONS
 
-    @click.command(name, cls=ReleaseCommand, help=algorithm.__doc__)
+    @click.command(name, cls=AlgorithmCommand, help=algorithm.__doc__)
     @with_options(SPEC, *common, *options, *memory, *FURTHER_OPTIONS)
     def run(spec: str, **given: Any) -> None:
         of_algorithm = {field.name: given.pop(field.name) for field in fields(algorithm.Options)}

@@ -24,7 +24,7 @@ from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.meaning import Channel, Detached, Manifest
 from anonymize.meaning.manifest import NOTHING_SENSITIVE
 from anonymize.metrics.joint import Axes, categories_of, categories_shown
-from anonymize.reading.files import ReleasedSource, as_text, read_file
+from anonymize.reading.files import SourceTexts, as_text, read_file
 from anonymize.reading.regions import TextRegions, gapped_columns, read_regions
 from anonymize.report.passing import PASSING
 from anonymize.spec import Spec
@@ -176,7 +176,7 @@ class AttackedTables:
     """A release of people who are known. `regions`: of the distinct texts of each quasi-identifier, `text_of`
     (attributes, rows) which of them each row shows. `group_of` (rows,): of a bucketized release."""
 
-    file: ReleasedSource
+    file: SourceTexts
     regions: tuple[TextRegions, ...]
     text_of: Ints
     group_of: Ints | None = None
@@ -228,7 +228,7 @@ def released(people: Known, path: str, stack: ExitStack, detached: Detached | No
     return AttackedTables(file, regions, text_of, group_of)
 
 
-def _grouped(people: Known, file: ReleasedSource, detached: Detached, stack: ExitStack) -> tuple[ReleasedSource, Ints]:
+def _grouped(people: Known, file: SourceTexts, detached: Detached, stack: ExitStack) -> tuple[SourceTexts, Ints]:
     """A bucketized release with the sensitive values of each group dealt to its rows, and (rows,) the group of each.
     Raises DataError for tables that do not fit together."""
     spec, source = people.spec.of_release(), file.source
@@ -255,7 +255,7 @@ class ReadRelease(Protocol):
     """A release that has been read, of any family."""
 
     @property
-    def file(self) -> ReleasedSource:
+    def file(self) -> SourceTexts:
         """Its texts."""
 
     @property
@@ -386,7 +386,7 @@ def read_release(people: Known, path: str, manifest: Manifest, stack: ExitStack)
 class ChannelTable:
     """A release through channels of people who are known."""
 
-    file: ReleasedSource
+    file: SourceTexts
     channels: ChannelRows
 
     def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:

@@ -34,7 +34,7 @@ from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.evaluation.released import ReleasedTable
+from anonymize.evaluation.released import RegionRows
 from anonymize.evaluation.trees import (
     DEPTH,
     LEAST_SHARE,
@@ -131,7 +131,7 @@ class _TreeReader:
         return f"{name} {'not ' if condition.negated else ''}in {label}"
 
 
-def compare(released: ReleasedTable, plan: TreePlan) -> dict[str, Any]:
+def compare(released: RegionRows, plan: TreePlan) -> dict[str, Any]:
     """The block `tree`: the nodes of either tree, and the patterns of the original with what became of each.
 
     Raises UsageError for columns that are not quasi-identifiers, DataError where the release does not tell the values
@@ -177,7 +177,7 @@ def _became(pattern: TreeNode, search: StatementSearch, reader: _TreeReader) -> 
 
 
 def _sides(
-    released: ReleasedTable, chosen: Sequence[int], before: Ints, after: Ints, labels: int
+    released: RegionRows, chosen: Sequence[int], before: Ints, after: Ints, labels: int
 ) -> tuple[LabelledRegions, LabelledRegions]:
     """The rows of the original and of the release that have a label, as regions; those of attributes that are not
     asked are left at 0."""
@@ -198,7 +198,7 @@ def _sides(
     )
 
 
-def _labels(released: ReleasedTable, target: str) -> tuple[Ints, Ints, list[str]]:
+def _labels(released: RegionRows, target: str) -> tuple[Ints, Ints, list[str]]:
     """(rows,) label of each row of the original and of the release, -1 for none, and how labels read."""
     source, spec = released.table.source, released.spec
     original = as_text(pl.concat(list(source.batches([target])))[target], spec, source.format)

@@ -35,7 +35,7 @@ from anonymize.table.named import unnamed
 
 
 @dataclass(frozen=True)
-class ReleasedTable:
+class RegionRows:
     """The rows of a release. `regions`: what the distinct texts of each quasi-identifier stand for, `text_of`
     (attributes, rows) which of them each row shows. `frame`: all columns as text, null where missing. `linked` (rows,):
     the row of the original that each row is, by the private link, if there is one."""
@@ -307,13 +307,13 @@ def read_released(
     columns: Mapping[str, tuple[str, str]],
     linked: Ints | None = None,
     threads: int = 1,
-) -> ReleasedTable:
+) -> RegionRows:
     """The release of a table. `frame`: all of its columns as text, null where missing; `columns` as of `columns_of`;
-    `linked` as of `ReleasedTable`; `threads`: as of `read_regions`.
+    `linked` as of `RegionRows`; `threads`: as of `read_regions`.
 
     Raises DataError for more rows than the original has, and for cells that say nothing under the spec.
     """
     if frame.height > table.rows:
         raise DataError(f"the release has {frame.height:,} rows, the original {table.rows:,}")
     regions, text_of = read_regions(spec, table.attributes, frame, columns, threads)
-    return ReleasedTable(spec, table, frame, regions, text_of, linked)
+    return RegionRows(spec, table, frame, regions, text_of, linked)

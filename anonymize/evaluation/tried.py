@@ -16,7 +16,7 @@ from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, changed_numbers, coded_kept, people_of
 from anonymize.formats import Finding, state_of
-from anonymize.reading.files import ReleasedSource
+from anonymize.reading.files import SourceTexts
 from anonymize.request import Progress
 from anonymize.spec import Spec
 from anonymize.spec.base import Means
@@ -93,7 +93,7 @@ def _levels(attribute: Attribute) -> Ints:
     return attribute.hierarchy.levels[:, leaves].astype(np.int64)
 
 
-def _in_order(file: ReleasedSource, spec: Spec) -> bool:
+def _in_order(file: SourceTexts, spec: Spec) -> bool:
     """Whether a release's rows are sorted by what they show."""
     columns = tuple(dict.fromkeys(name for ends in file.columns.values() for name in ends))
     table = TextTable(file.source.scan(), columns, (), "")

@@ -123,7 +123,7 @@ class Family(Protocol):
 
 
 @dataclass(frozen=True)
-class ReleasedText:
+class DraftText:
     """The text of a draft that has been written.
 
     `columns`: the released ones of each quasi-identifier. `is_released` (rows of the input,): whether each was

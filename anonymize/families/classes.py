@@ -15,7 +15,7 @@ from anonymize import privacy, recoding, verify
 from anonymize.algorithms.base import Found
 from anonymize.classes import Bools, Partition
 from anonymize.declared import declared
-from anonymize.families.base import Draft, Measured, ReleasedText
+from anonymize.families.base import Draft, DraftText, Measured
 from anonymize.families.steps import (
     by_weights,
     check_hidden,
@@ -31,7 +31,7 @@ from anonymize.parallel import ahead, meanwhile, worth
 from anonymize.privacy import Requirement
 from anonymize.publication import SAVE_RECODING, Files, ReleasePaths
 from anonymize.recoding import Levels, Recoding, Regions, Released
-from anonymize.report.data import Beside, Blocks, ReleaseFacts, classed_blocks
+from anonymize.report.data import Beside, Blocks, ClassedFacts, classed_blocks
 from anonymize.report.passing import PASSING
 from anonymize.request import Request
 from anonymize.risk import Text
@@ -146,7 +146,7 @@ class ClassedDraft(Draft):
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         beside = self._beside()
-        facts = ReleaseFacts(
+        facts = ClassedFacts(
             self.request,
             self.requirements,
             self.table,
@@ -174,10 +174,10 @@ class ClassedDraft(Draft):
         threads = worth(_threads_at_once(self.request, self.table), self.table.rows)
         return meanwhile(partial(Beside.of, self.request, self.requirements, self.table, self.released), threads)
 
-    def _released_text(self, columns: Mapping[str, Sequence[str]]) -> ReleasedText:
+    def _released_text(self, columns: Mapping[str, Sequence[str]]) -> DraftText:
         some = self.released.dropped_rows or self.released.left_out
         is_released = pl.Series(self.released.class_of >= 0) if some else None
-        return ReleasedText(self, columns, is_released)
+        return DraftText(self, columns, is_released)
 
     def _columns(self) -> dict[str, list[str]]:
         """The released columns of each quasi-identifier."""

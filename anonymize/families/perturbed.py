@@ -14,7 +14,7 @@ from anonymize import privacy, verify
 from anonymize.algorithms.base import Found
 from anonymize.classes import Bools
 from anonymize.errors import Problem, UsageError
-from anonymize.families.base import Draft, Measured, ReleasedText
+from anonymize.families.base import Draft, DraftText, Measured
 from anonymize.families.steps import by_weights, check_suppression, numbers_of, passing_text, text_shown
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.judging import Judge, withheld
@@ -124,7 +124,7 @@ class PerturbedDraft(Draft):
         if not columns:
             return Measured(Verdict(len(self.written.rows), 0, (), {}, {}, passing=text.measured()))
         released = None if self.left_out is None else pl.Series(~self.left_out)
-        verdict = text.with_combinations(ReleasedText(self, columns, released).verdict(files, shared))
+        verdict = text.with_combinations(DraftText(self, columns, released).verdict(files, shared))
         if hidden:
             check_suppression(request, self.table.rows, verdict.suppressed_rows + self._dropped)
         return Measured(replace(verdict, passing=text.measured()), by_weights(self._classes(files)))

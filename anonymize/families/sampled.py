@@ -13,7 +13,7 @@ from anonymize.classes import Ints
 from anonymize.dp.accounting import require
 from anonymize.dp.published import check_public
 from anonymize.errors import Problem, UnsafeError, UsageError
-from anonymize.families.base import Draft, Measured, ReleasedText
+from anonymize.families.base import Draft, DraftText, Measured
 from anonymize.families.steps import numbers_of, passing_text, text_shown
 from anonymize.meaning import Manifest
 from anonymize.privacy import Requirement
@@ -127,7 +127,7 @@ class SampledDraft(Draft):
         smallest = verify.smallest_group(shared.frame, self.names)
         if smallest is None or smallest < self.result.k:
             raise UnsafeError(f"safepub: a class of the file has fewer than {self.result.k} rows: this is a bug")
-        verdict = ReleasedText(self, columns).verdict(files, shared)
+        verdict = DraftText(self, columns).verdict(files, shared)
         text = passing_text(self.request, files.table, columns, None, shared)
         return Measured(text.with_combinations(verdict))
 

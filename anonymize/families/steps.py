@@ -30,7 +30,7 @@ from anonymize.report import Clock
 from anonymize.report.codebook import originals, sample
 from anonymize.report.data import Blocks
 from anonymize.report.passing import PassingText, derived
-from anonymize.report.published import Published, ReleasedFile
+from anonymize.report.published import Published, PublishedFile
 from anonymize.request import Request
 from anonymize.risk import Text, before_and_after, record_risks, sampled
 from anonymize.spec import Spec
@@ -342,7 +342,7 @@ def published(request: Request, files: Files, manifest: Manifest) -> Published:
     that its rows are individuals, whatever they are about is called."""
     spec = request.spec.model_copy(update={"unit": None}) if request.in_series else request.spec
     hidden = spec if spec.hides else None
-    released = [ReleasedFile(each.part, each.format, each.separator, each.sha256, hidden) for each in files.release]
+    released = [PublishedFile(each.part, each.format, each.separator, each.sha256, hidden) for each in files.release]
     return Published(released, spec, manifest, request.algorithm, request.options)
 
 

@@ -17,7 +17,7 @@ from anonymize.classes import Floats, Ints
 from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import Caution, Problem, UsageError
-from anonymize.evaluation.released import ReleasedTable
+from anonymize.evaluation.released import RegionRows
 from anonymize.families.steps import check_needs
 from anonymize.metrics.class_measures import conditional_entropy, squared_error
 from anonymize.modelling.learners import LEARNERS, RegionEnds, check_installed, matrices, scores
@@ -176,7 +176,7 @@ Training = tuple[Floats, pl.DataFrame]
 def evaluate_models(
     spec: Spec,
     table: Table,
-    released: ReleasedTable | None,
+    released: RegionRows | None,
     protocol: Protocol,
     progress: Progress,
     invented: Training | None = None,
@@ -233,7 +233,7 @@ def _check(table: Table, targets: Mapping[str, str], protocol: Protocol) -> None
         raise UsageError(problems)
 
 
-def _splits(table: Table, released: ReleasedTable | None, protocol: Protocol) -> Iterator[tuple[Ints, Ints]]:
+def _splits(table: Table, released: RegionRows | None, protocol: Protocol) -> Iterator[tuple[Ints, Ints]]:
     """The rows of each training and test part, ascending; the seed's shuffle deals them."""
     every = np.arange(table.rows)
     if protocol.algorithm is None and released is not None and released.why_apart is not None:
@@ -252,7 +252,7 @@ def _splits(table: Table, released: ReleasedTable | None, protocol: Protocol) ->
 def _folds(
     spec: Spec,
     table: Table,
-    released: ReleasedTable | None,
+    released: RegionRows | None,
     protocol: Protocol,
     splits: Sequence[tuple[Ints, Ints]],
     invented: Training | None,
@@ -353,7 +353,7 @@ _HELD_OUT = "synthesize from a part of the rows, and `-i` another part for the e
 _APART = "`--algorithm NAME` makes a release of the other rows for each test"
 
 
-def _warnings(released: ReleasedTable | None, protocol: Protocol, invented: Training | None) -> list[Caution]:
+def _warnings(released: RegionRows | None, protocol: Protocol, invented: Training | None) -> list[Caution]:
     if protocol.algorithm is not None:
         return list(without_effect(protocol.options))
     if invented is not None:

@@ -19,7 +19,7 @@ from anonymize.table.roles import columns_in
 
 
 @dataclass(frozen=True)
-class ReleasedSource:
+class SourceTexts:
     """`texts`: all columns as text, null where missing. `columns`: in which each quasi-identifier is shown."""
 
     source: Source
@@ -32,7 +32,7 @@ class ReleasedSource:
         return self.texts.height
 
 
-def read_file(original: Spec, path: str, stack: ExitStack) -> ReleasedSource:
+def read_file(original: Spec, path: str, stack: ExitStack) -> SourceTexts:
     """Reads a release: UTF-8, with the input's separator. Raises DataError for what cannot be read, and for
     quasi-identifiers of which there is no column."""
     spec = original.of_release()
@@ -43,7 +43,7 @@ def read_file(original: Spec, path: str, stack: ExitStack) -> ReleasedSource:
     frame = pl.concat(batches) if batches else pl.DataFrame(schema=dict.fromkeys(source.columns, pl.String))
     texts = frame.select(as_text(each, spec, source.format) for each in frame.iter_columns())
     numbers = NumberColumns.of(spec, source.format).of_type(source.schema)
-    return ReleasedSource(source, _with_suppressed(spec, texts, columns, numbers), columns)
+    return SourceTexts(source, _with_suppressed(spec, texts, columns, numbers), columns)
 
 
 def _with_suppressed(

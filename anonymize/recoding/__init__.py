@@ -13,7 +13,7 @@ from __future__ import annotations
 from anonymize.domain.cells import escaped
 from anonymize.recoding.appearance import Appearance, format_number
 from anonymize.recoding.base import Recoding, Regions, render
-from anonymize.recoding.columns import Released, ReleasedColumn
+from anonymize.recoding.columns import RecodedColumn, Released
 from anonymize.recoding.single_dimensional import Cut, Levels, SingleDimensional
 from anonymize.recoding.tree import CutTree
 
@@ -22,10 +22,10 @@ __all__ = [
     "Cut",
     "CutTree",
     "Levels",
+    "RecodedColumn",
     "Recoding",
     "Regions",
     "Released",
-    "ReleasedColumn",
     "SingleDimensional",
     "escaped",
     "format_number",

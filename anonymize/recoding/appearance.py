@@ -15,7 +15,7 @@ from anonymize.classes import Bools, Codes, Floats, Ints, KeyGroups, Partition, 
 from anonymize.domain.cells import escaped
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.recoding.columns import ClassTexts, ReleasedColumn, released_columns
+from anonymize.recoding.columns import ClassTexts, RecodedColumn, released_columns
 from anonymize.recoding.spans import Spans, Tails, Window
 from anonymize.spec import Output, Spec
 
@@ -35,7 +35,7 @@ class Appearance(ABC):
     """One quasi-identifier in all classes of a recoding."""
 
     @abstractmethod
-    def columns(self) -> list[ReleasedColumn]:
+    def columns(self) -> list[RecodedColumn]:
         """The column, or the two, that the quasi-identifier is released as; the class of suppressed rows comes last."""
 
     @abstractmethod
@@ -75,7 +75,7 @@ class CategoricalRegions(InRegions):
 
     domain: Taxonomy
 
-    def columns(self) -> list[ReleasedColumn]:
+    def columns(self) -> list[RecodedColumn]:
         """The column, or the two, that the output's `categorical` asks for."""
         if self.output.categorical == "bounds":
             return released_columns(self.name, self._bounds(), BOUNDS, self.output.suppressed)
@@ -195,7 +195,7 @@ class NumericRegions(InRegions):
         window = self.window if self.output.numeric in ("interval", "bounds") else None
         return Spans.of(self.domain, self.low, self.high, self.highest, window)
 
-    def columns(self) -> list[ReleasedColumn]:
+    def columns(self) -> list[RecodedColumn]:
         """The column, or the columns, that the output's `numeric` asks for."""
         contents = self._bounds() if self.output.numeric == "bounds" else [_ONE_COLUMN[self.output.numeric](self)]
         suffixes = [*BOUNDS, MISSING][: len(contents)] if self.output.numeric == "bounds" else [""]

@@ -16,7 +16,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.parallel import mapped, meanwhile, worth
 from anonymize.recoding.appearance import Appearance, CategoricalRegions, NumericRegions
-from anonymize.recoding.columns import Released, ReleasedColumn
+from anonymize.recoding.columns import RecodedColumn, Released
 from anonymize.recoding.spans import Tails
 from anonymize.recoding.tree import CutTree
 from anonymize.spec import Output, Spec
@@ -114,7 +114,7 @@ def _class_of(recoding: Recoding, table: Table, *, drop: bool) -> NDArray[np.int
     return class_of
 
 
-def _attribute(appearance: Appearance) -> tuple[list[ReleasedColumn], tuple[Floats, Floats]]:
+def _attribute(appearance: Appearance) -> tuple[list[RecodedColumn], tuple[Floats, Floats]]:
     """What an attribute is released as, and what that costs."""
     return appearance.columns(), appearance.costs()
 

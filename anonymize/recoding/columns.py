@@ -18,7 +18,7 @@ ClassTexts: TypeAlias = tuple[list[str] | pl.Series, Ints]
 
 
 @dataclass(frozen=True)
-class ReleasedColumn:
+class RecodedColumn:
     """One released column: `texts`, the distinct texts in it, and `of_class` (classes,) which one each class shows, in
     few bytes."""
 
@@ -44,7 +44,7 @@ class Released:
     """
 
     class_of: NDArray[np.int32]
-    columns: tuple[ReleasedColumn, ...]
+    columns: tuple[RecodedColumn, ...]
     sizes: Ints
     ncp: tuple[Floats, ...]
     loss: tuple[Floats, ...]
@@ -60,7 +60,7 @@ class Released:
         )
         return replace(self, columns=tuple(columns))
 
-    def columns_of(self, attribute: str) -> list[ReleasedColumn]:
+    def columns_of(self, attribute: str) -> list[RecodedColumn]:
         """The released columns that a quasi-identifier became."""
         return [column for column in self.columns if column.attribute == attribute]
 
@@ -81,7 +81,7 @@ def _written(texts: pl.Series, labels: Mapping[str, str]) -> pl.Series:
 
 def released_columns(
     attribute: str, contents: list[ClassTexts], suffixes: list[str], suppressed: str
-) -> list[ReleasedColumn]:
+) -> list[RecodedColumn]:
     """The columns, with the class of suppressed rows added after the others, and every text once."""
     columns = []
     for (texts, of_class), suffix in zip(contents, suffixes, strict=True):
@@ -92,5 +92,5 @@ def released_columns(
             of_text = cells.to_frame().join(numbers, on="text", how="left", maintain_order="left")["number"]
             of_class = of_text.to_numpy().astype(np.int64)[of_class]
         narrow = of_class.astype(np.min_scalar_type(len(distinct)))
-        columns.append(ReleasedColumn(attribute + suffix, attribute, distinct.alias(""), narrow))
+        columns.append(RecodedColumn(attribute + suffix, attribute, distinct.alias(""), narrow))
     return columns

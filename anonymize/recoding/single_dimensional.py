@@ -16,7 +16,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.recoding.appearance import BOUNDS, Appearance, CategoricalIntervals, NumericRegions, leaf_positions
 from anonymize.recoding.base import Recoding
-from anonymize.recoding.columns import Released, ReleasedColumn, released_columns
+from anonymize.recoding.columns import RecodedColumn, Released, released_columns
 from anonymize.recoding.spans import Tails
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
@@ -50,7 +50,7 @@ class Generalized(Appearance):
         leaves = generalization.leaf_of(self.codes)
         return generalization.hierarchy.levels[self.level, leaves].astype(np.int64)
 
-    def columns(self) -> list[ReleasedColumn]:
+    def columns(self) -> list[RecodedColumn]:
         """The column, or the two, that the attribute is released as."""
         nodes, first, of_class = np.unique(self.nodes, return_index=True, return_inverse=True)
         kind, hierarchy = self.attribute.domain.kind, self.attribute.hierarchy
@@ -231,7 +231,7 @@ class ByInterval(Appearance):
             return cls(_labels(attribute, cut, present, rows, output), interval_of)
         return cls(_intervals(attribute, cut, present, rows, output, tails), interval_of)
 
-    def columns(self) -> list[ReleasedColumn]:
+    def columns(self) -> list[RecodedColumn]:
         """The columns of the intervals, from which each class takes the text of its own."""
         pick = np.append(self.interval_of, -1)
         return [replace(column, of_class=column.of_class[pick]) for column in self.intervals.columns()]

@@ -41,7 +41,7 @@ SMALLEST = 5
 
 
 @dataclass(frozen=True)
-class ReleaseFacts:
+class ClassedFacts:
     """Everything that a report of a release with equivalence classes is made from."""
 
     request: Request
@@ -84,7 +84,7 @@ def defined(blocks: Mapping[str, Any]) -> dict[str, Any]:
     return {name: block for name, block in blocks.items() if block}
 
 
-def classed_blocks(facts: ReleaseFacts) -> Blocks:
+def classed_blocks(facts: ClassedFacts) -> Blocks:
     """The blocks of a release with equivalence classes."""
     released, blocks = facts.released, verdict_blocks(facts.verdict)
     output = output_block(facts.output, facts.verdict) | {
@@ -104,14 +104,14 @@ def classed_blocks(facts: ReleaseFacts) -> Blocks:
     )
 
 
-def _candidates(facts: ReleaseFacts) -> dict[str, Any]:
+def _candidates(facts: ClassedFacts) -> dict[str, Any]:
     """The rows that may be somebody's, where each class is a region of its own, so that they may overlap."""
     if facts.recoding.regions is None:
         return {}
     return defined({"candidates": candidate_rows(facts.request.spec, facts.table, facts.released)})
 
 
-def _codebook(facts: ReleaseFacts) -> dict[str, Any]:
+def _codebook(facts: ClassedFacts) -> dict[str, Any]:
     spec, names = facts.request.spec, [each.name for each in facts.table.attributes]
     released = {name: [column.name for column in facts.released.columns_of(name)] for name in names}
     cells = FileCells(spec, facts.texts)
@@ -126,7 +126,7 @@ def with_heights(attributes: Iterable[Attribute], block: dict[str, Any]) -> dict
     return block | {"heights": {each.name: each.hierarchy.height for each in attributes}}
 
 
-def _with_bound(facts: ReleaseFacts, block: dict[str, Any]) -> dict[str, Any]:
+def _with_bound(facts: ClassedFacts, block: dict[str, Any]) -> dict[str, Any]:
     """The block `utility`, with the bound on gcp where that is asked for; its figures are null in too large a table."""
     if not facts.request.bound:
         return block
@@ -281,7 +281,7 @@ def _origin(spec: Spec, name: str) -> str:
     return "spec" if name == "t" or spec.place("privacy", name) else "default"
 
 
-def _view(facts: ReleaseFacts) -> View:
+def _view(facts: ClassedFacts) -> View:
     released = facts.released
     return View(
         attributes=facts.table.attributes,
@@ -297,7 +297,7 @@ def _view(facts: ReleaseFacts) -> View:
     )
 
 
-def _of_sets(facts: ReleaseFacts) -> list[Floats]:
+def _of_sets(facts: ClassedFacts) -> list[Floats]:
     """(classes,) of each quasi-identifier the NCP of a cell, a set of categories by the number of values that it
     names."""
     costs = []
@@ -319,7 +319,7 @@ def _named(spec: Spec, taxonomy: Taxonomy, texts: pl.Series) -> Ints:
     return named
 
 
-def _levels(facts: ReleaseFacts) -> list[tuple[int, int]] | None:
+def _levels(facts: ClassedFacts) -> list[tuple[int, int]] | None:
     """(level, height) of each quasi-identifier, where all classes share one level vector."""
     vector = facts.recoding.vector
     if vector is None:
@@ -338,7 +338,7 @@ def required_size(requirements: tuple[Requirement, ...]) -> int:
     return max(required, default=minimum_size(requirements))
 
 
-def _suppressed_cells(facts: ReleaseFacts) -> int:
+def _suppressed_cells(facts: ClassedFacts) -> int:
     """Cells of quasi-identifiers that show the suppressed text, in rows that are not suppressed or dropped as a whole,
     and those of suppressed rows that are published."""
     released = facts.released
@@ -360,7 +360,7 @@ def left_out_warnings(spec: Spec, dropped: int, remedy: str) -> list[Caution]:
     return [Caution.of(said, remedy)]
 
 
-def _warnings(facts: ReleaseFacts) -> list[Caution]:
+def _warnings(facts: ClassedFacts) -> list[Caution]:
     request, released, table = facts.request, facts.released, facts.table
     spec = request.spec
     warnings = [*table.warnings, *facts.verdict.cautions, *cautions.order_warnings(spec)]

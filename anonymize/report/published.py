@@ -29,7 +29,7 @@ BESIDE = ("", "_low", "_high", "_missing")
 
 
 @dataclass(frozen=True)
-class ReleasedFile:
+class PublishedFile:
     """A released file as it was written."""
 
     path: Path
@@ -51,7 +51,7 @@ class Published:
     """All that a public report is made from. `files`: the table with the rows first. `manifest`: what its columns mean.
     `algorithm`, `options`: what made it; None where that is not known."""
 
-    files: Sequence[ReleasedFile]
+    files: Sequence[PublishedFile]
     spec: Spec
     manifest: Manifest
     algorithm: str | None = None
@@ -63,7 +63,7 @@ class Published:
         return frozenset(each for name in self.spec.exact for each in self.columns_of.get(name, [name]))
 
     @property
-    def table(self) -> ReleasedFile:
+    def table(self) -> PublishedFile:
         """The table with the rows."""
         return self.files[0]
 

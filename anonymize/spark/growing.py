@@ -42,7 +42,7 @@ from anonymize.recoding.spans import Tails, Window
 from anonymize.spark.cutting import Demands, labels_of
 from anonymize.spark.engine import DataFrame, hash_of
 from anonymize.spark.learned import CodeBook, Learned
-from anonymize.spark.outcome import Columns, EngineColumns, ReleasedTexts, beside
+from anonymize.spark.outcome import CellTexts, Columns, EngineColumns, beside
 from anonymize.spec import Output
 from anonymize.table import Table
 
@@ -263,7 +263,7 @@ def _release(plan: Plan, chunks: Iterable[Columns]) -> Iterator[pl.DataFrame]:
         return
     lot = np.concatenate(lots)
     codes, order = _joined(coded), _joined(orders)
-    texts = ReleasedTexts.of_rows(len(lot), plan.layout)
+    texts = CellTexts.of_rows(len(lot), plan.layout)
     for rows in _by_lot(lot):
         if plan.local is not None:
             rows = rows[np.lexsort([each[rows] for each in (*reversed(codes), *reversed(order))])]

@@ -21,7 +21,7 @@ from anonymize.spec import Role, Spec
 from anonymize.spec.columns import WITHHELD, Sensitive
 from anonymize.table import Table, TargetColumn
 from anonymize.table.read import as_target
-from anonymize.writing.rows import ReleasedRows
+from anonymize.writing.rows import RowLayout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,7 +130,7 @@ class EngineColumns:
 
 
 @dataclass(frozen=True)
-class ReleasedTexts:
+class CellTexts:
     """What the quasi-identifiers of some rows read, put in bit by bit: of each, by its place, the `texts` that occur,
     and (rows,) `which` of these each row has."""
 
@@ -138,7 +138,7 @@ class ReleasedTexts:
     which: Mapping[str, NDArray[np.uint32]]
 
     @classmethod
-    def of_rows(cls, rows: int, layout: EngineColumns) -> ReleasedTexts:
+    def of_rows(cls, rows: int, layout: EngineColumns) -> CellTexts:
         """Of so many rows, of which nothing is known yet."""
         return cls(
             {name: [] for name in layout.generalized}, {name: np.empty(rows, np.uint32) for name in layout.generalized}
@@ -146,7 +146,7 @@ class ReleasedTexts:
 
     def put(self, released: Released, layout: EngineColumns, rows: Ints, class_of: Integers) -> None:
         """Takes in what classes show. `rows` (n,): those that are in them; `class_of` (n,): the class of each."""
-        cells = ReleasedRows(released, layout.roles, [layout.names[place] for place in layout.released]).cells
+        cells = RowLayout(released, layout.roles, [layout.names[place] for place in layout.released]).cells
         for place in layout.generalized:
             (column,) = released.columns_of(layout.names[int(place[1:])])
             known = sum(map(len, self.texts[place]))

@@ -27,11 +27,11 @@ from anonymize.spark.engine import DataFrame, read_otherwise
 from anonymize.spark.growing import LOCAL_ROWS, PartSearch, Plan, as_one_class, boxes_of, released_rows
 from anonymize.spark.learned import MOST_COMBINATIONS, CodeBook, Learned, distinct_rows
 from anonymize.spark.outcome import (
+    CellTexts,
     Columns,
     EngineColumns,
     EngineFrame,
     EngineOutcome,
-    ReleasedTexts,
     beside,
     targets_of,
     with_targets,
@@ -154,7 +154,7 @@ def _released(book: ClassBook, layout: EngineColumns, chunks: Iterable[Columns])
     """The class of the rows of a partition, and what their quasi-identifiers read as."""
     for keys in chunks:
         class_of = book.classes(keys)
-        texts = ReleasedTexts.of_rows(len(class_of), layout)
+        texts = CellTexts.of_rows(len(class_of), layout)
         texts.put(book.released, layout, np.arange(len(class_of)), class_of)
         (frame,) = texts.frames(len(class_of))
         yield frame.with_columns(pl.Series(CLASS, class_of.astype(np.int32)))

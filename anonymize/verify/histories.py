@@ -18,9 +18,9 @@ from anonymize.verify.distances import Overall
 from anonymize.verify.numbering import Numbering, pair, whole
 from anonymize.verify.series import (
     Followed,
+    MeasuredRelease,
     Past,
-    ReleasedAt,
-    ReleaseVerdict,
+    SeriesTable,
     SeriesVerdict,
     ValuesResult,
     compared,
@@ -102,7 +102,7 @@ class Invariance:
         return asdict(self)
 
 
-def invariance(releases: Sequence[ReleasedAt], attribute: str) -> Invariance:
+def invariance(releases: Sequence[SeriesTable], attribute: str) -> Invariance:
     """Measures a sensitive attribute; a missing value is none. Values are those of the text, also of numbers."""
     followed = Followed(releases, ())
     pasts = followed.trajectories()
@@ -123,7 +123,7 @@ def invariance(releases: Sequence[ReleasedAt], attribute: str) -> Invariance:
     return Invariance(attribute, m, distinct.height / classes, invariant if several else None, common)
 
 
-def _signatures(release: ReleasedAt, attribute: str) -> pl.DataFrame:
+def _signatures(release: SeriesTable, attribute: str) -> pl.DataFrame:
     """The values of each class as texts, with how often each occurs: `class`, `value`, `count`."""
     entries = entries_of(release.rows, Subject(attribute), release.missing)
     texts = release.texts(attribute)
@@ -200,7 +200,7 @@ def measure_next(
     """
     reading = {"missing": missing, "null_missing": null_missing, "suppressed": suppressed, "normalize": normalize}
     everybody = pl.int_range(released.height, dtype=pl.UInt32, eager=True)
-    current = ReleasedAt.of_text(THIS, released, everybody, quasi_identifiers, sensitive, **reading)  # type: ignore[arg-type]
+    current = SeriesTable.of_text(THIS, released, everybody, quasi_identifiers, sensitive, **reading)  # type: ignore[arg-type]
     classes = current.rows.classes
     if "recorded" in people.columns:
         _check_recorded(classes, people["recorded"])
@@ -250,16 +250,16 @@ def _departed(
     return results_of(history, pasts, checks, gone=True)
 
 
-def _unchanged(current: ReleasedAt, attribute: str, values: pl.Series, there: pl.Series) -> bool:
+def _unchanged(current: SeriesTable, attribute: str, values: pl.Series, there: pl.Series) -> bool:
     """Whether those who were in an earlier release have the values now that they had then, as text."""
     column = current.rows.values[attribute]
     now = pl.Series([None], dtype=pl.String).append(column.texts).gather(column.numbers.of_row)
     return now.filter(there).equals(values.alias("").filter(there), null_equal=True)
 
 
-def _verdict(history: Numbering, results: tuple[ValuesResult, ...], first_time: int) -> ReleaseVerdict:
+def _verdict(history: Numbering, results: tuple[ValuesResult, ...], first_time: int) -> MeasuredRelease:
     sizes = history.runs()["len"]
-    return ReleaseVerdict(THIS, whole(sizes.sum()), len(sizes), whole(sizes.min()), first_time, None, results)
+    return MeasuredRelease(THIS, whole(sizes.sum()), len(sizes), whole(sizes.min()), first_time, None, results)
 
 
 def _of_record(numbers: pl.Series) -> Numbering:

@@ -40,7 +40,7 @@ Origin = Literal["original", "state"]
 
 
 @dataclass(frozen=True)
-class ReleasedAt:
+class SeriesTable:
     """A release of a series. `rows`: its text as numbers; `people` (rows,): whom each row is about, of one kind in all
     releases (keyed pseudonyms); `missing`: texts that mean missing; `k`: what it was made for, where its people were
     promised no more than that."""
@@ -66,7 +66,7 @@ class ReleasedAt:
         suppressed: str = "*",
         normalize: bool = False,
         origin: Origin = "original",
-    ) -> ReleasedAt:
+    ) -> SeriesTable:
         """Reads a release; texts as `measure` has them. `quasi_identifiers`: its columns, or any that say together in
         which class a row is. Raises DataError where rows and people do not match, or somebody has several rows."""
         texts = compared(missing, normalize=normalize)
@@ -128,7 +128,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class ReleaseVerdict:
+class MeasuredRelease:
     """A release of a series, measured with all before it. `histories`: how many different ones its people have,
     `smallest`: the fewest people of one; `first_time`: who is in no release before; `left`: None where it is not known
     who was in the release before; `departed`: the results of those who were released before and are not now, None where
@@ -155,7 +155,7 @@ class ReleaseVerdict:
 class SeriesVerdict:
     """The releases that were judged, in their order. `unbounded`: models that say nothing over time, each once."""
 
-    releases: tuple[ReleaseVerdict, ...]
+    releases: tuple[MeasuredRelease, ...]
     unbounded: tuple[str, ...]
 
     @property
@@ -189,7 +189,7 @@ def over_time(check: Check) -> bool:
 
 
 def measure_series(
-    releases: Sequence[ReleasedAt], checks: Sequence[Check], *, since: int = 0, deferred: bool = False
+    releases: Sequence[SeriesTable], checks: Sequence[Check], *, since: int = 0, deferred: bool = False
 ) -> SeriesVerdict:
     """Measures the people of each release from number `since` on by history, with all releases before it.
 
@@ -207,7 +207,7 @@ def measure_series(
 class Followed:
     """Everybody who was ever released, numbered, with where each is in every release."""
 
-    def __init__(self, releases: Sequence[ReleasedAt], checks: Sequence[Check], *, deferred: bool = False) -> None:
+    def __init__(self, releases: Sequence[SeriesTable], checks: Sequence[Check], *, deferred: bool = False) -> None:
         self.releases, self.checks, self.deferred = releases, checks, deferred
         self._known: dict[tuple[int, Subject, bool], Overall] = {}
 
@@ -245,14 +245,14 @@ class Followed:
             histories.append(history)
         return histories
 
-    def verdict(self, number: int) -> ReleaseVerdict:
+    def verdict(self, number: int) -> MeasuredRelease:
         """A release, measured with all before it."""
         present, history = self.row_of[number].is_not_null(), self.histories[number]
         sizes = Numbering(history.of_row.filter(present), history.span).runs()["len"]
         before = pl.repeat(False, len(present), eager=True)
         for row_of in self.row_of[:number]:
             before |= row_of.is_not_null()
-        return ReleaseVerdict(
+        return MeasuredRelease(
             name=self.releases[number].name,
             people=whole(present.sum()),
             histories=len(sizes),

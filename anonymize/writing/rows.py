@@ -17,7 +17,7 @@ from anonymize.domain.cells import CellFormat
 from anonymize.domain.numeric import Numeric
 from anonymize.recoding import Released
 from anonymize.recoding.appearance import NumberColumns
-from anonymize.recoding.columns import ReleasedColumn
+from anonymize.recoding.columns import RecodedColumn
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.columns import WITHHELD
@@ -70,7 +70,7 @@ def frames(
     roles, table = request.spec.roles(), with_dates(table, form)
     null = null_text(request.spec, table.source.format, form)
     hidden = request.spec.output.suppressed if request.spec.hides else None
-    reading = ReleasedRows(released, roles, table.columns, null, NumberColumns.of(request.spec, form), hidden)
+    reading = RowLayout(released, roles, table.columns, null, NumberColumns.of(request.spec, form), hidden)
     withheld = {*WITHHELD, "quasi-identifier"}
     passing = [name for name in table.columns if roles[name] not in withheld]
 
@@ -139,17 +139,17 @@ def unclassed_frames(
         request.progress("write", start, table.rows)
 
 
-def _lines(reading: ReleasedRows, table: Table, form: str, separator: str | None) -> ReleasedLines | None:
+def _lines(reading: RowLayout, table: Table, form: str, separator: str | None) -> LineLayout | None:
     """How rows read as lines of a CSV; None where not all of what passes through is known to be text."""
     texts = table.source.format == "csv" and (table.pseudonym is None or table.pseudonym.dtype == pl.String)
     if separator is None or form not in CSV or not texts:
         return None
-    lines = ReleasedLines(reading.released, reading.places, reading.cells, separator)
+    lines = LineLayout(reading.released, reading.places, reading.cells, separator)
     return lines if lines.possible else None
 
 
 @dataclass(frozen=True)
-class ReleasedRows:
+class RowLayout:
     """How rows read: the `columns` of the input, by their roles. `null`: what a null is written as; None leaves it.
     `numbers`: the released columns that are written as numbers. `hidden`: the text that is written as nothing."""
 
@@ -165,7 +165,7 @@ class ReleasedRows:
         """What each released column shows."""
         return {column.name: self._cells(column) for column in self.released.columns}
 
-    def _cells(self, column: ReleasedColumn) -> pl.Series:
+    def _cells(self, column: RecodedColumn) -> pl.Series:
         numbers = None if self.numbers is None else self.numbers.column(column.name, column.texts)
         if numbers is not None:
             return numbers
@@ -173,9 +173,9 @@ class ReleasedRows:
         return texts if self.hidden is None else texts.replace(self.hidden, None)
 
     @cached_property
-    def places(self) -> list[ReleasedColumn | str]:
+    def places(self) -> list[RecodedColumn | str]:
         """The columns of the release, in their order; those that pass through by their names alone."""
-        places: list[ReleasedColumn | str] = []
+        places: list[RecodedColumn | str] = []
         for name in self.columns:
             if self.roles[name] == "quasi-identifier":
                 places += self.released.columns_of(name)
@@ -201,19 +201,19 @@ class ReleasedRows:
     def ranked(self, written: CellFormat) -> RankedColumn:
         """The quasi-identifiers of the rows: the rank of each row's class by what the class shows; rows that are left
         out come last."""
-        released = [place for place in self.places if isinstance(place, ReleasedColumn)]
+        released = [place for place in self.places if isinstance(place, RecodedColumn)]
         ranks = rows_ranked(cell_ranks(self.cells[c.name], written).astype(np.uint32)[c.of_class] for c in released)
         size = len(ranks) + 1
         return RankedColumn(np.append(ranks, size - 1).astype(np.uint32), size, self.released.class_of)
 
 
 @dataclass(frozen=True)
-class ReleasedLines:
+class LineLayout:
     """How rows read as lines. `columns`: of the release, in its order; those that pass through by their names alone.
     `cells`: what each released one shows, by its name."""
 
     released: Released
-    columns: Sequence[ReleasedColumn | str]
+    columns: Sequence[RecodedColumn | str]
     cells: Mapping[str, pl.Series]
     separator: str
 
@@ -223,12 +223,12 @@ class ReleasedLines:
         return len(self.columns) > 1 and all(cells.dtype == pl.String for cells in self.cells.values())
 
     @cached_property
-    def _groups(self) -> list[list[ReleasedColumn] | str]:
+    def _groups(self) -> list[list[RecodedColumn] | str]:
         """Released columns that stand side by side, and each of the others."""
-        groups: list[list[ReleasedColumn] | str] = []
+        groups: list[list[RecodedColumn] | str] = []
         for _, group in groupby(self.columns, key=lambda column: isinstance(column, str)):
             members = list(group)
-            released = [each for each in members if isinstance(each, ReleasedColumn)]
+            released = [each for each in members if isinstance(each, RecodedColumn)]
             groups += [released] if released else [each for each in members if isinstance(each, str)]
         return groups
 
@@ -260,7 +260,7 @@ class ReleasedLines:
         complete = not self.released.dropped_rows and not self.released.left_out
         return Lines(tuple(names), frame if complete else frame.filter(pl.Series(class_of >= 0)))
 
-    def _texts_of_rows(self, group: Sequence[ReleasedColumn], neighbours: _Neighbours) -> pl.Series:
+    def _texts_of_rows(self, group: Sequence[RecodedColumn], neighbours: _Neighbours) -> pl.Series:
         """What some columns show, of rows."""
         cells = [cells_at(self._quoted[column.name], column.of_class[neighbours.classes]) for column in group]
         return cells_at(side_by_side(cells, self.separator), neighbours.of_row)

@@ -21,10 +21,10 @@ from anonymize.recoding import (
     Appearance,
     Cut,
     Levels,
+    RecodedColumn,
     Recoding,
     Regions,
     Released,
-    ReleasedColumn,
     SingleDimensional,
     escaped,
     format_number,
@@ -74,9 +74,9 @@ class Hidden(Appearance):
     name: str
     classes: int
 
-    def columns(self) -> list[ReleasedColumn]:
+    def columns(self) -> list[RecodedColumn]:
         texts = [f"class {number}" for number in range(self.classes)]
-        return [ReleasedColumn(self.name, self.name, pl.Series([*texts, "*"]), np.arange(self.classes + 1))]
+        return [RecodedColumn(self.name, self.name, pl.Series([*texts, "*"]), np.arange(self.classes + 1))]
 
     def costs(self) -> tuple[Floats, Floats]:
         half = np.full(self.classes, 0.5)

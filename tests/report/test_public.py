@@ -11,7 +11,7 @@ import pytest
 from anonymize.algorithms import ALGORITHMS
 from anonymize.privacy import PARAMETERS
 from anonymize.report.public import public_report
-from anonymize.report.published import Published, ReleasedFile
+from anonymize.report.published import Published, PublishedFile
 from anonymize.spec import load
 from tests.common.manifests import manifest_of
 
@@ -30,7 +30,7 @@ def report_of(folder: Path, spec: str, algorithm: str, *files: str, **options: A
     for number, text in enumerate(files):
         path = folder / f"released{number}"
         path.write_text(text)
-        released.append(ReleasedFile(path, "csv", ",", f"hash {number}"))
+        released.append(PublishedFile(path, "csv", ",", f"hash {number}"))
     read, chosen = load(folder / "spec.yaml", PARAMETERS), ALGORITHMS[algorithm].Options(**options)
     manifest = manifest_of(read, algorithm, chosen, [each.path for each in released])
     return public_report(Published(released, read, manifest, algorithm, chosen))

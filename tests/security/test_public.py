@@ -20,7 +20,7 @@ from anonymize.files import SUFFIXES
 from anonymize.privacy import PARAMETERS
 from anonymize.report import RENDERERS
 from anonymize.report.public import public_report
-from anonymize.report.published import Published, ReleasedFile
+from anonymize.report.published import Published, PublishedFile
 from anonymize.request import Request
 from anonymize.spec import load
 from tests.common.budgets import CHANGES_VALUES, options_of
@@ -123,7 +123,7 @@ def test_the_report_is_made_from_what_is_published(
     shutil.rmtree(private)
     hashes = re.findall(r'"(?:sensitive_)?sha256": "(\w+)"', written[".json"].decode())[1:]
     files = [
-        ReleasedFile(path, SUFFIXES.get(suffix, "csv"), ",", hashes[index] if index < len(hashes) else None)
+        PublishedFile(path, SUFFIXES.get(suffix, "csv"), ",", hashes[index] if index < len(hashes) else None)
         for index, path in enumerate(released(elsewhere))
     ]
     spec = load(elsewhere / "spec.yaml", PARAMETERS)
@@ -224,7 +224,7 @@ def measured(tmp_path: Path, text: str, quasi: str, **spec: Any) -> dict[str, An
     (tmp_path / "jobs.csv").write_text(JOBS, encoding="utf-8")
     more = yaml.safe_dump({"privacy": {"k": 2}} | spec)
     (tmp_path / "spec.yaml").write_text(f"version: 1\nquasi_identifiers: {{{quasi}}}\n{more}", encoding="utf-8")
-    file = ReleasedFile(tmp_path / "out.csv", "csv", ",", "aa")
+    file = PublishedFile(tmp_path / "out.csv", "csv", ",", "aa")
     algorithm = spec.get("algorithm", "incognito")
     options, read = options_of(algorithm), load(tmp_path / "spec.yaml", PARAMETERS)
     return public_report(

@@ -13,7 +13,7 @@ from anonymize.errors import DataError
 from anonymize.key import Key
 from anonymize.verify import Check
 from anonymize.verify.histories import THIS, Invariance, invariance, measure_next, pseudonyms
-from anonymize.verify.series import ReleasedAt, SeriesVerdict, measure_series
+from anonymize.verify.series import SeriesTable, SeriesVerdict, measure_series
 
 SECRET = bytes(range(32))
 
@@ -50,7 +50,7 @@ def measured(*nights: dict[str, str]) -> Invariance:
         frame = pl.DataFrame(
             {"zip": [each[0] for each in night.values()], "ill": [each[1:] for each in night.values()]}
         )
-        releases.append(ReleasedAt.of_text(str(number), frame, pl.Series(list(night)), ["zip"], ["ill"]))
+        releases.append(SeriesTable.of_text(str(number), frame, pl.Series(list(night)), ["zip"], ["ill"]))
     return invariance(releases, "ill")
 
 
@@ -113,7 +113,7 @@ def from_files(nights: Sequence[Night], checks: Sequence[Check]) -> SeriesVerdic
     releases = []
     for number, night in enumerate(nights):
         name = THIS if number == len(nights) - 1 else f"release {number + 1}"
-        releases.append(ReleasedAt.of_text(name, texts(night), pl.Series(list(night)), ["zip"], ["ill"]))
+        releases.append(SeriesTable.of_text(name, texts(night), pl.Series(list(night)), ["zip"], ["ill"]))
     verdict = measure_series(releases, checks, since=len(nights) - 1)
     return replace(verdict, releases=tuple(replace(each, left=None) for each in verdict.releases))
 

@@ -10,7 +10,7 @@ import pytest
 
 from anonymize.errors import DataError
 from anonymize.verify import Check
-from anonymize.verify.series import ON_ITS_WORD, Origin, ReleasedAt, SeriesVerdict, measure_series
+from anonymize.verify.series import ON_ITS_WORD, Origin, SeriesTable, SeriesVerdict, measure_series
 
 K3 = Check("k-anonymity", None, {"k": 3})
 L2 = Check("distinct-l-diversity", "ill", {"l": 2})
@@ -19,12 +19,12 @@ Rows = Mapping[str, tuple[str, str]]
 """Of each person the class shown and the sensitive value."""
 
 
-def released(name: str, rows: Rows, origin: Origin = "original") -> ReleasedAt:
+def released(name: str, rows: Rows, origin: Origin = "original") -> SeriesTable:
     frame = pl.DataFrame({"zip": [shown for shown, _ in rows.values()], "ill": [value for _, value in rows.values()]})
-    return ReleasedAt.of_text(name, frame, pl.Series(list(rows)), ["zip"], ["ill"], origin=origin)
+    return SeriesTable.of_text(name, frame, pl.Series(list(rows)), ["zip"], ["ill"], origin=origin)
 
 
-def nights(people: str, *shown: str, values: Sequence[str] | None = None) -> list[ReleasedAt]:
+def nights(people: str, *shown: str, values: Sequence[str] | None = None) -> list[SeriesTable]:
     """Releases of people of one letter each: of each the letter of the class, or a dot; values alternate, or are
     given in the same way."""
     releases = []
@@ -186,17 +186,17 @@ def test_a_report_counts_histories_and_people_and_has_no_value() -> None:
 def test_nobody_has_two_rows_and_everybody_is_somebody() -> None:
     frame = pl.DataFrame({"zip": ["A", "A"], "ill": ["x", "y"]})
     with pytest.raises(DataError, match="1 rows are about somebody who has another row"):
-        ReleasedAt.of_text("1", frame, pl.Series(["a", "a"]), ["zip"], ["ill"])
+        SeriesTable.of_text("1", frame, pl.Series(["a", "a"]), ["zip"], ["ill"])
     with pytest.raises(DataError, match="1 rows do not say which individual they are about"):
-        ReleasedAt.of_text("1", frame, pl.Series(["a", None]), ["zip"], ["ill"])
+        SeriesTable.of_text("1", frame, pl.Series(["a", None]), ["zip"], ["ill"])
     with pytest.raises(DataError, match="2 rows, and the people are those of 1"):
-        ReleasedAt.of_text("1", frame, pl.Series(["a"]), ["zip"], ["ill"])
+        SeriesTable.of_text("1", frame, pl.Series(["a"]), ["zip"], ["ill"])
 
 
 def test_people_may_be_bytes_or_numbers() -> None:
     frame = pl.DataFrame({"zip": ["A", "A", "A"], "ill": ["x", "y", "x"]})
     for people in (pl.Series([b"a", b"b", b"c"]), pl.Series([1, 2, 3], dtype=pl.UInt64)):
-        release = ReleasedAt.of_text("1", frame, people, ["zip"], ["ill"])
+        release = SeriesTable.of_text("1", frame, people, ["zip"], ["ill"])
         assert measure_series([release, release], [K3, L2]).satisfied
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anonymize.recoding.columns import Released, ReleasedColumn
+from anonymize.recoding.columns import RecodedColumn, Released
 from anonymize.spec import Role
 from anonymize.table.forms import Lines, quoted
 from anonymize.table.write import OutputFile
 from anonymize.writing.columns import COMBINATIONS, HeldColumn, neighbours_as_one
 from anonymize.writing.order import sorted_rows
-from anonymize.writing.rows import ReleasedLines, ReleasedRows
+from anonymize.writing.rows import LineLayout, RowLayout
 
 ROLES: dict[str, Role] = {"a": "quasi-identifier", "b": "quasi-identifier", "p": "insensitive", "c": "quasi-identifier"}
 CLASSES = {
@@ -26,7 +26,7 @@ CLASSES = {
 def release(class_of: list[int]) -> Released:
     texts = {"a": ["[1-2]", "3", "*"], "b": ["x,y", 'q"', "*"], "c": ["", "z", "*"]}
     shown = {"a": [0, 1, 0, 2], "b": [0, 1, 1, 2], "c": [1, 0, 1, 2]}
-    columns = tuple(ReleasedColumn(n, n, pl.Series(texts[n]), np.array(shown[n], np.uint8)) for n in texts)
+    columns = tuple(RecodedColumn(n, n, pl.Series(texts[n]), np.array(shown[n], np.uint8)) for n in texts)
     none = np.zeros(3)
     dropped = class_of.count(-1)
     return Released(np.array(class_of, np.int32), columns, np.ones(3, np.int64), (none,), (none,), dropped, dropped)
@@ -36,8 +36,8 @@ def release(class_of: list[int]) -> Released:
 @pytest.mark.parametrize("pseudonym", [None, pl.Series("who", list('ab,d"fghij'))], ids=["alone", "with a pseudonym"])
 def test_lines_are_the_same_bytes(class_of: list[int], pseudonym: pl.Series | None, tmp_path: Path) -> None:
     released, rows = release(class_of), len(class_of)
-    reading = ReleasedRows(released, ROLES, tuple(ROLES), "")
-    lines = ReleasedLines(released, reading.places, reading.cells, ",")
+    reading = RowLayout(released, ROLES, tuple(ROLES), "")
+    lines = LineLayout(released, reading.places, reading.cells, ",")
     passing = pl.DataFrame({"p": [None, "", "1,5", '"', "plain"] * 2}, schema={"p": pl.String})[:rows]
     pseudonym = None if pseudonym is None else pseudonym[:rows]
     frame = reading.piece(passing, released.class_of, pseudonym)
@@ -53,16 +53,16 @@ def test_lines_are_the_same_bytes(class_of: list[int], pseudonym: pl.Series | No
 
 def test_columns_of_classes_that_stand_side_by_side_are_one_text() -> None:
     released = release(CLASSES["by class"])
-    reading = ReleasedRows(released, ROLES, tuple(ROLES), "")
-    lines = ReleasedLines(released, reading.places, reading.cells, ",")
+    reading = RowLayout(released, ROLES, tuple(ROLES), "")
+    lines = LineLayout(released, reading.places, reading.cells, ",")
     piece = lines.piece(pl.DataFrame({"p": ["x"] * 10}), released.class_of)
     assert piece.columns == ("a", "b", "p", "c") and piece.parts.width == 3
 
 
 def test_a_single_column_is_no_line() -> None:
     released = release(CLASSES["by class"])
-    reading = ReleasedRows(released, {"a": "quasi-identifier"}, ("a",))
-    assert not ReleasedLines(released, reading.places, reading.cells, ",").possible
+    reading = RowLayout(released, {"a": "quasi-identifier"}, ("a",))
+    assert not LineLayout(released, reading.places, reading.cells, ",").possible
 
 
 # --- columns that pass through ---------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ from anonymize.table import Table
 
 
 @dataclass
-class ReleasedClasses:
+class FormedClasses:
     """Released so far. `of` (distinct rows,): class of each, -1 for none. `vectors`: the level vector of each class."""
 
     of: Ints
@@ -88,7 +88,7 @@ class Rounds:
         self.grid = NodeGrid(checker.lattice)
         self.most: Ints = np.full(len(self.grid.vectors), checker.rows)
         self.left: Ints = np.arange(checker.bottom.size)
-        self.classes = ReleasedClasses(np.full(checker.bottom.size, -1, np.int64))
+        self.classes = FormedClasses(np.full(checker.bottom.size, -1, np.int64))
         self.rounds = self.checks = 0
         self.late = False
 
@@ -114,7 +114,7 @@ class Rounds:
         if self.checker.failing(top).any():
             return None
         self.left = np.empty(0, np.int64)
-        self.classes = ReleasedClasses(np.zeros(self.checker.bottom.size, np.int64), [top])
+        self.classes = FormedClasses(np.zeros(self.checker.bottom.size, np.int64), [top])
         self.rounds = 1
         return self._levels()
 

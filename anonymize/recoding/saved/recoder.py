@@ -23,7 +23,7 @@ import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
 from anonymize.errors import SpecError
-from anonymize.recoding.columns import Released, ReleasedColumn
+from anonymize.recoding.columns import RecodedColumn, Released
 from anonymize.recoding.saved.attributes import MISSING, Places, places
 from anonymize.recoding.saved.model import Saved, SavedColumn
 from anonymize.recoding.tree import CutTree
@@ -208,11 +208,11 @@ class _Application:
             dropped_rows=count if drop else 0,
         )
 
-    def _column(self, column: SavedColumn, entry: Ints) -> ReleasedColumn:
+    def _column(self, column: SavedColumn, entry: Ints) -> RecodedColumn:
         """A column, from the entry (attributes, classes) of a row of each class."""
         texts = pl.Series([*column.texts, self.saved.output.suppressed], dtype=pl.String)
         of_class = np.array(column.text_of, np.int64)[entry[self._number(column.attribute)]]
-        return ReleasedColumn(column.name, column.attribute, texts, np.append(of_class, len(texts) - 1))
+        return RecodedColumn(column.name, column.attribute, texts, np.append(of_class, len(texts) - 1))
 
 
 def _ends(values: tuple[float | None, ...], none: float) -> Floats:
