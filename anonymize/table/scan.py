@@ -187,7 +187,7 @@ def _error(name: str, defect: Defect) -> DataError:
 def _unreadable(path: Path) -> Defect | None:
     """The first byte that is not UTF-8, or that is NUL."""
     decoder, lines = codecs.getincrementaldecoder("utf-8")(), 1
-    hint = "input.encoding, of an audit --encoding, names the encoding of the file, such as latin-1 or utf-16"
+    hint = "name the encoding of the file, such as latin-1 or utf-16: input.encoding, or --encoding of an audit"
     with open(path, "rb") as file:
         for chunk in chunks(file):
             held = len(decoder.getstate()[0])
