@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anonymize.domain import Ints, files
-from anonymize.errors import SpecError
+from anonymize.errors import Problem, RowsError, SpecError
 from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.domains import ColumnDomain
 from anonymize.spec.model import Spec
@@ -107,6 +108,15 @@ class PublicDomain:
             return self.bins.codes(values)
         known = self._codes
         return np.array([known.get(value, -1) for value in np.asarray(values).tolist()], np.int64)
+
+    def check(self, codes: NDArray[np.signedinteger[Any]]) -> None:
+        """(n,) of a table's rows. Raises RowsError where one is -1, so that the row's value is outside."""
+        outside = np.flatnonzero(codes < 0)
+        if len(outside):
+            rows = "1 row has a value" if len(outside) == 1 else f"{len(outside):,} rows have values"
+            hint = "a domain is what there may be, as it is known without the table; nothing is learned from its rows"
+            problem = Problem(f"column {self.name!r}: {rows} outside its public domain", hint=hint)
+            raise RowsError(problem, int(outside[0]))
 
     def entry(self) -> list[str | None] | dict[str, Any]:
         """As a manifest has it: the values, null last where one may be missing; or the bins."""

@@ -84,12 +84,12 @@ def read(
     check_numbers(source, encoders.coded)
     for column in encoders.weights:
         column.check(source)
-    attributes = _all(
+    attributes = all_made(
         spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders.coded[name], arrays, at_levels), source
     )
     selected = model.resolve_selections(spec, attributes) if workload else ()
     paths = dict.fromkeys(str(path) for path in populations_of(spec))
-    sensitive = _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders.coded[name]), source)
+    sensitive = all_made(spec.sensitive, lambda name: _sensitive(spec, name, encoders.coded[name]), source)
     targets = _targets(spec, kinds, attributes, encoders.coded)
     shown_weights, changes = _coded_weights(spec, encoders.coded_weights)
     return Table(
@@ -202,7 +202,7 @@ def read_public(spec: Spec, source: Source, room: Room | None = None) -> Table:
     units = [UnitColumn(fields[name], "unit") for name in fields if name == spec.unit]
     _stream(source, [*encoders.values(), *units], fits=room is not None)
     check_numbers(source, encoders)
-    columns = _all(domains, lambda name: _over(domains[name], DistinctValues.of(encoders[name])))
+    columns = all_made(domains, lambda name: _over(domains[name], DistinctValues.of(encoders[name])), source)
     return Table(
         rows=source.rows or 0,
         attributes=(),
@@ -232,15 +232,12 @@ def _domains(spec: Spec, source: Source) -> dict[str, PublicDomain]:
 
 
 def _over(domain: PublicDomain, values: DistinctValues) -> PublicColumn:
-    """A column over its domain. Raises DataError for values outside."""
+    """A column over its domain. Raises RowsError for values outside."""
     leaf = domain.codes(values.values)
     if values.missing is not None:
         leaf = np.append(leaf, domain.size - 1 if domain.missing else -1)
     codes = leaf.astype(np.int32)[values.codes]
-    if outside := int((codes < 0).sum()):
-        rows = "1 row has a value" if outside == 1 else f"{outside} rows have values"
-        hint = "a domain is what there may be, as it is known without the table; nothing is learned from its rows"
-        raise DataError(Problem(f"column {domain.name!r}: {rows} outside its public domain", hint=hint))
+    domain.check(codes)
     return PublicColumn(domain, codes.astype(np.min_scalar_type(domain.size)))
 
 
@@ -256,8 +253,10 @@ def code_distinct(
     """Columns of which the different values (n,) are known, whose codes are theirs. `at_levels`: see `read`. Raises
     DataError as `read` does."""
     encoders = _filled(spec, {**spec.quasi_identifiers, **spec.sensitive}, values)
-    attributes = _all(spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name], np.empty, at_levels))
-    return attributes, _all(spec.sensitive, lambda name: _sensitive(spec, name, encoders[name]))
+    attributes = all_made(
+        spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name], np.empty, at_levels)
+    )
+    return attributes, all_made(spec.sensitive, lambda name: _sensitive(spec, name, encoders[name]))
 
 
 def _filled(spec: Spec, definitions: Mapping[str, Definition], values: Mapping[str, pl.Series]) -> dict[str, Encoder]:
@@ -307,7 +306,7 @@ def _stream(source: Source, encoders: Sequence[Taker], *, fits: bool = False) ->
 # --- what comes out --------------------------------------------------------------------------------------------------
 
 
-def _all(names: Iterable[str], make: Callable[[str], Made], source: Source | None = None) -> tuple[Made, ...]:
+def all_made(names: Iterable[str], make: Callable[[str], Made], source: Source | None = None) -> tuple[Made, ...]:
     """What is made of all columns, or the problems of all of them, with lines of the `source` where there is one."""
     made: list[Made] = []
     errors: list[tuple[str, DataError]] = []

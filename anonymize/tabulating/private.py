@@ -49,10 +49,11 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.public import NumberBins, PublicDomain, public_domain
 from anonymize.dp.estimation import nearest_counts
 from anonymize.dp.mechanisms import rows_that_count
-from anonymize.errors import DataError, Problem, SpecError
+from anonymize.errors import SpecError
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation
 from anonymize.table import Attribute, Table
+from anonymize.table.read import all_made
 from anonymize.tabulating.cells import Floats, GroupedColumn, Ints, TableGrid
 from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
 from anonymize.tabulating.suppression import COUNTS, HAVING, groups_of, is_count
@@ -71,16 +72,15 @@ STEPS = 1 << 20
 def public_grid(spec: Spec, tabulate: Tabulation, table: Table) -> TableGrid:
     """The columns that tables group by, over their public domains. Raises SpecError for a column without one, DataError
     for values outside it."""
-    columns = {each.name: _column(spec, each, tabulate.total, table) for each in table.attributes}
-    return TableGrid.over(tuple(columns[name] for name in tabulate.grouped_by), tabulate)
+    attributes = {each.name: each for each in table.attributes}
+    columns = all_made(tabulate.grouped_by, lambda name: _column(spec, tabulate.total, attributes[name]), table.source)
+    return TableGrid.over(columns, tabulate)
 
 
-def _column(spec: Spec, attribute: Attribute, total: str, table: Table) -> GroupedColumn:
+def _column(spec: Spec, total: str, attribute: Attribute) -> GroupedColumn:
     domain = public_domain(spec, attribute.name)
     leaf = _leaves(attribute, domain)
-    if outside := int((leaf[attribute.codes] < 0).sum()):
-        message = f"column {attribute.name!r}: {outside} cells are outside its public domain"
-        raise DataError(Problem(message, table.source.name, hint="add what there may be to `domains`"))
+    domain.check(leaf[attribute.codes])
     paths = list(_paths(spec, attribute, domain))
     ends = [(*path, total) for path in paths]
     if domain.missing:
