@@ -265,12 +265,11 @@ def test_a_list_whose_model_is_too_large_is_refused_before_anything_is_drawn(
     assert "takes more than --model-size" in refused(capsys, 2, "--model-size", "0.0001")
 
 
-@pytest.mark.parametrize("name", ["opendp", "mbi"])
 def test_without_the_extra_it_is_said_what_to_install(
-    desk: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+    desk: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, name, None)
-    assert re.search(rf"needs {name}, .*pip install 'anonymize-toolkit\[dp\]'", refused(capsys, 2))
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    assert re.search(r"needs opendp, .*pip install 'anonymize-toolkit\[dp\]'", refused(capsys, 2))
 
 
 def test_a_private_report_says_how_near_the_table_is_and_that_nothing_paid_for_it(desk: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from anonymize.errors import Problem, UsageError
 
-LIBRARIES = ("opendp", "mbi")
-"""What the extra `dp` installs: noise, selection and accounting; estimation."""
+LIBRARY = "opendp"
+"""What the extra `dp` installs: noise, private selection and accounting."""
 _LEAST, _MOST = 1e-12, 1e6
 """The values of rho between which a budget is looked for."""
 _HALVINGS = 100
@@ -21,19 +21,18 @@ _HALVINGS = 100
 
 def require() -> None:
     """Raises UsageError where the extra `dp` is not installed. Imports nothing."""
-    for name in LIBRARIES:
-        try:
-            present = find_spec(name) is not None
-        except (ImportError, ValueError):
-            present = False
-        if not present:
-            raise missing_library(name)
+    try:
+        present = find_spec(LIBRARY) is not None
+    except (ImportError, ValueError):
+        present = False
+    if not present:
+        raise missing_library()
 
 
-def missing_library(name: str) -> UsageError:
-    """What is said where a library of the extra is not installed."""
+def missing_library() -> UsageError:
+    """What is said where the library of the extra is not installed."""
     hint = "pip install 'anonymize-toolkit[dp]'"
-    return UsageError(Problem(f"differential privacy needs {name}, which is not installed", hint=hint))
+    return UsageError(Problem(f"differential privacy needs {LIBRARY}, which is not installed", hint=hint))
 
 
 @cache
@@ -42,7 +41,7 @@ def opendp() -> Any:
     try:
         import opendp.prelude as library
     except ImportError:
-        raise missing_library("opendp") from None
+        raise missing_library() from None
     library.enable_features("contrib")
     return library
 

@@ -1,24 +1,20 @@
 """The model of some measurements: marginals of a junction tree that are as near to them as any distribution is.
 
 Measurements of single columns alone give the product of their distributions, which is reckoned here. Those of several
-are fitted as a graphical model, over a junction tree that is mbi's (McKenna, Sheldon, Miklau: Graphical-model based
-estimation and inference for differential privacy, ICML 2019). The descent is our own: that of mbi is compiled again for
-every set of columns, which takes ten times as long as all steps of a fit.
+are fitted as a graphical model over a junction tree (McKenna, Sheldon, Miklau: Graphical-model based estimation and
+inference for differential privacy, ICML 2019).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from math import prod
-from typing import Any
 
 import numpy as np
 
 from anonymize.domain import Floats, Ints
-from anonymize.dp.accounting import missing_library
 from anonymize.dp.descent import MeasuredCounts, MirrorDescent
+from anonymize.dp.junction import junction_tree
 from anonymize.dp.sampler import Clique
 
 PRECISE = 1e-7
@@ -29,22 +25,6 @@ those that noise has on average, one for each cell. The nearest distribution (ab
 is reached sooner from equal cells follows it less, and the table is nearer: on the Adult census the variation of pairs
 is less by 0.002 and that of triples by 0.004. At 1 it is worse than the nearest, for a descent takes up the largest
 differences first."""
-
-
-@cache
-def mbi() -> Any:
-    """The library of graphical models. Raises UsageError where it is not installed."""
-    try:
-        import jax
-
-        configure: Any = jax.config
-        configure.update("jax_enable_x64", True)
-        configure.update("jax_enable_compilation_cache", False)
-        import mbi as library
-        import mbi.junction_tree
-    except ImportError:
-        raise missing_library("mbi") from None
-    return library
 
 
 @dataclass(frozen=True)
@@ -116,7 +96,7 @@ def fit(
     if all(len(each.columns) == 1 for each in measurements):
         return independent(sizes, measurements, total)
     targets = _targets(measurements)
-    parts = _parts(sizes, [each.columns for each in targets])
+    parts = junction_tree(sizes, [each.columns for each in targets])
     descent = MirrorDescent(sizes, parts, targets, total, {} if start is None else start.factors)
     descent.run(steps, PRECISE, 0.5 * kept * descent.cells)
     cliques = tuple(
@@ -137,16 +117,3 @@ def _targets(measurements: Sequence[Measurement]) -> list[MeasuredCounts]:
         counts = np.average([each.values for each in own], axis=0, weights=precision)
         targets.append(MeasuredCounts(columns, counts, sum(precision)))
     return targets
-
-
-def _parts(sizes: Mapping[str, int], cliques: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Those of a junction tree, each after one that has its columns in common with all before."""
-    library = mbi()
-    domain = library.Domain(list(sizes), list(sizes.values()))
-    tree, _ = library.junction_tree.make_junction_tree(domain, list(cliques))
-    return [tuple(part) for part in library.junction_tree.maximal_cliques(tree)]
-
-
-def size_in_mb(sizes: Mapping[str, int], cliques: Sequence[tuple[str, ...]]) -> float:
-    """The cells of the junction tree of some cliques, in units of 2^20 bytes of 8 to a cell."""
-    return sum(prod(sizes[name] for name in part) for part in _parts(sizes, cliques)) * 8 / 2**20

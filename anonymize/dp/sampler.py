@@ -100,7 +100,7 @@ def _step(clique: Clique, number: int, drawn: Mapping[str, Ints], rows: int, see
         separator = separator * sizes[place] + drawn[clique.columns[place]]
     of_separator = clique.weights.reshape(sizes).transpose([*before, *new])
     of_separator = of_separator.reshape(int(np.prod([sizes[place] for place in before])), -1)
-    order = np.lexsort((draws(seed, 2 * number, np.arange(rows)), separator))
+    order = ordered(separator, of_separator.shape[0], draws(seed, 2 * number, np.arange(rows)))
     codes, starts, counts = np.unique(separator[order], return_index=True, return_counts=True)
     weights = of_separator[codes]
     empty = weights.sum(axis=1) == 0
@@ -118,6 +118,18 @@ def _step(clique: Clique, number: int, drawn: Mapping[str, Ints], rows: int, see
     cells[order] = np.searchsorted(ends, begins[group] + wanted, side="right") - group * weights.shape[1]
     codes_of = np.unravel_index(cells, [sizes[place] for place in new])
     return {clique.columns[place]: np.asarray(own) for place, own in zip(new, codes_of, strict=True)}
+
+
+def ordered(separator: Ints, separators: int, drawn: Words) -> Ints:
+    """(rows,) the rows by separator, draw and number: by one sort of words that begin with the separator, where no two
+    are alike."""
+    bits = np.uint64((separators - 1).bit_length())
+    if not bits:
+        return np.argsort(drawn, kind="stable")
+    words = (separator.astype(np.uint64) << (np.uint64(64) - bits)) | (drawn >> bits)
+    order = np.argsort(words)
+    words = words[order]
+    return order if (words[1:] > words[:-1]).all() else np.lexsort((drawn, separator))
 
 
 def within(first: Ints, last: Ints, seed: int, stream: int) -> Ints:

@@ -21,7 +21,8 @@ from math import prod, sqrt
 import numpy as np
 
 from anonymize.domain import Codes, Floats, Ints
-from anonymize.dp.estimation import FittedModel, Measurement, fit, independent, size_in_mb, total_of
+from anonymize.dp.estimation import FittedModel, Measurement, fit, independent, total_of
+from anonymize.dp.junction import BYTES, MB, junction_tree, size_in_mb
 from anonymize.dp.mechanisms import Spending, sigma_of
 from anonymize.dp.sampler import sample
 
@@ -36,7 +37,7 @@ the share of the budget by which marginals are chosen."""
 MOST_CELLS = 1 << 22
 """Cells of a marginal that is considered, at most."""
 MANY_ROWS = 500_000
-"""Rows of a model by which it is compared, where it stands for fewer."""
+"""Rows of a model by which it is compared, at most: ten for each that it stands for, where that is fewer."""
 BETWEEN = 300
 """Steps of a fit between rounds, at most."""
 
@@ -59,9 +60,10 @@ class CountedTable:
 
     def counts(self, columns: Columns) -> Ints:
         """(cells,) the rows of each cell, the last column running fastest."""
-        place = np.zeros(self.rows, np.int64)
-        for name in columns:
-            place = place * self.sizes[name] + self.codes[name]
+        place = self.codes[columns[0]].astype(np.int64)
+        for name in columns[1:]:
+            place *= self.sizes[name]
+            place += self.codes[name]
         return np.bincount(place, minlength=self.cells(columns))
 
 
@@ -219,7 +221,8 @@ def by_error(drawing: Drawing, order: int, wanted: frozenset[str]) -> FittedMode
         return by_independent(drawing)
     workload = WeightedMarginals.of(names, order, wanted)
     weights = {each: workload.weight(each) for size in range(2, order + 1) for each in combinations(names, size)}
-    weights = {each: weight for each, weight in weights.items() if table.cells(each) <= MOST_CELLS}
+    most = min(MOST_CELLS, drawing.limit * MB / BYTES)
+    weights = {each: weight for each, weight in weights.items() if table.cells(each) <= most}
     rounds = round(PER_COLUMN * len(names))
     measuring = (1 - CHOOSING) * spending.rho / (SINGLES * len(names) + rounds)
     choosing = CHOOSING * spending.rho / rounds
@@ -232,21 +235,22 @@ def by_error(drawing: Drawing, order: int, wanted: frozenset[str]) -> FittedMode
 @dataclass
 class _Rounds:
     """Rounds of choosing, measuring and fitting. `weights`: of the candidates; `measuring`, `choosing`: what one
-    marginal costs in the next round."""
+    marginal costs in the next round; `least`: the size of the model with each candidate when it was last reckoned."""
 
     drawing: Drawing
     weights: Mapping[Columns, int]
     measuring: float
     choosing: float
+    true: dict[Columns, Ints] = field(default_factory=dict)
+    least: dict[Columns, float] = field(default_factory=dict)
 
     def run(self) -> FittedModel:
         """The model when all has been spent. A round that would leave less than another costs takes that as well."""
         drawing, left = self.drawing, self.drawing.spending.left
-        true = {each: drawing.table.counts(each) for each in self.weights}
         model = drawing.refitted(None)
         while left >= 2 * (self.measuring + self.choosing):
             drawn = self._sampled(model)
-            chosen = self._chosen(true, drawn)
+            chosen = self._chosen(drawn)
             if chosen is not None:
                 drawing.measure(chosen, self.measuring)
                 model = drawing.refitted(model)
@@ -254,33 +258,44 @@ class _Rounds:
                 self.measuring, self.choosing = 4 * self.measuring, 4 * self.choosing
             left = drawing.spending.left
         self.measuring, self.choosing = (1 - CHOOSING) * left, CHOOSING * left
-        chosen = self._chosen(true, self._sampled(model))
+        chosen = self._chosen(self._sampled(model))
         if chosen is None:
             drawing.singles(drawing.spending.left)
         else:
             drawing.measure(chosen, drawing.spending.left)
         return drawing.fitted()
 
-    def _chosen(self, true: Mapping[Columns, Ints], drawn: _Sampled) -> Columns | None:
+    def _chosen(self, drawn: _Sampled) -> Columns | None:
         """The candidate that the model gets most wrong, beyond what measuring it would; None if all are too large."""
         candidates = self._small()
         if not candidates:
             return None
         scores = {
             each: self.weights[each]
-            * (difference(true[each], drawn.counts(each)) - self.drawing.noise(each, self.measuring))
+            * (difference(self._true(each), drawn.counts(each)) - self.drawing.noise(each, self.measuring))
             for each in candidates
         }
         return self.drawing.choose(scores, max(self.weights[each] for each in candidates), self.choosing)
 
+    def _true(self, columns: Columns) -> Ints:
+        """(cells,) of the table, which is counted once."""
+        if columns not in self.true:
+            self.true[columns] = self.drawing.table.counts(columns)
+        return self.true[columns]
+
     def _small(self) -> list[Columns]:
-        """The candidates with which the model stays within its limit, which grows with what has been spent."""
+        """The candidates with which the model stays within its limit, which grows with what has been spent. The model
+        only grows, so that one that was too large for a candidate is reckoned again once the limit has passed that."""
         drawing = self.drawing
-        measured = [each.columns for each in drawing.measurements]
+        measured, sizes = [each.columns for each in drawing.measurements], drawing.table.sizes
         share = (drawing.spending.spent + self.measuring + self.choosing) / drawing.spending.rho
         limit = drawing.limit * max(0.1, min(share, 1.0))
-        sizes = drawing.table.sizes
-        return [each for each in self.weights if size_in_mb(sizes, [*measured, each]) <= limit]
+        parts, size = [set(part) for part in junction_tree(sizes, measured)], size_in_mb(sizes, measured)
+        for each in self.weights:
+            if self.least.get(each, 0.0) <= limit:
+                kept = any(part.issuperset(each) for part in parts)
+                self.least[each] = size if kept else size_in_mb(sizes, [*measured, each])
+        return [each for each in self.weights if self.least[each] <= limit]
 
     def _taught(self, after: Floats, before: Floats) -> bool:
         """Whether the model has changed by more than what noise alone would have changed."""
@@ -291,14 +306,14 @@ class _Rounds:
     def _sampled(self, model: FittedModel) -> _Sampled:
         """The rows by which a model is compared. Of what is noise already, so that any seed will do."""
         rows = self.drawing.table.rows if self.drawing.replaced else round(model.total)
-        count = max(rows, min(10 * rows, MANY_ROWS))
+        count = min(10 * rows, MANY_ROWS)
         drawn = CountedTable(sample(model.cliques, count, 0), self.drawing.table.sizes)
         return _Sampled(drawn, model.total / count)
 
 
 @dataclass(frozen=True)
 class _Sampled:
-    """Rows of a model, many more than it stands for: each for a `share` of a row."""
+    """Rows of a model, each for a `share` of a row."""
 
     table: CountedTable
     share: float

@@ -16,8 +16,9 @@ import polars as pl
 
 from anonymize.domain import Ints
 from anonymize.domain.public import PublicDomain
-from anonymize.dp.accounting import LIBRARIES, require, rho_of
-from anonymize.dp.estimation import FittedModel, size_in_mb
+from anonymize.dp.accounting import LIBRARY, require, rho_of
+from anonymize.dp.estimation import FittedModel
+from anonymize.dp.junction import size_in_mb
 from anonymize.dp.ledger import REPLACED, Charge
 from anonymize.dp.mechanisms import Spending, rows_that_count
 from anonymize.dp.sampler import sample, within
@@ -126,7 +127,7 @@ def synthesize(table: Table, plan: DrawingPlan) -> Synthetic:
         "selections": [asdict(each) for each in drawing.choices],
         "model": {"cliques": [{"columns": each.columns, "values": each.counts.tolist()} for each in model.cliques]},
         "sampler": {"seed": seed, "rows": count, "sorted": plan.sorted},
-        "versions": {name: version(name) for name in LIBRARIES},
+        "versions": {LIBRARY: version(LIBRARY)},
     }
     return Synthetic(rows_of(model, plan.domains, count, seed, ordered=plan.sorted), block)
 

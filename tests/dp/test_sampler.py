@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from anonymize.domain import Ints
-from anonymize.dp.sampler import Clique, sample, uniforms, within
+from anonymize.dp.sampler import Clique, ordered, sample, uniforms, within
 
 WORDS = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -102,3 +102,13 @@ def test_numbers_are_anywhere_within_their_bins_and_nowhere_else() -> None:
     numbers = within(first, first + np.repeat([2, 0], 600), 9, 5)
     assert set(numbers[:600].tolist()) == {-3, -2, -1} and set(numbers[600:].tolist()) == {10}
     assert numbers[:3].tolist() == [-3 + math.floor(uniform(9, 5, row) * 3) for row in range(3)]
+
+
+@pytest.mark.parametrize("separators", [1, 2, 300])
+def test_rows_are_ordered_by_separator_draw_and_number_whatever_bits_are_alike(separators: int) -> None:
+    rng = np.random.default_rng(4)
+    separator = rng.integers(0, separators, 500)
+    for most in (1 << 63, 1 << 8):  # draws that differ in their last bits alone
+        drawn = rng.integers(0, most, 500).astype(np.uint64)
+        expected = sorted(range(500), key=lambda row: (separator[row], drawn[row], row))
+        assert ordered(separator, separators, drawn).tolist() == expected
