@@ -24,10 +24,10 @@ from anonymize.auditing import undivided
 from anonymize.channels.estimate import Method
 from anonymize.classes import Ints
 from anonymize.errors import Caution, DataError, Problem, UsageError
+from anonymize.evaluation import RegionRows, read_released
 from anonymize.evaluation.invented import UNPAID, InventedTable
 from anonymize.evaluation.patterns import TreePlan
 from anonymize.evaluation.patterns import compare as compare_trees
-from anonymize.evaluation.released import RegionRows, read_released
 from anonymize.evaluation.unclassed import blocks, opened_release
 from anonymize.fidelity import DISTRIBUTIONS, fidelity, total_variation
 from anonymize.link import load as load_link
@@ -40,7 +40,7 @@ from anonymize.modelling import Protocol, evaluate_models
 from anonymize.parallel import pool_of
 from anonymize.privacy import requirements_if_any
 from anonymize.publication import Paths, named_by, opened, report_files
-from anonymize.reading.files import SourceTexts, columns_of, read_file
+from anonymize.reading import SourceTexts, columns_of, read_file
 from anonymize.report import Clock
 from anonymize.report.data import SMALLEST, required_size
 from anonymize.report.head import head, spec_path, table_block

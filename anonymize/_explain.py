@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
@@ -97,9 +96,7 @@ def _plain(name: str) -> str:
 
 
 def _doc(thing: Any) -> str:
-    """The docstring of a module, of an object's class, or of the module that a class of rules is in."""
-    if isinstance(thing, type) and (thing.__doc__ or "").startswith("See the module"):
-        thing = sys.modules[thing.__module__]
+    """The docstring of a module, of a class, or of an object's class."""
     return inspect.cleandoc(inspect.getdoc(thing) or "")
 
 

@@ -19,9 +19,9 @@ from anonymize.domain.taxonomy import as_csv
 from anonymize.errors import UsageError
 from anonymize.places import is_uri, seen_from, without_secrets
 from anonymize.privacy import PARAMETERS
+from anonymize.profiling import layout_of
 from anonymize.profiling.capacity import KS, NO_LESS, growing, proposed, together, tried
 from anonymize.profiling.document import Proposal, text_of, weighting
-from anonymize.profiling.layout import layout_of
 from anonymize.profiling.measure import ColumnFacts, TableFacts, measure
 from anonymize.profiling.roles import ROLES, Guess, guesses, unit_of
 from anonymize.profiling.settings import kind_of, sentinels_of, settings, unambiguous

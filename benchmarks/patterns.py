@@ -100,10 +100,10 @@ def _spec(weighted: bool) -> dict[str, Any]:
 
 def measured() -> dict[str, Any]:
     """The block `tree` of the evaluation of each release."""
+    from anonymize.evaluation import read_released
     from anonymize.evaluation.patterns import TreePlan, compare
-    from anonymize.evaluation.released import read_released
     from anonymize.privacy import PARAMETERS
-    from anonymize.reading.files import read_file
+    from anonymize.reading import read_file
     from anonymize.spec import load
     from anonymize.table import Source, read
 

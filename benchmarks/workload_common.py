@@ -11,7 +11,7 @@ import polars as pl
 from scipy.stats import ttest_rel
 
 from anonymize.algorithms import ALGORITHMS
-from anonymize.metrics.class_measures import conditional_entropy
+from anonymize.metrics.measures import conditional_entropy
 from anonymize.modelling import Recoder
 from anonymize.modelling.learners import LEARNERS, RegionEnds, matrices, scores
 from anonymize.spec import Spec

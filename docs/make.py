@@ -381,16 +381,9 @@ def _limits(kind: object) -> str:
 # --- pages made from docstrings ---------------------------------------------------------------------------------------
 
 
-def _module_doc(thing: object) -> str | None:
-    """The manual of a module or of a class; where a class says that it is its module's, that."""
-    if isinstance(thing, type) and (thing.__doc__ or "").startswith("See the module"):
-        thing = sys.modules[thing.__module__]
-    return inspect.getdoc(thing)
-
-
 def _summary(module: object) -> str:
     """The first sentence of a module's manual, without its name in front."""
-    return _sentence(_module_doc(module) or "")
+    return _sentence(inspect.getdoc(module) or "")
 
 
 def _sentence(manual: str) -> str:
@@ -417,7 +410,7 @@ def cut_rules() -> str:
         "[benchmarks/results.md](../benchmarks/results.md).",
     ]
     for name, rule in RULES.items():
-        lines += _section(name, capital((_module_doc(rule) or "").replace(f"`--cut {name}`: ", "", 1)))
+        lines += _section(name, capital((inspect.getdoc(rule) or "").replace(f"`--cut {name}`: ", "", 1)))
     return "\n".join([*lines, ""])
 
 
@@ -458,7 +451,7 @@ def treatments() -> str:
     ]
     for name, method in TREATMENTS.items():
         keys = _spec_table(METHODS[name].__name__)()
-        lines += _section(name, capital((_module_doc(method) or "").partition(": ")[2]), keys)
+        lines += _section(name, capital((inspect.getdoc(method) or "").partition(": ")[2]), keys)
     return "\n".join([*lines, ""])
 
 
@@ -590,11 +583,11 @@ def metrics() -> str:
         "lost entirely.",
     ]
     for name, metric in METRICS.items():
-        lines += _section(name, _module_doc(metric), f"**Computed as:** {plain(computed(metric))}")
+        lines += _section(name, inspect.getdoc(metric), f"**Computed as:** {plain(computed(metric))}")
     lines += ["", "# Measures", "", "What [`evaluate`](evaluate.md) adds, from the release and the original."]
     for name, measure in MEASURES.items():
         given = plain(" ".join((measure.measure.__doc__ or "").split()))
-        lines += _section(name, _module_doc(measure), f"**Given as:** {given}")
+        lines += _section(name, inspect.getdoc(measure), f"**Given as:** {given}")
     return "\n".join([*lines, ""])
 
 

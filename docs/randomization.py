@@ -153,10 +153,10 @@ def _joint(asked: Run, spec: Any, folder: Path) -> Any:
     """The joint table that a recipient estimates, beside the original's."""
     import polars as pl
 
-    from anonymize.evaluation.released import read_released
+    from anonymize.evaluation import read_released
     from anonymize.evaluation.unclassed import opened_release
     from anonymize.meaning import Manifest
-    from anonymize.reading.files import columns_of
+    from anonymize.reading import columns_of
     from anonymize.table import Source, read
 
     path = str(folder / ("released.qit.csv" if asked.method == "anatomy" else "released.csv"))

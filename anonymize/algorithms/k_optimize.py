@@ -95,7 +95,7 @@ import numpy as np
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.deadline import TIME, Deadline, ended_by
 from anonymize.algorithms.feasibility import no_generalization
-from anonymize.algorithms.optimize.cells import SplitCells, Splits
+from anonymize.algorithms.optimize import SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Classification, Cost, Discernibility
 from anonymize.algorithms.optimize.halves import SplitJudge
 from anonymize.algorithms.optimize.moves import SplitProblem

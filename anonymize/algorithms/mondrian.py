@@ -166,8 +166,8 @@ def _or_relaxed(search: RuleSearch, regions: Regions, cut: str, *, ahead: bool =
 def _looking_ahead(search: RuleSearch, rows: NDArray[np.uint32], cut: str) -> Partition:
     """The parts of several classes that a rule cuts some rows, ascending, into, each cut by the best of many sequences
     of cuts."""
+    from anonymize.algorithms.refining import BoxMeasure
     from anonymize.algorithms.refining.block import cut_best
-    from anonymize.algorithms.refining.measure import BoxMeasure
     from anonymize.algorithms.refining.rows import axes_of
 
     attributes = search.table.attributes

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from anonymize.auditing.previous import Together
 from anonymize.claims import State, said
 from anonymize.errors import Caution, UsageError
-from anonymize.formats.forms import LEVELS, Finding, Level, privacy_block, state_of
+from anonymize.formats import LEVELS, Finding, Level, privacy_block, state_of
 from anonymize.privacy import ALL, Model, Requirement, Worse
 from anonymize.report.data import verdict_blocks
 from anonymize.report.head import TableSource, head, table_block

@@ -137,7 +137,7 @@ def _header(path: str) -> list[str]:
     """The first line of a CSV, parted as `init` parts it; nothing for another file, or one that cannot be read."""
     import csv
 
-    from anonymize.profiling.layout import layout_of
+    from anonymize.profiling import layout_of
 
     with suppress(OSError, ValueError, csv.Error):
         layout = layout_of(path, None, None)

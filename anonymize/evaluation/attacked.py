@@ -24,7 +24,7 @@ from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.meaning import Channel, Detached, Manifest
 from anonymize.meaning.manifest import NOTHING_SENSITIVE
 from anonymize.metrics.joint import Axes, categories_of, categories_shown
-from anonymize.reading.files import SourceTexts, as_text, read_file
+from anonymize.reading import SourceTexts, as_text, read_file
 from anonymize.reading.regions import TextRegions, gapped_columns, read_regions
 from anonymize.report.passing import PASSING
 from anonymize.spec import Spec

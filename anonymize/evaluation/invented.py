@@ -19,7 +19,7 @@ from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution
-from anonymize.evaluation.released import coded_alike, values_shown
+from anonymize.evaluation import coded_alike, values_shown
 from anonymize.fidelity import BothSides, ShownValues, total_variation
 from anonymize.metrics import joint_measures
 from anonymize.metrics.queries import Queries, estimated

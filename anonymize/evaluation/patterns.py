@@ -34,7 +34,7 @@ from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem, UsageError
-from anonymize.evaluation.released import RegionRows
+from anonymize.evaluation import RegionRows
 from anonymize.evaluation.trees import (
     DEPTH,
     LEAST_SHARE,
@@ -45,7 +45,7 @@ from anonymize.evaluation.trees import (
     count_table,
     last_number,
 )
-from anonymize.reading.files import as_text
+from anonymize.reading import as_text
 from anonymize.table.named import unnamed
 
 SUPPORT = 0.1

@@ -16,7 +16,7 @@ from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, changed_numbers, coded_kept, people_of
 from anonymize.formats import Finding, state_of
-from anonymize.reading.files import SourceTexts
+from anonymize.reading import SourceTexts
 from anonymize.request import Progress
 from anonymize.spec import Spec
 from anonymize.spec.base import Means

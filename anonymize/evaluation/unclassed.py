@@ -26,7 +26,7 @@ from anonymize.metrics.base import Declaring
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, counted, summed
-from anonymize.reading.files import raw_texts
+from anonymize.reading import raw_texts
 from anonymize.report.data import SMALLEST
 from anonymize.spec import Spec
 from anonymize.table import Source, Table

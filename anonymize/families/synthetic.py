@@ -22,8 +22,8 @@ from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, output_block, verdict_blocks
-from anonymize.report.differential import differential_block
 from anonymize.report.head import unused
+from anonymize.report.published import differential_block
 from anonymize.request import Request
 from anonymize.spec import Spec
 from anonymize.table import Table

@@ -17,11 +17,11 @@ from anonymize.classes import Floats, Ints
 from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import Caution, Problem, UsageError
-from anonymize.evaluation.released import RegionRows
+from anonymize.evaluation import RegionRows
 from anonymize.families.steps import check_needs
-from anonymize.metrics.class_measures import conditional_entropy, squared_error
+from anonymize.metrics.measures import conditional_entropy, squared_error
 from anonymize.modelling.learners import LEARNERS, RegionEnds, check_installed, matrices, scores
-from anonymize.reading.files import as_text, columns_of
+from anonymize.reading import as_text, columns_of
 from anonymize.reading.regions import read_regions
 from anonymize.recoding.saved import Counts, Saved
 from anonymize.recoding.saved import save as saved_recoding

@@ -13,9 +13,8 @@ from __future__ import annotations
 from anonymize.domain.cells import escaped
 from anonymize.recoding.appearance import Appearance, format_number
 from anonymize.recoding.base import Recoding, Regions, render
-from anonymize.recoding.columns import RecodedColumn, Released
+from anonymize.recoding.columns import CutTree, RecodedColumn, Released
 from anonymize.recoding.single_dimensional import Cut, Levels, SingleDimensional
-from anonymize.recoding.tree import CutTree
 
 __all__ = [
     "Appearance",

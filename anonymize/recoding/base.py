@@ -16,9 +16,8 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.parallel import mapped, meanwhile, worth
 from anonymize.recoding.appearance import Appearance, CategoricalRegions, NumericRegions
-from anonymize.recoding.columns import RecodedColumn, Released
+from anonymize.recoding.columns import CutTree, RecodedColumn, Released
 from anonymize.recoding.spans import Tails
-from anonymize.recoding.tree import CutTree
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
 

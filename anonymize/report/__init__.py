@@ -46,7 +46,7 @@ def kind_of(path: str) -> str:
     if suffix not in RENDERERS:
         raise UsageError(f"{path}: a report is one of {', '.join(RENDERERS)} by its suffix")
     if suffix == ".html" and find_spec("lets_plot") is None:
-        from anonymize.report.pictures import missing_library
+        from anonymize.report.rendering import missing_library
 
         raise missing_library()
     return suffix

@@ -10,7 +10,7 @@ import polars as pl
 from anonymize.classes import Ints
 from anonymize.domain import LeafSets
 from anonymize.errors import DataError
-from anonymize.reading.files import as_text, columns_of
+from anonymize.reading import as_text, columns_of
 from anonymize.reading.regions import gapped_columns, read_regions
 from anonymize.recoding import Released
 from anonymize.risk.records import covered

@@ -29,10 +29,9 @@ from anonymize.report.data import (
     spec_block,
     verdict_blocks,
 )
-from anonymize.report.differential import differential_block
 from anonymize.report.head import beside_steps, head, order_warnings, unused_parts
 from anonymize.report.passing import PassingText, bounds_of
-from anonymize.report.published import KINDS, Published
+from anonymize.report.published import KINDS, Published, differential_block
 from anonymize.report.shown import ShownClasses
 from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec

@@ -16,7 +16,7 @@ from anonymize.auditing import released_as, undivided, with_trees
 from anonymize.auditing.facts import AuditFacts
 from anonymize.declared import declared
 from anonymize.errors import Caution, DataError, Problem, UnsafeError, UsageError
-from anonymize.formats.forms import Checked
+from anonymize.formats import Checked
 from anonymize.judging import refuse_absent
 from anonymize.privacy import weigh
 from anonymize.recoding.appearance import NumberColumns

@@ -21,7 +21,7 @@ from uuid import uuid4
 from anonymize import files
 from anonymize.errors import DataError, Problem, UsageError, WriteError
 from anonymize.files import parameters_beside
-from anonymize.formats.forms import Checked
+from anonymize.formats import Checked
 from anonymize.places import masked
 from anonymize.publication import Paths, ReleasePaths, named_by, report_files
 from anonymize.recoding.saved import load

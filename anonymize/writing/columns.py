@@ -15,7 +15,7 @@ from anonymize.domain.cells import CellFormat
 from anonymize.table import Codes
 from anonymize.table.forms import quoted, side_by_side
 from anonymize.table.named import cells_at, unnamed
-from anonymize.writing.order import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ
+from anonymize.writing import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ
 
 PIECE = 1 << 17
 """Rows that are looked at, or written, together: as texts they take far more memory than as codes."""

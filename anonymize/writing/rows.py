@@ -24,6 +24,7 @@ from anonymize.spec.columns import WITHHELD
 from anonymize.table import Attribute, Table
 from anonymize.table.forms import CSV, Lines, quoted, side_by_side
 from anonymize.table.named import cells_at, unnamed
+from anonymize.writing import RankedColumn, SortColumn, cell_ranks, rows_ranked, sorted_rows
 from anonymize.writing.columns import (
     PIECE,
     HeldColumn,
@@ -33,7 +34,6 @@ from anonymize.writing.columns import (
     hold,
     neighbours_as_one,
 )
-from anonymize.writing.order import RankedColumn, SortColumn, cell_ranks, rows_ranked, sorted_rows
 
 
 @dataclass

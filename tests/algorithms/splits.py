@@ -8,7 +8,7 @@ import numpy as np
 
 from anonymize.algorithms import k_optimize
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.optimize.cells import Splits
+from anonymize.algorithms.optimize import Splits
 from anonymize.algorithms.optimize.moves import SplitProblem
 from anonymize.privacy import Requirement
 from anonymize.table import Table, TargetColumn

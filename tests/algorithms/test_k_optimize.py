@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from anonymize.algorithms import k_optimize
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.k_optimize import check_splits
-from anonymize.algorithms.optimize import halves
-from anonymize.algorithms.optimize.cells import Splits
+from anonymize.algorithms.optimize import Splits, halves
 from anonymize.algorithms.optimize.costs import BestSplits
 from anonymize.algorithms.optimize.moves import cells_of
 from anonymize.algorithms.optimize.sized_view import SizedView

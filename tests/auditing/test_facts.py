@@ -12,7 +12,7 @@ from pydantic import Field
 from anonymize.auditing.facts import PASSING, AuditFacts, BaselineChange, compare, figures
 from anonymize.claims import Basis, State
 from anonymize.errors import Caution, UsageError
-from anonymize.formats.forms import Level
+from anonymize.formats import Level
 from anonymize.privacy import ALL, MODELS, PARAMETERS, ClassModel, Groups, Limit, requirements
 from anonymize.privacy.base import Parameters
 from anonymize.spec import Spec, load, make

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from anonymize.domain.numeric import Numeric
-from anonymize.metrics import class_measures, joint_measures
+from anonymize.metrics import joint_measures, measures
 from anonymize.metrics.evidence import Evidence, Shared
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import QueryPlan, counted, drawn, estimated
@@ -52,12 +52,12 @@ def labels(text: str) -> TargetColumn:
 
 
 def test_average_class_size() -> None:
-    assert class_measures.AverageClassSize.measure(evidence({"x": [1, 2, 3, 4, 5]}, [0, 0, 1, 1, 1])) == 2.5
+    assert measures.AverageClassSize.measure(evidence({"x": [1, 2, 3, 4, 5]}, [0, 0, 1, 1, 1])) == 2.5
 
 
 def test_conditional_entropy_by_hand() -> None:
     """Classes aab and bb: 3/5 of the entropy of (2/3, 1/3), and nothing; without classes that of (2/5, 3/5)."""
-    found = class_measures.TargetsLeft.measure(
+    found = measures.TargetsLeft.measure(
         evidence({"x": [1, 1, 1, 2, 2]}, [0, 0, 0, 1, 1], targets={"ill": labels("aabbb")})
     )
     third = -(2 / 3 * np.log2(2 / 3) + 1 / 3 * np.log2(1 / 3))
@@ -69,16 +69,14 @@ def test_conditional_entropy_by_hand() -> None:
 def test_squared_error_by_hand() -> None:
     """Classes 1 3 and 5 9 and a missing number: 1, 1, 4, 4 around their means; around 4.5 in all."""
     column = TargetColumn("pay", np.array([0, 1, 2, 3, 4], np.uint8), 5, 4, np.array([1, 3, 5, 9, np.nan]))
-    found = class_measures.TargetsLeft.measure(
-        evidence({"x": [1, 1, 2, 2, 2]}, [0, 0, 1, 1, 1], targets={"pay": column})
-    )
+    found = measures.TargetsLeft.measure(evidence({"x": [1, 1, 2, 2, 2]}, [0, 0, 1, 1, 1], targets={"pay": column}))
     assert found == {"pay": {"mean_squared_error": 2.5, "variance": pytest.approx((12.25 + 2.25 + 0.25 + 20.25) / 4)}}
 
 
 def test_imprecision_by_hand() -> None:
     """x from 3 to 4 is asked for; [1-3] and [4-6] overlap it, [7-9] does not: six rows for two."""
     taken = Selection({0: np.isin(np.arange(1, 10), [3, 4])})
-    found = class_measures.Imprecision.measure(
+    found = measures.Imprecision.measure(
         evidence({"x": list(range(1, 10))}, [0] * 3 + [1] * 3 + [2] * 3, selections=(taken,))
     )
     assert found == {"total": 4, "selections": [{"original": 2, "released": 6, "imprecision": 4}]}
@@ -86,7 +84,7 @@ def test_imprecision_by_hand() -> None:
 
 def test_a_region_in_a_gap_of_what_is_selected_is_not_returned() -> None:
     taken = Selection({0: np.array([True, False, False, True])})
-    found = class_measures.Imprecision.measure(evidence({"x": [1, 2, 3, 4]}, [0, 1, 1, 2], selections=(taken,)))
+    found = measures.Imprecision.measure(evidence({"x": [1, 2, 3, 4]}, [0, 1, 1, 2], selections=(taken,)))
     assert found is not None and found["selections"] == [{"original": 2, "released": 2, "imprecision": 0}]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from anonymize.writing import sorted_rows
 from anonymize.writing.columns import (
     COMBINATIONS,
     HeldColumn,
@@ -15,7 +16,6 @@ from anonymize.writing.columns import (
     hold_column,
     neighbours_as_one,
 )
-from anonymize.writing.order import sorted_rows
 
 WARDS = ["b", None, "a", "b", "", "b", "a", "b"]
 

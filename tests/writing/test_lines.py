@@ -10,8 +10,8 @@ from anonymize.recoding.columns import RecodedColumn, Released
 from anonymize.spec import Role
 from anonymize.table.forms import Lines, quoted
 from anonymize.table.write import OutputFile
+from anonymize.writing import sorted_rows
 from anonymize.writing.columns import COMBINATIONS, HeldColumn, neighbours_as_one
-from anonymize.writing.order import sorted_rows
 from anonymize.writing.rows import LineLayout, RowLayout
 
 ROLES: dict[str, Role] = {"a": "quasi-identifier", "b": "quasi-identifier", "p": "insensitive", "c": "quasi-identifier"}

@@ -16,8 +16,8 @@ from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import Spec, make
 from anonymize.table import Source, Table, read
+from anonymize.writing import SortColumn
 from anonymize.writing.columns import PassingColumns
-from anonymize.writing.order import SortColumn
 from anonymize.writing.rows import Piece, Written, comparing, null_text, passing_column, pieces
 
 TABLE = "age,ward,note\n97,b,1\n12,a,\n45,b,3\n12,a,2\n"

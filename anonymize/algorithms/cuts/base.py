@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import UserDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
@@ -140,8 +140,7 @@ Rule = TypeVar("Rule", bound=CutRule)
 
 
 class CutRules(UserDict[str, Any], Generic[Rule]):
-    """ID -> rule, in the order of the classes that are given: ID -> `module.Class`, of a module beside this one."""
+    """ID -> rule, in the order of the classes that are given: ID -> `Class` of this folder, or `module.Class` in it."""
 
     def __getitem__(self, name: str) -> type[Rule]:
-        module, _, rule = self.data[name].partition(".")
-        return cast("type[Rule]", getattr(import_module(f"{__package__}.{module}"), rule))
+        return cast("type[Rule]", resolve_name(f"{__package__}.{self.data[name]}"))

@@ -21,7 +21,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from anonymize.algorithms.optimize.cells import SizedCells
+from anonymize.algorithms.optimize import SizedCells
 from anonymize.algorithms.optimize.costs import SizeRules
 from anonymize.classes import Bools, Ints
 

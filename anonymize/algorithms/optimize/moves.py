@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from anonymize.algorithms.optimize.cells import SizedCells, SplitCells, Splits
+from anonymize.algorithms.optimize import SizedCells, SplitCells, Splits
 from anonymize.algorithms.optimize.costs import Additions, Cost, SetRelease, SizeRules
 from anonymize.algorithms.optimize.halves import Halves, Side, SplitJudge, Values, halves_of, halves_of_units, sides
 from anonymize.algorithms.optimize.sized_view import SizedView

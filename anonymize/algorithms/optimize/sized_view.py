@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from anonymize.algorithms.optimize.cells import SizedCells
+from anonymize.algorithms.optimize import SizedCells
 from anonymize.algorithms.optimize.costs import Additions, SizeRules
 from anonymize.classes import Bools, Ints
 

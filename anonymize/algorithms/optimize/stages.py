@@ -11,7 +11,7 @@ import numpy as np
 
 from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.optimize.cells import Splits
+from anonymize.algorithms.optimize import Splits
 from anonymize.algorithms.optimize.costs import BestSplits
 from anonymize.algorithms.optimize.local import Annealed, LineBlocks, Local
 from anonymize.algorithms.optimize.moves import SplitProblem, cells_of

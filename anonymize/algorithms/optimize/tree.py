@@ -26,7 +26,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from anonymize.algorithms.optimize.cells import SizedCells
+from anonymize.algorithms.optimize import SizedCells
 from anonymize.algorithms.optimize.costs import Additions, BestSplits
 from anonymize.algorithms.optimize.lines import BIG, Line
 from anonymize.algorithms.optimize.moves import SplitProblem, View, cells_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.refining.measure import BoxMeasure, Places, Singles
+from anonymize.algorithms.refining import BoxMeasure, Places, Singles
 from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges, run_starts, starts_of
 from anonymize.parallel import mapped
 

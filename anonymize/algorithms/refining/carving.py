@@ -26,8 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from anonymize.algorithms.deadline import Resources
+from anonymize.algorithms.refining import Places, Singles
 from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
-from anonymize.algorithms.refining.measure import Places, Singles
 from anonymize.algorithms.refining.regrouping import PoolNeighbours, divided, numbers_of, pools
 from anonymize.algorithms.refining.rows import RowTypes
 from anonymize.classes import Bools, Floats, Ints, starts_of

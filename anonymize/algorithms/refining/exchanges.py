@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.deadline import Resources
+from anonymize.algorithms.refining import Places, Singles
 from anonymize.algorithms.refining.block import CARE, GAIN, Block, Effort, Met, partners
-from anonymize.algorithms.refining.measure import Places, Singles
 from anonymize.classes import Bools, Integers, Ints, concatenated_ranges
 
 NEARER = 2.0

@@ -31,11 +31,11 @@ from anonymize.algorithms.clustering import GroupBoxes, Penalty, codes_of, shown
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.deadline import TIME, Deadline, Map, Refinable, Resources, ended_by
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
+from anonymize.algorithms.refining import BoxMeasure
 from anonymize.algorithms.refining import block as blocks_of
 from anonymize.algorithms.refining.block import CARE, HASTE, Block, Met, blocks, sections
 from anonymize.algorithms.refining.carving import recarved
 from anonymize.algorithms.refining.exchanges import exchange
-from anonymize.algorithms.refining.measure import BoxMeasure
 from anonymize.algorithms.refining.regrouping import PoolNeighbours, neighbours, regroup
 from anonymize.algorithms.refining.rows import RowTypes, axes_of
 from anonymize.algorithms.refining.transfers import transfer

@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from anonymize.algorithms.deadline import Resources
+from anonymize.algorithms.refining import BoxMeasure, Places, Singles
 from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
-from anonymize.algorithms.refining.measure import BoxMeasure, Places, Singles
 from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, starts_of
 
 # --- a class divided in two -------------------------------------------------------------------------------------------

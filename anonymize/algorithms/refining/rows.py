@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
-from anonymize.algorithms.refining.measure import WHOLE, BoxAxis, Places, Singles, TaxonomyAxis, axis_of, cube_of
+from anonymize.algorithms.refining import WHOLE, BoxAxis, Places, Singles, TaxonomyAxis, axis_of, cube_of
 from anonymize.classes import Bools, Floats, Integers, Ints, Runs
 from anonymize.domain.numeric import Numeric
 from anonymize.judging import Judge

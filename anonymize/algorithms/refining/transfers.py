@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from anonymize.algorithms.refining import BoxAxis, Places, Singles
 from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
-from anonymize.algorithms.refining.measure import BoxAxis, Places, Singles
 from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, run_starts
 
 ROUNDS = 12

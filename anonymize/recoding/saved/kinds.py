@@ -13,7 +13,7 @@ from anonymize.classes import Ints, Partition
 from anonymize.domain.grid import Grid, Numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy
-from anonymize.recoding.columns import Released
+from anonymize.recoding.columns import CutTree, Released
 from anonymize.recoding.saved.attributes import (
     box,
     cut_attribute,
@@ -34,7 +34,6 @@ from anonymize.recoding.saved.model import (
 )
 from anonymize.recoding.saved.save import Contents, refusal, saved_columns
 from anonymize.recoding.spans import Spans, Tails
-from anonymize.recoding.tree import CutTree
 from anonymize.spec import Intervals, NumberBands, QuasiIdentifier, Spec
 from anonymize.table import Attribute, Table
 from anonymize.table.encode import LARGEST

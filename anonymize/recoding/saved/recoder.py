@@ -23,10 +23,9 @@ import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
 from anonymize.errors import SpecError
-from anonymize.recoding.columns import RecodedColumn, Released
+from anonymize.recoding.columns import CutTree, RecodedColumn, Released
 from anonymize.recoding.saved.attributes import MISSING, Places, places
 from anonymize.recoding.saved.model import Saved, SavedColumn
-from anonymize.recoding.tree import CutTree
 from anonymize.table.encode import DistinctValues
 
 NAMES = ("unknown", "out_of_range", "outside_interval")

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
-from typing import Literal, Protocol, TypeAlias
+from pkgutil import resolve_name
+from typing import Any, Literal, Protocol, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlencode
 
 import polars as pl
@@ -81,8 +80,8 @@ def literal(text: str) -> str:
 
 @dataclass(frozen=True)
 class ForeignKind:
-    """A kind of file. `module`: has `read(path, name) -> DataFrame` and `write(frame, path)`; `extra`: of this package;
-    `packages`: modules that it brings."""
+    """A kind of file. `module`: of this folder, or `module:object` in it; has `read(path, name) -> DataFrame` and
+    `write(frame, path, name)`. `extra`: of this package; `packages`: modules that it brings."""
 
     what: str
     module: str
@@ -90,8 +89,8 @@ class ForeignKind:
     packages: tuple[str, ...]
 
     @property
-    def code(self) -> ModuleType:
-        return import_module(f"anonymize.table.foreign.{self.module}")
+    def code(self) -> Any:
+        return resolve_name(f"anonymize.table.foreign.{self.module}")
 
     def require(self) -> None:
         """Raises UsageError, naming the command that installs it, where the extra is absent."""
@@ -103,8 +102,8 @@ class ForeignKind:
 
 KINDS: dict[str, ForeignKind] = {
     "xlsx": ForeignKind("an .xlsx file", "xlsx", "office", ("fastexcel", "xlsxwriter")),
-    "sav": ForeignKind("an SPSS file (.sav)", "sav", "stats", ("pyreadstat",)),
-    "dta": ForeignKind("a Stata file (.dta)", "dta", "stats", ("pyreadstat",)),
+    "sav": ForeignKind("an SPSS file (.sav)", "statistics:SPSS", "stats", ("pyreadstat",)),
+    "dta": ForeignKind("a Stata file (.dta)", "statistics:STATA", "stats", ("pyreadstat",)),
 }
 """By format."""
 

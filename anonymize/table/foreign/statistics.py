@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import time
 from pathlib import Path
 from typing import Any
@@ -59,24 +60,14 @@ def _natural(column: pl.Series) -> pl.Series:
     return column
 
 
+HEAD = 1024
+"""Bytes of a file that are looked through for the time of writing."""
+
 # --- statistics -------------------------------------------------------------------------------------------------------
 # What SPSS and Stata files have in common, as pyreadstat reads and writes them.
 #
 # A value with a label reads as its label, which is what a category means; a value without one as it is. Missing values
 # of all kinds are null. Texts are written as texts. The time of writing, which both formats hold, is a fixed one.
-
-
-def read_with(reader: Callable[..., Any], path: Path, form: str, name: str) -> pl.DataFrame:
-    """The table that a reader of pyreadstat finds. Raises DataError for a file that it cannot read."""
-    import pyreadstat
-
-    try:
-        frame, meta = reader(str(path), output_format="polars", apply_value_formats=False)
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeDecodeError):
-        raise DataError(Problem(f"cannot be read as a file of the format {form}", file=name)) from None
-    frame = natural(frame)
-    labels: Mapping[str, Mapping[Any, str]] = meta.variable_value_labels
-    return frame.select([_labelled(column, labels.get(column.name, {})) for column in frame.iter_columns()])
 
 
 def _labelled(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
@@ -103,22 +94,6 @@ def _distinct(labels: Mapping[Any, str]) -> dict[Any, str]:
     return {value: text if texts.count(text) == 1 else f"{text} ({value:g})" for value, text in labels.items() if text}
 
 
-def write_with(writer: Callable[..., Any], frame: pl.DataFrame, path: Path, name: str, form: str, longest: int) -> None:
-    """Writes a table with a writer of pyreadstat. Raises WriteError for names that the format does not allow, and for
-    what else it refuses."""
-    import pyreadstat
-
-    check_names(frame.columns, name, form, longest)
-    texts = [each.fill_null("") if each.dtype == pl.String else each for each in plain(frame).iter_columns()]
-    try:
-        writer(pl.DataFrame(texts), str(path))
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
-        _check_room(path)
-        raise WriteError(
-            Problem(f"{name}: cannot be written as a .{form} file", hint="write .parquet or .csv")
-        ) from None
-
-
 def _check_room(path: Path) -> None:
     """Raises OSError where a file cannot grow, for which the library has no other words than for what it cannot
     write."""
@@ -138,8 +113,55 @@ def check_names(columns: list[str], name: str, form: str, longest: int) -> None:
         )
 
 
-def patch(path: Path, place: int, text: bytes) -> None:
-    """Overwrites some bytes of a file."""
-    with open(path, "r+b") as file:
-        file.seek(place)
-        file.write(text)
+@dataclass(frozen=True)
+class StatisticsFile:
+    """Files of the format `form`: names of columns have up to `longest` characters, and the time of writing in the head
+    of a file is overwritten by `time`, where `place` finds it."""
+
+    form: str
+    longest: int
+    time: bytes
+    place: Callable[[bytes], int]
+
+    def read(self, path: Path, name: str) -> pl.DataFrame:
+        """The table. Raises DataError for a file that cannot be read."""
+        import pyreadstat
+
+        reader = getattr(pyreadstat, f"read_{self.form}")
+        try:
+            frame, meta = reader(str(path), output_format="polars", apply_value_formats=False)
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeDecodeError):
+            raise DataError(Problem(f"cannot be read as a file of the format {self.form}", file=name)) from None
+        frame = natural(frame)
+        labels: Mapping[str, Mapping[Any, str]] = meta.variable_value_labels
+        return frame.select([_labelled(column, labels.get(column.name, {})) for column in frame.iter_columns()])
+
+    def write(self, frame: pl.DataFrame, path: Path, name: str) -> None:
+        """Writes a table. Raises WriteError for names that the format does not allow, and for what else it refuses."""
+        import pyreadstat
+
+        check_names(frame.columns, name, self.form, self.longest)
+        texts = [each.fill_null("") if each.dtype == pl.String else each for each in plain(frame).iter_columns()]
+        try:
+            getattr(pyreadstat, f"write_{self.form}")(pl.DataFrame(texts), str(path))
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError):
+            _check_room(path)
+            message = f"{name}: cannot be written as a .{self.form} file"
+            raise WriteError(Problem(message, hint="write .parquet or .csv")) from None
+        with open(path, "r+b") as file:
+            file.seek(self.place(file.read(HEAD)))
+            file.write(self.time)
+
+
+STATA = StatisticsFile(
+    "dta",
+    32,
+    b"01 Jan 2000 00:00",
+    lambda head: head.index(b"<timestamp>") + len(b"<timestamp>") + 1,  # behind a byte that says how long it is
+)
+SPSS = StatisticsFile(
+    "sav",
+    64,
+    b"01 Jan 0000:00:00",
+    lambda head: 4 + 60 + 5 * 4 + 8,  # behind the mark, the product, five numbers and a double
+)

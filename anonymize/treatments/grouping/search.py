@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.deadline import Deadline, Resources
+from anonymize.algorithms.refining import Singles
 from anonymize.algorithms.refining.block import ALL, Met, least_of, nearest_to
 from anonymize.algorithms.refining.exchanges import WEIGHED, ClassRows, drawn, matched, possible
-from anonymize.algorithms.refining.measure import Singles
 from anonymize.classes import Floats, Ints, Partition, concatenated_ranges, run_starts
 from anonymize.treatments.grouping import mdav_in_blocks, mdav_of_blocks
 

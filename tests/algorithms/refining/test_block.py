@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize.algorithms.refining import BoxMeasure, axis_of
 from anonymize.algorithms.refining import block as module
 from anonymize.algorithms.refining.block import CARE, HASTE, PART_CLASSES, Block, Effort, cut_best, partners
-from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.tables import numeric, seeds, table_of, tables

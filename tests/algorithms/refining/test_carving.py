@@ -13,9 +13,9 @@ from anonymize.algorithms import mondrian
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.deadline import Deadline, Resources
+from anonymize.algorithms.refining import BoxMeasure, axis_of
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.carving import CLOSE, NEAR, POOLED, carve, partners, recarve, recarved
-from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.algorithms.refining.regrouping import PoolNeighbours
 from anonymize.algorithms.refining.rows import EXACT_TYPES, VALUES, RowTypes
 from anonymize.classes import Partition

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.deadline import Deadline, Resources
-from anonymize.algorithms.refining import exchanges
+from anonymize.algorithms.refining import BoxMeasure, axis_of, exchanges
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.exchanges import exchange
-from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.table import Table
 from tests.algorithms.tables import k_anonymity, numeric, requirement, seeds, sensitive, table_of, tables
 

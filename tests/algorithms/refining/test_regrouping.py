@@ -10,15 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.deadline import Resources
-from anonymize.algorithms.refining import regrouping
+from anonymize.algorithms.refining import BoxMeasure, regrouping
 from anonymize.algorithms.refining.block import Block
-from anonymize.algorithms.refining.measure import BoxMeasure
 from anonymize.algorithms.refining.regrouping import GreedyGroups, PoolNeighbours, divided, neighbours, pools, regroup
 from anonymize.algorithms.refining.rows import axes_of
 from anonymize.classes import Bools, Ints
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import shown_of
-from tests.algorithms.refining.test_measure import measure_of
+from tests.algorithms.refining.test_refining import measure_of
 from tests.algorithms.refining.test_transfers import line, lost
 from tests.algorithms.tables import categorical, numeric, seeds, table_of, tables, taxonomy
 from tests.examples import some

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.deadline import Resources
+from anonymize.algorithms.refining import BoxMeasure, axis_of
 from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.carving import carve, recarved
-from anonymize.algorithms.refining.measure import BoxMeasure, axis_of
 from anonymize.algorithms.refining.rows import EXACT_TYPES, VALUES, RowTypes, coarse_column, coarse_table, least_rows
 from anonymize.judging import Judge
 from anonymize.privacy import Requirement

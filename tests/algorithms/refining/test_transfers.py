@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.clustering import codes_of
+from anonymize.algorithms.refining import BoxMeasure, Places
 from anonymize.algorithms.refining.block import Block
-from anonymize.algorithms.refining.measure import BoxMeasure, Places
 from anonymize.algorithms.refining.rows import axes_of
 from anonymize.algorithms.refining.transfers import RINGS, targets, transfer
 from anonymize.classes import Bools, Integers, Ints
 from anonymize.table import Table
 from tests.algorithms.clustering.slow import shown_of
-from tests.algorithms.refining.test_measure import measure_of
+from tests.algorithms.refining.test_refining import measure_of
 from tests.algorithms.tables import categorical, numeric, seeds, table_of, tables, taxonomy
 from tests.examples import some
 

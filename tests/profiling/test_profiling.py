@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from anonymize.profiling.layout import layout_of
+from anonymize.profiling import layout_of
 
 ROWS = "age sex\n" + "31 F\n" * 5
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.domain.cells import CellFormat
-from anonymize.writing.order import (
+from anonymize.writing import (
     ComparedTexts,
     RankedColumn,
     SortColumn,

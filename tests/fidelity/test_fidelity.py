@@ -15,7 +15,7 @@ import pytest
 
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
-from anonymize.fidelity.variation import MARGINALS, _BinnedSides, _of_way
+from anonymize.fidelity import MARGINALS, _BinnedSides, _of_way
 
 AGES = (20, 25, 31, 38, 44, 47, 52, 59)
 ROWS = [

@@ -1,11 +1,14 @@
-"""The forms in which the result of a check is printed: its findings, in the shape that all are rendered from, and a
-function for each form, that writes a `Checked` to a stream and imports nothing heavy before that."""
+"""How the result of a check is printed: one form, one function. `FORMATS` is the registry; the options of `audit` are
+made from it.
+
+A form renders a `Checked` to a stream. Nothing heavy is imported before something is printed.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -316,3 +319,30 @@ def _result(finding: Finding, rule: int, table: str) -> dict[str, Any]:
 def _uri(path: str) -> str:
     place = Path(path)
     return place.as_uri() if place.is_absolute() else quote(place.as_posix())
+
+
+# --- registry ---------------------------------------------------------------------------------------------------------
+
+__all__ = ["AUTO", "FORMATS", "Checked", "Concluded", "Finding", "chosen", "privacy_block", "state_of"]
+
+AUTO = "auto"
+
+FORMATS: dict[str, Callable[[Checked, IO[str], str], None]] = {
+    "text": render_text,
+    "json": render_json,
+    "github": render_github,
+    "sarif": render_sarif,
+    "junit": render_junit,
+    "markdown": render_markdown,
+    "html": render_html,
+}
+"""Name -> (what was checked, where to write it, colours: auto, always or never)."""
+
+
+def chosen(name: str, environment: Mapping[str, str]) -> str:
+    """The form that a name stands for: `auto` is github in a workflow of GitHub Actions, and text anywhere else. That
+    includes GitLab, which reads what it shows beside a merge request from a file (`--format junit > audit.xml`).
+    """
+    if name != AUTO:
+        return name
+    return "github" if environment.get("GITHUB_ACTIONS") == "true" else "text"
