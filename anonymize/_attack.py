@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -43,6 +43,7 @@ from anonymize.link import released_row_of
 from anonymize.meaning import Manifest
 from anonymize.meaning.manifest import refuse_tables
 from anonymize.publication import Files, named_by, reported
+from anonymize.records import dataclass
 from anonymize.report.head import head, spec_path, table_block
 from anonymize.request import Companions, Progress, Request
 from anonymize.spec import Spec

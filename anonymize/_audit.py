@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from os.path import realpath
 from pathlib import Path
@@ -30,6 +30,7 @@ from anonymize.meaning import Manifest
 from anonymize.meaning.manifest import refuse_tables, unjudged
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, diversities, requirements
 from anonymize.publication import SAVE_RISK, named_by, private_files, reported
+from anonymize.records import dataclass
 from anonymize.spec import Spec, make, override, require
 from anonymize.table import OutputFile
 from anonymize.table.scan import check_bytes
@@ -100,7 +101,7 @@ class Audit:
     force: bool = False
 
     k: int | None = None
-    l: int | None = None  # noqa: E741
+    l: int | None = None
     t: float | None = None
     missing_as: Literal["own-category", "wildcard"] | None = None
     require: Sequence[str] = ()

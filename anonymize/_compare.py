@@ -17,7 +17,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import cache
 from math import inf
 from pathlib import Path
@@ -37,6 +37,7 @@ from anonymize.metrics import METRICS
 from anonymize.parallel import workers
 from anonymize.places import masked
 from anonymize.publication import named_by, report_files
+from anonymize.records import dataclass
 from anonymize.report.data import spec_block
 from anonymize.report.head import head
 from anonymize.report.public import public_head, without_paths

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -41,6 +41,7 @@ from anonymize.parallel import pool_of
 from anonymize.privacy import requirements_if_any
 from anonymize.publication import Paths, named_by, opened, report_files
 from anonymize.reading import SourceTexts, columns_of, read_file
+from anonymize.records import dataclass
 from anonymize.report import Clock
 from anonymize.report.data import SMALLEST, required_size
 from anonymize.report.head import head, spec_path, table_block

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from anonymize.profiling.document import Proposal, text_of, weighting
 from anonymize.profiling.measure import ColumnFacts, TableFacts, measure
 from anonymize.profiling.roles import ROLES, Guess, guesses, unit_of
 from anonymize.profiling.settings import kind_of, sentinels_of, settings, unambiguous
+from anonymize.records import dataclass
 from anonymize.report.passing import derived
 from anonymize.spec import Spec, make
 from anonymize.table import OutputFile, Source, commit, read

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from anonymize.files import OutputFormat
 from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.recoding.saved import FORMAT_VERSION, Counts, Recoded, Saved, load
 from anonymize.recoding.saved.recoder import recoder
+from anonymize.records import dataclass
 from anonymize.report import Clock
 from anonymize.report.head import head, table_block
 from anonymize.request import Progress, Request

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from anonymize.dp.ledger import ROW, Charge
 from anonymize.errors import Caution, Problem, UnsafeError, UsageError
 from anonymize.families.charging import Charging, Rehearsal
 from anonymize.publication import Files, OutputFolder, Paths, named_by, opened
+from anonymize.records import dataclass
 from anonymize.report import Clock
 from anonymize.report.data import peak_mb, spec_block
 from anonymize.report.head import head, table_block

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from anonymize.errors import (
     UnsafeError,
     UsageError,
 )
+from anonymize.records import dataclass
 from anonymize.spec import Spec, load
 
 if TYPE_CHECKING:

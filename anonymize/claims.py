@@ -7,9 +7,11 @@ neither met nor absent.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from enum import StrEnum
 from typing import Any
+
+from anonymize.records import dataclass
 
 Parameters = dict[str, float | int | str | list[str] | None]
 

@@ -7,13 +7,14 @@ over all classes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from anonymize.records import dataclass
 
 Codes = NDArray[np.unsignedinteger]
 Ints = NDArray[np.int64]

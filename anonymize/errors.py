@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from anonymize.places import masked
+from anonymize.records import dataclass
 
 # --- exit codes -------------------------------------------------------------------------------------------------------
 # Exit codes, what each means, and what to do then.

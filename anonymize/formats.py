@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 from urllib.parse import quote
@@ -17,6 +16,7 @@ from xml.etree import ElementTree as XML
 
 from anonymize.claims import State, overall
 from anonymize.errors import Problem, visible
+from anonymize.records import dataclass
 
 # --- findings ---------------------------------------------------------------------------------------------------------
 # The findings of a check, in the shape that every form is rendered from.

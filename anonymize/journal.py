@@ -16,11 +16,12 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from anonymize.errors import UsageError, WriteError
+from anonymize.records import dataclass
 from anonymize.table import OutputFile
 from anonymize.table.files import place, reason, sha256_of
 from anonymize.table.write import Pending

@@ -23,7 +23,6 @@ import os
 import secrets
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from json.encoder import encode_basestring
@@ -31,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.records import dataclass
 from anonymize.table.files import reason
 
 FORMAT, FORMAT_VERSION = "anonymize key", 1

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from anonymize import __version__
 from anonymize.errors import DataError, Problem
+from anonymize.records import dataclass
 from anonymize.table.files import reason
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ that the release is made with: then the search is told nothing of the weights an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from anonymize._evaluate import Evaluate, evaluate
@@ -15,6 +15,7 @@ from anonymize.errors import Problem, UsageError
 from anonymize.modelling import Protocol
 from anonymize.modelling.learners import LEARNERS, check_installed
 from anonymize.publication import named_by
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.table.files import sha256_of
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -22,6 +22,7 @@ from anonymize.files import OutputFormat, folder
 from anonymize.link import SAVE_LINK
 from anonymize.link import SUFFIXES as LINK_SUFFIXES
 from anonymize.places import masked
+from anonymize.records import dataclass
 from anonymize.report import RENDERERS, kind_of
 from anonymize.spec import Spec, Zip3
 from anonymize.table import OutputFile, Source, commit

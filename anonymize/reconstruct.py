@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from anonymize.classes import mixed_radix
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.meaning import Channel, Manifest
 from anonymize.publication import Files, Paths, ReleasePaths, opened
+from anonymize.records import dataclass
 from anonymize.report import as_json
 from anonymize.spec import Spec, make
 from anonymize.table import Source

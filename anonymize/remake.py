@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from anonymize.families import family_of
 from anonymize.files import FRAME, split
 from anonymize.formats import Concluded
 from anonymize.publication import named_by, reported
+from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.spec import Spec, override
 from anonymize.table import Source

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from anonymize.files import OutputFormat
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 
 Progress: TypeAlias = Callable[[str, int, int], None]

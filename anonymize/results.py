@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -22,6 +22,7 @@ from anonymize.errors import AnonymizeError, DataError, Problem, UsageError
 from anonymize.files import FRAME, MANIFEST, manifest_beside, pair_of, parameters_beside, split
 from anonymize.guarding import guarded
 from anonymize.publication import report_files
+from anonymize.records import dataclass
 from anonymize.report import RENDERERS
 from anonymize.spec import Spec
 from anonymize.table import commit

@@ -4,7 +4,6 @@ and the parameters by which they were distorted (`randomize`), or invented rows 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ from anonymize.domain.levels import Categories
 from anonymize.errors import Caution
 from anonymize.meaning import Channel
 from anonymize.meaning.manifest import RANDOMIZED, VERSION
+from anonymize.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Bucketized:
     group: NDArray[np.int32]
     count: int
     mixed: Ints
-    l: int  # noqa: E741
+    l: int
     joined: bool
     name: str
 

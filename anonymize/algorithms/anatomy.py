@@ -37,8 +37,6 @@ Reference. Xiao, Tao: Anatomy: simple and effective privacy preservation, VLDB 2
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -47,6 +45,7 @@ from anonymize.algorithms.remaining import remaining
 from anonymize.classes import Ints, starts_of
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import MODELS, Requirement, frequency_l_diversity
+from anonymize.records import dataclass
 from anonymize.table import SensitiveColumn, Table
 from anonymize.unclassed import Bucketized
 
@@ -65,7 +64,7 @@ from anonymize.unclassed import Bucketized
 Picks = NDArray[np.int32]
 
 
-def schedule(counts: Ints, l: int, random: np.random.Generator) -> Picks:  # noqa: E741
+def schedule(counts: Ints, l: int, random: np.random.Generator) -> Picks:
     """(groups, l) int32: the bucket of each row of each group; different buckets in every group.
 
     `counts` (buckets,) rows of each bucket. Ends when fewer than l buckets have rows left.
@@ -83,13 +82,13 @@ class _State:
     the larger first."""
 
     left: Ints
-    l: int  # noqa: E741
+    l: int
     above: Ints
     tied: Ints
     below: Ints
 
     @classmethod
-    def of(cls, counts: Ints, l: int) -> _State:  # noqa: E741
+    def of(cls, counts: Ints, l: int) -> _State:
         """The state at the start: buckets as large as the l-th largest are tied; those below are ordered with the
         largest first."""
         order = np.argsort(-counts, kind="stable")
@@ -174,7 +173,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The groups."""
     (column,) = (each.counted for each in table.sensitive)
     _check_names(table, column, options)
-    l = _least(requirements)  # noqa: E741
+    l = _least(requirements)
     random = np.random.default_rng(context.seed)
     rows = _grouped_rows(table, column, l, context)
     group, count = _grouped(column, rows, l, random)
@@ -198,7 +197,7 @@ def _check_names(table: Table, column: SensitiveColumn, options: Options) -> Non
 # --- whether it is possible ------------------------------------------------------------------------------------------
 
 
-def _grouped_rows(table: Table, column: SensitiveColumn, l: int, context: Context) -> Ints:  # noqa: E741
+def _grouped_rows(table: Table, column: SensitiveColumn, l: int, context: Context) -> Ints:
     """Rows among which no value is too frequent. Raises InfeasibleError where too many would have to be left out."""
     required = Requirement(frequency_l_diversity.MODEL.id, column.name, frequency_l_diversity.Parameters(l=l))
     try:
@@ -207,7 +206,7 @@ def _grouped_rows(table: Table, column: SensitiveColumn, l: int, context: Contex
         raise InfeasibleError([*_too_frequent(column, l), *error.problems]) from None
 
 
-def _too_frequent(column: SensitiveColumn, l: int) -> list[Problem]:  # noqa: E741
+def _too_frequent(column: SensitiveColumn, l: int) -> list[Problem]:
     """The values that hold more than 1/l of the rows, by rank."""
     counts = np.bincount(column.codes, minlength=column.size)
     if column.missing is not None:
@@ -230,7 +229,7 @@ def _too_frequent(column: SensitiveColumn, l: int) -> list[Problem]:  # noqa: E7
 def _grouped(
     column: SensitiveColumn,
     rows: Ints,
-    l: int,  # noqa: E741
+    l: int,
     random: np.random.Generator,
 ) -> tuple[NDArray[np.int32], int]:
     """(rows of the table,) the group of each row, -1 for rows that are left out; and the number of groups."""

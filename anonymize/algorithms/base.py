@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
@@ -17,6 +17,7 @@ from anonymize.dp.ledger import Charge
 from anonymize.errors import Caution, Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Recoding
+from anonymize.records import dataclass
 from anonymize.spec import Output, Spec
 from anonymize.table import OutputFile, Table
 from anonymize.unclassed import Unclassed

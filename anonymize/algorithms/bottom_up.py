@@ -44,7 +44,7 @@ figure 4.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from anonymize.algorithms.base import Context, Needs, option
@@ -57,6 +57,7 @@ from anonymize.algorithms.starts import bottom_up_of, clustered
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "bottom-up"

@@ -27,7 +27,6 @@ not for publication.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -36,6 +35,7 @@ import numpy as np
 from anonymize.algorithms.feasibility import necessary_size
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.privacy import Requirement
+from anonymize.records import dataclass
 from anonymize.table import Attribute, Table
 
 LARGEST_TABLE = 512

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,6 +40,7 @@ from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Suppression
 from anonymize.privacy import Requirement
 from anonymize.recoding import Cut, SingleDimensional
+from anonymize.records import dataclass
 from anonymize.table import Attribute, Table
 
 ID = "bug"

@@ -26,7 +26,7 @@ k-anonymity privacy protection using generalization and suppression, IJUFKS 10(5
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from anonymize.algorithms.base import Context, Needs
 from anonymize.algorithms.feasibility import allowed_rows, outliers_option
@@ -37,6 +37,7 @@ from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "datafly"

@@ -6,13 +6,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from threading import Event
 from typing import Any
 
 import numpy as np
 
 from anonymize.algorithms.base import option
+from anonymize.records import dataclass
 
 # --- when a search ends -----------------------------------------------------------------------------------------------
 # When a search has to end. Searches are budgeted in counted work; seconds only stop them earlier, where asked for, and

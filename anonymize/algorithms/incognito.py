@@ -61,7 +61,6 @@ Eckert, Kemper, Kuhn: Flash, PASSAT 2012. Prasser, Kohlmayer, Kuhn: MIM 2016 (it
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from anonymize.algorithms.base import Context, Needs, option
@@ -84,6 +83,7 @@ from anonymize.algorithms.minimality.descent import masked
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "incognito"
@@ -146,7 +146,7 @@ def _iterated(scorer: Scorer, options: Options, context: Context, deadline: Dead
     searches = searches_of(checker.requirements, checker.growing, checker.suppression_limit)
 
     def scorer_of(requirements: tuple[Requirement, ...], limit: int) -> Scorer:
-        progress = lambda rows: context.progress(rows // len(searches))  # noqa: E731
+        progress = lambda rows: context.progress(rows // len(searches))
         return scorer.over(Checker(checker.table, requirements, limit, progress, context.published))
 
     return iterated(scorer_of, searches, options.round_share, deadline, context.suppressed)

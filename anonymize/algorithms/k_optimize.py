@@ -85,7 +85,7 @@ rows are suppressed, and the tree is searched depth first; here the node of the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -107,6 +107,7 @@ from anonymize.errors import Problem, UsageError
 from anonymize.parallel import Workers, workers
 from anonymize.privacy import Requirement
 from anonymize.recoding import SingleDimensional
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "k-optimize"

@@ -29,8 +29,6 @@ there, ties are left to the data holder.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from anonymize.algorithms.base import Context, Needs, of_levels
@@ -44,6 +42,7 @@ from anonymize.algorithms.minimality.descent import masked
 from anonymize.errors import Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "mingen"

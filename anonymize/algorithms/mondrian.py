@@ -49,7 +49,7 @@ anonymization, KDD 2006, figure 3.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -71,6 +71,7 @@ from anonymize.errors import Problem, UsageError
 from anonymize.judging import Judge
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
+from anonymize.records import dataclass
 from anonymize.table import Table, TargetColumn
 
 ID = "mondrian"

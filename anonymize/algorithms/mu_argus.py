@@ -49,7 +49,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
 from itertools import combinations
 from typing import Any, TypeAlias
@@ -66,6 +66,7 @@ from anonymize.classes import Bools, Ints, KeyGroups, Partition, mixed_radix
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "mu-argus"

@@ -23,10 +23,9 @@ Journal of Statistical Software 67(4), 2015.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anonymize.algorithms.base import Context, Needs
 from anonymize.privacy import Requirement
+from anonymize.records import dataclass
 from anonymize.table import Table
 from anonymize.unclassed import Unchanged
 

@@ -45,7 +45,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -58,6 +58,7 @@ from anonymize.domain.levels import Categories
 from anonymize.errors import Caution, InfeasibleError, Problem, UsageError
 from anonymize.files import parted
 from anonymize.privacy import Requirement, amplification, disclosure, local_dp
+from anonymize.records import dataclass
 from anonymize.table import Table
 from anonymize.unclassed import Distorted, Randomized
 

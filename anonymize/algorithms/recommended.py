@@ -49,7 +49,7 @@ Reference. Those of `mondrian`, `top-down` and `bottom-up`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -68,6 +68,7 @@ from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of
 from anonymize.domain.numeric import Numeric
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, render
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "release"

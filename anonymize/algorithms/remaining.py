@@ -4,7 +4,7 @@ spec declares highest levels, those of each part that no class may leave."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import wraps
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.judging import Judge
 from anonymize.privacy import MODELS, Requirement, assess
 from anonymize.recoding import Regions
+from anonymize.records import dataclass
 from anonymize.table import Table
 from anonymize.table.model import subset
 

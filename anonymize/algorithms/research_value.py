@@ -60,7 +60,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -76,6 +75,7 @@ from anonymize.errors import InfeasibleError, Problem
 from anonymize.metrics.research_value import research_values
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "research-value"

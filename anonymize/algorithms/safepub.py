@@ -43,7 +43,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -55,6 +54,7 @@ from anonymize.dp.mechanisms import exponential
 from anonymize.dp.published import HierarchicalColumn, hierarchical_columns
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import Requirement
+from anonymize.records import dataclass
 from anonymize.spec.model import EpsilonDelta
 from anonymize.table import Table
 from anonymize.unclassed import SampledColumn, SampledRows

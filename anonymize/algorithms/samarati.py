@@ -39,7 +39,6 @@ Reference. Samarati: Protecting respondents' identities in microdata release, IE
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from anonymize.algorithms.base import Context, Needs, of_levels, option
@@ -52,6 +51,7 @@ from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "samarati"
@@ -118,7 +118,7 @@ class Heights:
     def begin(self) -> None:
         """With a deadline, good nodes to begin with: of two as low, that of fewer classes leaves more room below it."""
         if self.deadline.given:
-            worth = lambda vector: self.checker.check(vector).all_classes  # noqa: E731
+            worth = lambda vector: self.checker.check(vector).all_classes
             self.good += descents(self.checker, worth, self.deadline)
 
     def lowest(self) -> list[Vector]:

@@ -4,7 +4,6 @@ each attribute makes of them, and what intervals of leaves tell about the target
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from anonymize.errors import Problem, UsageError
 from anonymize.judging import Judge, Tally
 from anonymize.privacy import Requirement
 from anonymize.recoding import Cut, SingleDimensional
+from anonymize.records import dataclass
 from anonymize.table import Table, TargetColumn
 
 # --- distinct rows ----------------------------------------------------------------------------------------------------

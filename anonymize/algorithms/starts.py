@@ -14,7 +14,7 @@ once as `mondrian --refine` does it: no release by the other methods then loses 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -30,6 +30,7 @@ from anonymize.algorithms.refining.refine import passes_of, refined, widened
 from anonymize.classes import Partition
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 TOP_DOWN, BOTTOM_UP = "top-down", "bottom-up"

@@ -40,10 +40,9 @@ Synthetic Data, VLDB 2022; McKenna, Miklau, Sheldon: Winning the NIST Contest, J
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.privacy import Requirement
+from anonymize.records import dataclass
 from anonymize.table import Table
 from anonymize.unclassed import Synthesized
 

@@ -33,7 +33,6 @@ classification data for privacy preservation, IEEE TKDE 19(5), 2007.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -46,6 +45,7 @@ from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.privacy import MODELS, Groups, Requirement, of_classes, of_table
 from anonymize.recoding import Cut, SingleDimensional
+from anonymize.records import dataclass
 from anonymize.table import Attribute, Table
 
 ID = "tds"

@@ -34,8 +34,6 @@ Reference. Xu, Wang, Pei, Wang, Shi, Fu: Utility-based anonymization using local
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustering.bisect import JOINS
 from anonymize.algorithms.clustering.methods import RISE, ROUNDS
@@ -45,6 +43,7 @@ from anonymize.algorithms.remaining import within_levels
 from anonymize.algorithms.starts import clustered, top_down_of
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "top-down"

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from anonymize.attacks.methods import Capabilities, Success
 from anonymize.attacks.scene import Scene
 from anonymize.classes import Floats, Ints
+from anonymize.records import dataclass
 
 # --- changed numbers --------------------------------------------------------------------------------------------------
 # Numbers that were changed, and what they still give away: records linked by distance, and intervals that hold the true

@@ -3,7 +3,6 @@ has, or the likeliest by naive Bayes or another model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from anonymize.attacks.methods import CERTAIN, Capabilities, Success, guesses, n
 from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain import LeafSets
+from anonymize.records import dataclass
 
 # --- majority ---------------------------------------------------------------------------------------------------------
 

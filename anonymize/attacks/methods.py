@@ -4,7 +4,7 @@ often an attack succeeds, beside how often it would have succeeded anyway, with 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from math import sqrt
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.classes import Floats, Ints
 from anonymize.domain import LeafSets
+from anonymize.records import dataclass
 
 # --- how often an attack succeeds -------------------------------------------------------------------------------------
 # How often an attack succeeds, beside how often it would have succeeded anyway, with intervals.

@@ -4,7 +4,6 @@ that was made in rounds."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -14,6 +13,7 @@ from anonymize.attacks.methods import Capabilities, Success
 from anonymize.attacks.scene import Scene, ShownRows
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
 from anonymize.domain import LeafSets
+from anonymize.records import dataclass
 
 # --- order ------------------------------------------------------------------------------------------------------------
 

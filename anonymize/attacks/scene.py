@@ -14,7 +14,7 @@ the person's (Guo, Ying and Wu, lemma 4).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,13 +25,14 @@ from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain import GappedColumns, LeafSets, chosen, densities
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.meaning import Channel
+from anonymize.records import dataclass
 
 
 @dataclass(frozen=True)
 class KnownDiversity:
     """Distinct l-diversity, or, with `frequency`, frequency l-diversity, of one sensitive attribute."""
 
-    l: float  # noqa: E741
+    l: float
     frequency: bool = False
 
     def met(self, counts: Ints) -> Bools:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from anonymize.attacks.inference import offered
 from anonymize.attacks.methods import Capabilities, Success, guessed, normalized, picked, prior, shares_of, weighed
 from anonymize.attacks.scene import CLASS_PAIRS, EarlierRows, Scene, ShownRows
 from anonymize.classes import Bools, Floats, Ints
+from anonymize.records import dataclass
 
 # --- composition ------------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +15,7 @@ from anonymize.errors import Caution, DataError, Problem, RowsError, UsageError
 from anonymize.link import load as load_link
 from anonymize.meaning import Detached
 from anonymize.recoding.appearance import NumberColumns
+from anonymize.records import dataclass
 from anonymize.report.passing import PassingText, derived
 from anonymize.spec import Missing, Spec, resolve
 from anonymize.table import kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from anonymize.claims import State, said
 from anonymize.errors import Caution, UsageError
 from anonymize.formats import LEVELS, Finding, Level, privacy_block, state_of
 from anonymize.privacy import ALL, Model, Requirement, Worse
+from anonymize.records import dataclass
 from anonymize.report.data import verdict_blocks
 from anonymize.report.head import TableSource, head, table_block
 from anonymize.risk import merged

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,6 +36,7 @@ from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution, UsageError
 from anonymize.reading.labels import CategoryReader, LabelledNodes
+from anonymize.records import dataclass
 from anonymize.spec import Flat, Spec
 from anonymize.table.named import column
 from anonymize.verify import Check, Result, Verdict

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from anonymize.errors import Caution, DataError, UsageError
 from anonymize.journal import Journal, locked
 from anonymize.key import Key
 from anonymize.link import load as load_link
+from anonymize.records import dataclass
 from anonymize.series.state import SeriesRelease, SeriesState, load_sealed, value_column
 from anonymize.series.state import load as load_state
 from anonymize.spec import Spec

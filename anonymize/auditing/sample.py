@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from anonymize.auditing import Audited
 from anonymize.declared import people
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.records import dataclass
 from anonymize.risk import (
     Analysis,
     Text,

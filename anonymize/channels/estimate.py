@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from anonymize import channels
 from anonymize.channels import Floats
+from anonymize.records import dataclass
 
 About: TypeAlias = Literal["population", "table"]
 Method: TypeAlias = Literal["inverse", "simplex", "clip", "bayes"]

@@ -22,13 +22,13 @@ solver is `descent`; where it reaches no stationary point, scipy's SLSQP sets ou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from anonymize.channels import Floats, representable
 from anonymize.channels.problem import ChannelProblem, Ints
 from anonymize.classes import Bools
+from anonymize.records import dataclass
 
 STEPS = 100
 STATIONARY = 1e-9

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from anonymize import channels
 from anonymize.channels import Floats
 from anonymize.classes import Codes, Integers, Runs
+from anonymize.records import dataclass
 
 # --- the risk ---------------------------------------------------------------------------------------------------------
 # The risk of attribute disclosure under randomized response, and how much a row tells of its value: the ratio p / q.
@@ -67,7 +67,7 @@ class DisclosureCells:
     groups: Ints
     shares: Floats
     exposed: Floats
-    l: Floats  # noqa: E741
+    l: Floats
     size: int
 
     @cached_property
@@ -199,7 +199,7 @@ class Guarded:
     codes: Codes
     missing: int | None
     free: bool
-    l: Floats  # noqa: E741
+    l: Floats
     cap: float = 1.0
 
 

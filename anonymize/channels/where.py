@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from anonymize.domain.cells import NUMBER
 from anonymize.errors import UsageError
+from anonymize.records import dataclass
 
 _TOKEN = re.compile(
     r"""\s*(?: (?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*") | (?P<sign><=|>=|!=|[=<>(),]) | (?P<word>[^\s=!<>(),'"]+) )""",

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -23,6 +23,7 @@ from anonymize import __version__
 from anonymize.cli.exits import put
 from anonymize.cli.options import COLOR, QUIET, file_option, flag_option, with_options
 from anonymize.errors import AnonymizeError, MemoryShortage, UsageError, WriteError, visible
+from anonymize.records import dataclass
 
 # --- explain ----------------------------------------------------------------------------------------------------------
 # `explain`: the manual of whatever has a name here, on a terminal or as text.

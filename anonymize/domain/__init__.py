@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from anonymize.records import dataclass
 
 # --- domains ----------------------------------------------------------------------------------------------------------
 # What every attribute is: an ordered list of leaves, of which a release shows intervals.

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any
@@ -25,6 +25,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.numeric import readings
+from anonymize.records import dataclass
 from anonymize.spec.model import Output, Spec
 
 NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"

@@ -39,7 +39,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 
@@ -49,6 +49,7 @@ from anonymize.domain import tree as node_weights
 from anonymize.domain.tree import Tree, read_plain
 from anonymize.errors import Problem, SpecError
 from anonymize.files import content_of
+from anonymize.records import dataclass
 from anonymize.spec.notation import normalized, trimmed
 
 LISTED_PROBLEMS = 20  # problems of a file that are listed; the others are counted

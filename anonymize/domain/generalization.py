@@ -7,7 +7,6 @@ more than the numbers that occur.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -18,6 +17,7 @@ from anonymize.domain import Codes, Domain
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy
 from anonymize.domain.tree import Level, Tree
+from anonymize.records import dataclass
 from anonymize.spec.columns import Rule, RuleRange
 
 Floats = NDArray[np.float64]

@@ -4,13 +4,14 @@ width of what they span."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from anonymize.records import dataclass
 
 # --- multiples of a step ----------------------------------------------------------------------------------------------
 # Multiples of a decimal step: where whole numbers and fractions are rounded to, and how that reads.

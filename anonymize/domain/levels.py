@@ -4,7 +4,6 @@ before any search, so that nothing finer is left of them."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -19,6 +18,7 @@ from anonymize.domain.grid import Grid, Numbers, texts
 from anonymize.domain.numeric import Bands, Numeric, template
 from anonymize.domain.taxonomy import CodedTaxonomy
 from anonymize.errors import Problem, SpecError, UsageError
+from anonymize.records import dataclass
 from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.hierarchy import Intervals, NumberBands
 from anonymize.spec.model import Output

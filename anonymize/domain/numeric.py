@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from anonymize.domain import Codes, Domain
 from anonymize.domain.grid import Coding, Numbers, RoundedEnds, texts, widening
+from anonymize.records import dataclass
 
 _HUGE = 4e307  # spans over this are measured in quarters
 
@@ -64,7 +64,7 @@ class Numeric(Domain):
         values: Numbers,
         missing_text: str | None = None,
         taken: Sequence[str] = (),
-        coding: Coding = Coding(),  # noqa: B008 (frozen)
+        coding: Coding = Coding(),
         bands: Bands | None = None,
         fences: tuple[Numbers, Numbers] | None = None,
         rounds: bool = False,

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from anonymize.domain import Ints, files
 from anonymize.errors import Problem, RowsError, SpecError
+from anonymize.records import dataclass
 from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.domains import ColumnDomain
 from anonymize.spec.model import Spec

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Literal, TypeAlias
 
+from anonymize.records import dataclass
 from anonymize.spec.codes import SMALL, SYSTEMS, ZIP_CODE, SystemName, chapter_of, compact, range_of
 
 # --- dates and times --------------------------------------------------------------------------------------------------

@@ -14,12 +14,12 @@ steps. Axes of every table are in the order of the table's columns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from anonymize.domain import Floats
+from anonymize.records import dataclass
 
 Columns = tuple[str, ...]
 BLOCK = 25

@@ -8,7 +8,7 @@ inference for differential privacy, ICML 2019).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from anonymize.domain import Floats, Ints
 from anonymize.dp.descent import MeasuredCounts, MirrorDescent
 from anonymize.dp.junction import junction_tree
 from anonymize.dp.sampler import Clique
+from anonymize.records import dataclass
 
 PRECISE = 1e-7
 """Relative progress of a block of steps below which a fit ends."""

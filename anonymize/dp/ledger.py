@@ -29,7 +29,7 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from datetime import UTC, datetime
 from hmac import compare_digest
 from pathlib import Path
@@ -40,6 +40,7 @@ from anonymize.dp.accounting import epsilon_of, rho_of
 from anonymize.errors import DataError, InfeasibleError, Problem, UsageError
 from anonymize.journal import Journal, lock_of, locked
 from anonymize.key import Key, load
+from anonymize.records import dataclass
 from anonymize.spec.model import EpsilonDelta
 from anonymize.table import OutputFile
 from anonymize.table.files import reason

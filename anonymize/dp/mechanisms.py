@@ -7,7 +7,6 @@ and nothing is drawn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from anonymize.domain import Codes, Floats, Ints
 from anonymize.dp.accounting import gaussian_mechanism, opendp
+from anonymize.records import dataclass
 
 GAUSSIAN = "discrete Gaussian"
 NOISY_MAX = "noisy max"

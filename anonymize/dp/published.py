@@ -3,7 +3,6 @@ and its files declare them, whatever the table holds."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from anonymize.domain.files import labels_written
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.public import PublicDomain, public_domain
 from anonymize.errors import DataError, Problem, SpecError
+from anonymize.records import dataclass
 from anonymize.spec import Rare, Spec
 from anonymize.spec.columns import QuasiIdentifier
 from anonymize.table import Attribute, Table

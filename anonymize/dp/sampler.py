@@ -33,12 +33,12 @@ unless the order of rows is another than `sorted`: then they stand by their numb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.domain import Floats, Ints
+from anonymize.records import dataclass
 
 MILLION = 10**6
 Words = NDArray[np.uint64]

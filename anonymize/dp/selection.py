@@ -14,7 +14,7 @@ sensitivity at most, whatever the rounding: differences of counts from those of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from math import prod, sqrt
 
@@ -25,6 +25,7 @@ from anonymize.dp.estimation import FittedModel, Measurement, fit, independent, 
 from anonymize.dp.junction import BYTES, MB, junction_tree, size_in_mb
 from anonymize.dp.mechanisms import Spending, sigma_of
 from anonymize.dp.sampler import sample
+from anonymize.records import dataclass
 
 Columns = tuple[str, ...]
 SCALE = 16

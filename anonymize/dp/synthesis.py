@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from math import prod
 from typing import Any
@@ -24,6 +24,7 @@ from anonymize.dp.mechanisms import Spending, rows_that_count
 from anonymize.dp.sampler import sample, within
 from anonymize.dp.selection import MOST_CELLS, CountedTable, Drawing, by_error, by_independent, by_list, by_tree
 from anonymize.errors import UsageError
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.domains import Synthesis
 from anonymize.spec.model import EpsilonDelta

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ from anonymize.metrics.queries import Queries
 from anonymize.reading import as_text, columns_of
 from anonymize.reading.regions import TextRegions, distinct_texts, gapped_columns, read_regions
 from anonymize.recoding.spans import Spans
+from anonymize.records import dataclass
 from anonymize.spec import Missing, Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Attribute, Table, TargetColumn

@@ -7,7 +7,6 @@ it takes the original: none of it has been paid for, no epsilon covers it, and i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +22,7 @@ from anonymize.evaluation import coded_alike, values_shown
 from anonymize.fidelity import BothSides, ShownValues, total_variation
 from anonymize.metrics import joint_measures
 from anonymize.metrics.queries import Queries, estimated
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.table import Attribute, Table
 

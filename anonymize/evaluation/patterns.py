@@ -21,7 +21,7 @@ Source: Morton, Mahoui, Gibson, Yechuri, An enhanced utility-driven data anonymi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,7 @@ from anonymize.evaluation.trees import (
     last_number,
 )
 from anonymize.reading import as_text
+from anonymize.records import dataclass
 from anonymize.table.named import unnamed
 
 SUPPORT = 0.1

@@ -10,7 +10,7 @@ than two.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from anonymize.classes import Bools, Floats, Integers, Ints, KeyGroups, mixed_ra
 from anonymize.domain import Domain, GappedColumns, LeafSets, chosen
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.records import dataclass
 
 DEPTH = 3
 LEAST_SHARE = 0.01

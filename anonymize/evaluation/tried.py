@@ -4,7 +4,7 @@ limit."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, changed_numbers, coded_kept, people_of
 from anonymize.formats import Finding, state_of
 from anonymize.reading import SourceTexts
+from anonymize.records import dataclass
 from anonymize.request import Progress
 from anonymize.spec import Spec
 from anonymize.spec.base import Means

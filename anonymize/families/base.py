@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol
 
 import polars as pl
@@ -17,6 +17,7 @@ from anonymize.meaning import Manifest
 from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.recoding.appearance import NumberColumns
+from anonymize.records import dataclass
 from anonymize.report.data import Blocks
 from anonymize.request import Request
 from anonymize.risk import Text

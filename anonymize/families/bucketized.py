@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from anonymize.meaning import Manifest
 from anonymize.metrics import View, utility
 from anonymize.privacy import Requirement, diversities
 from anonymize.publication import Files, ReleasePaths
+from anonymize.records import dataclass
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import SMALLEST, Blocks, output_block, verdict_blocks
 from anonymize.report.head import order_warnings, unused

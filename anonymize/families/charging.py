@@ -4,7 +4,7 @@ before anything of it takes its place."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from anonymize.dp.ledger import ROW, Charge, Ledger, sentence
 from anonymize.errors import Caution
 from anonymize.meaning.kinds import Changed
 from anonymize.publication import Committing
+from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.table import OutputFile
 

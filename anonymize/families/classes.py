@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -31,6 +31,7 @@ from anonymize.parallel import ahead, meanwhile, worth
 from anonymize.privacy import Requirement
 from anonymize.publication import SAVE_RECODING, Files, ReleasePaths
 from anonymize.recoding import Levels, Recoding, Regions, Released
+from anonymize.records import dataclass
 from anonymize.report.data import Beside, Blocks, ClassedFacts, classed_blocks
 from anonymize.report.passing import PASSING
 from anonymize.request import Request

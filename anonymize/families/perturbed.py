@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -22,6 +22,7 @@ from anonymize.meaning import Manifest
 from anonymize.metrics import METRICS, undefined
 from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
+from anonymize.records import dataclass
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, left_out_warnings, output_block, verdict_blocks
 from anonymize.report.head import beside_steps, order_warnings, unused

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -21,6 +20,7 @@ from anonymize.meaning import Manifest
 from anonymize.metrics import DRAWN, METRICS, undefined
 from anonymize.privacy import Requirement, disclosure, disclosures
 from anonymize.publication import Files, ReleasePaths
+from anonymize.records import dataclass
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, output_block, verdict_blocks
 from anonymize.report.head import order_warnings, unused

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 
@@ -18,6 +16,7 @@ from anonymize.families.steps import numbers_of, passing_text, text_shown
 from anonymize.meaning import Manifest
 from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
+from anonymize.records import dataclass
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, output_block, verdict_blocks
 from anonymize.request import Request

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +19,7 @@ from anonymize.metrics import METRICS, undefined
 from anonymize.places import is_uri
 from anonymize.privacy import Requirement
 from anonymize.publication import Files, ReleasePaths
+from anonymize.records import dataclass
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, output_block, verdict_blocks
 from anonymize.report.head import unused

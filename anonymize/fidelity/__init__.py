@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +19,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.fidelity import comparison
 from anonymize.fidelity.bins import ColumnCells, unnamed_bins
 from anonymize.fidelity.comparison import BothSides, ShownValues, fidelity
+from anonymize.records import dataclass
 from anonymize.table import Attribute
 
 DISTRIBUTIONS = {"marginals": comparison, "associations": comparison}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -20,6 +20,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.reading.labels import UNKNOWN, Category, CategoryReader, LabelledNodes
 from anonymize.recoding import Released
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.table import Attribute
 

@@ -10,7 +10,7 @@ distributed as the shown ones are, which is all that a reader knows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
@@ -23,6 +23,7 @@ from anonymize.classes import Floats, Integers, Ints
 from anonymize.domain.numeric import Numeric
 from anonymize.fidelity.bins import ColumnCells, named_bins, unnamed_bins
 from anonymize.recoding import Released
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.table import Attribute, Table
 

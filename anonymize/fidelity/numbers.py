@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from anonymize.classes import Floats
+from anonymize.records import dataclass
 
 Channels: TypeAlias = Sequence[Mapping[str, Any]]
 """Channels as a manifest has them: the columns and the part that each is of, its values, and its matrix."""

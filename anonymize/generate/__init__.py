@@ -7,13 +7,15 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import yaml
+
+from anonymize.records import dataclass
 
 # --- blocks -----------------------------------------------------------------------------------------------------------
 # A table drawn block by block, each from a random stream of its own, and the spec and hierarchies that go with it.

@@ -12,7 +12,7 @@ LeFevre, DeWitt, Ramakrishnan: Workload-aware anonymization, KDD 2006, figure 6 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.generate import Roles, blocks, stream
+from anonymize.records import dataclass
 
 Numbers: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]

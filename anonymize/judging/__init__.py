@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from anonymize.errors import DataError, Problem
 from anonymize.judging.suppression import Suppression
 from anonymize.privacy import Crowd, Groups, Histogram, Members, Requirement, Whole, check, granted, weigh
 from anonymize.privacy.histogram import Names, absent, values_of
+from anonymize.records import dataclass
 from anonymize.table import SensitiveColumn, Table
 from anonymize.table.population import Population, PopulationAxis
 

@@ -18,13 +18,13 @@ that it is compared with is the same. Other sets of dropped classes may be legal
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from anonymize.classes import Bools, Ints
 from anonymize.privacy import MODELS, Groups, Requirement, of_classes, of_table
+from anonymize.records import dataclass
 
 FEW = 6
 """Classes of which every choice is tried, at most."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ from anonymize import channels
 from anonymize.channels import Floats
 from anonymize.channels.where import Comparison, Span
 from anonymize.errors import UsageError
+from anonymize.records import dataclass
 
 DEFINED = {
     "exact": "the value itself",

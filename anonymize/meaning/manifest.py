@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.files import manifest_of, sensitive_table_of
 from anonymize.meaning.kinds import DEFINED, Changed, Channel, Detached, Exact, Meaning, Named, Spanning
 from anonymize.places import is_uri
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol, TypeAlias
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from anonymize.classes import Floats, Ints, Partition, distinct_values
 from anonymize.meaning.kinds import DEFINED
+from anonymize.records import dataclass
 from anonymize.table import Attribute
 
 Goal: TypeAlias = Literal["lower", "higher"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from anonymize.domain import GappedColumns, LeafSets
 from anonymize.metrics import distributions
 from anonymize.metrics.joint import Joint
 from anonymize.metrics.queries import Queries
+from anonymize.records import dataclass
 from anonymize.table import Table
 from anonymize.table.columns import CodedColumn
 

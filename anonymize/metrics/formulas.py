@@ -4,11 +4,11 @@ elsewhere."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from anonymize.metrics.base import OF_CELLS, Bounds, Goal, View
+from anonymize.records import dataclass
 
 Compute = Callable[[View], float | None]
 

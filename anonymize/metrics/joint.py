@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
 
@@ -33,6 +33,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
 from anonymize.meaning import Channel, Manifest
 from anonymize.metrics import distributions
+from anonymize.records import dataclass
 from anonymize.table import Attribute, SensitiveColumn
 from anonymize.table.named import unnamed
 

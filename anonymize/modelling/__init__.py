@@ -4,7 +4,7 @@ some rows and tested on others."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from anonymize.reading import as_text, columns_of
 from anonymize.reading.regions import read_regions
 from anonymize.recoding.saved import Counts, Saved
 from anonymize.recoding.saved import save as saved_recoding
+from anonymize.records import dataclass
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec
 from anonymize.table import Attribute, Source, Table, read

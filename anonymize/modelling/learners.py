@@ -4,7 +4,7 @@ numbers that they take."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from anonymize.domain import chosen as of_cells
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import Problem, UsageError
 from anonymize.reading.regions import TextRegions, gapped_columns
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 # --- regions as numbers -----------------------------------------------------------------------------------------------
@@ -124,7 +125,7 @@ PRUNED = 0.002
 def check_installed() -> None:
     """Raises UsageError where scikit-learn is not installed."""
     try:
-        import sklearn  # noqa: F401
+        import sklearn
     except ImportError:
         hint = "pip install 'anonymize-toolkit[ml]'"
         raise UsageError(Problem("models need scikit-learn, which is not installed", hint=hint)) from None

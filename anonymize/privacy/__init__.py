@@ -7,7 +7,7 @@ here (and its independent twin in `anonymize.verify`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +40,7 @@ from anonymize.privacy import (
 )
 from anonymize.privacy.base import Achieved, ClassModel, Limit, Measured, Model, Needed, Parameters, Requirement, Worse
 from anonymize.privacy.groups import Crowd, Groups, Histogram, Members, Pairs, Whole
+from anonymize.records import dataclass
 from anonymize.spec.base import Means
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -30,6 +30,7 @@ from pydantic import ConfigDict
 
 from anonymize.privacy.groups import Groups, Histogram
 from anonymize.privacy.histogram import values_of
+from anonymize.records import dataclass
 from anonymize.spec.base import Means, ModelParameters
 
 TOLERANCE = 1e-9

@@ -35,7 +35,7 @@ from anonymize.privacy.groups import Groups
 
 
 class Parameters(base.Parameters):
-    l: int = Field(ge=1, description="different sensitive values that every class has at least")  # noqa: E741
+    l: int = Field(ge=1, description="different sensitive values that every class has at least")
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:

@@ -4,7 +4,7 @@ several rows may be about one individual, the individuals in each class and thei
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Integers, Ints, Runs, concatenated_ranges, run_starts
 from anonymize.privacy.histogram import Histogram, Whole
+from anonymize.records import dataclass
 
 if TYPE_CHECKING:
     from anonymize.table import SensitiveColumn

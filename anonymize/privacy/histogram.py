@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, cast
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from anonymize.classes import Runs, concatenated_ranges, first_of_each
+from anonymize.records import dataclass
 from anonymize.spec.base import Means, ModelParameters
 from anonymize.spec.notation import normalized
 

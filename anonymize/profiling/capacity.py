@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from anonymize.errors import AnonymizeError
 from anonymize.privacy import requirements
 from anonymize.profiling.measure import Hashes, Pieces
 from anonymize.recoding import Recoding
+from anonymize.records import dataclass
 from anonymize.spec import Spec, override
 from anonymize.table import Source, read
 from anonymize.table.named import column

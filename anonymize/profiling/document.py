@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from anonymize.places import scheme_of
 from anonymize.profiling.capacity import LossAtK, Singled
 from anonymize.profiling.roles import Guess, GuessedRole
 from anonymize.profiling.settings import kind_of, notation_of
+from anonymize.records import dataclass
 
 DECIDE = "decide:"
 NO_PASSWORD = "its password is not kept here: PGPASSWORD, ~/.pgpass, or the whole URI with -i"

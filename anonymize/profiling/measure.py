@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from anonymize.errors import DataError, Problem
 from anonymize.profiling.words import MISSING_WORDS
+from anonymize.records import dataclass
 from anonymize.spec.notation import UNKNOWN, Notation
 from anonymize.table.columns import tidy
 from anonymize.table.encode import is_text

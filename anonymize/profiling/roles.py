@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Literal, NamedTuple, cast, get_args
 
@@ -39,6 +39,7 @@ from anonymize.profiling.words import (
     parts,
     secret_of,
 )
+from anonymize.records import dataclass
 from anonymize.spec.codes import SYSTEM_NAMES
 
 GuessedRole = Literal["identifier", "quasi-identifier", "sensitive", "sampling-weight", "insensitive", "undecided"]

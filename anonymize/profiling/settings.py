@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from anonymize.profiling.measure import ColumnFacts, Numbers
 from anonymize.profiling.roles import Guess, is_moment
 from anonymize.profiling.shapes import TextShape
 from anonymize.profiling.words import AGES, BIRTHS, COORDINATES, COUNTS, PLACES, YEARS, names_institution
+from anonymize.records import dataclass
 from anonymize.spec.hierarchy import MOST_WIDTH
 from anonymize.table.named import column
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Literal
 
@@ -16,6 +16,7 @@ import polars as pl
 
 from anonymize.domain.text_levels import Moments
 from anonymize.profiling.words import COUNTRIES, STATES, plain, read_lists
+from anonymize.records import dataclass
 from anonymize.spec.codes import SYSTEMS, SystemName, compact
 from anonymize.spec.notation import Notation
 

@@ -45,7 +45,7 @@ def audit(
     spec: SpecLike | None = None,
     *,
     k: int | None = None,
-    l: int | None = None,  # noqa: E741
+    l: int | None = None,
     t: float | None = None,
     require: Sequence[str] = (),
     quasi_identifiers: Sequence[str] = (),

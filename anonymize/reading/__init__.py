@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 import polars as pl
 
 from anonymize.errors import DataError, Problem
 from anonymize.recoding.appearance import MISSING, NumberColumns
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.table import Source
 from anonymize.table.columns import compared, tidy

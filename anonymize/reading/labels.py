@@ -7,7 +7,6 @@ alone. If several nodes have one label, the widest is taken.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +15,7 @@ from anonymize.classes import Bools
 from anonymize.domain.cells import CellKind, members, unescaped
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.records import dataclass
 
 
 class LabelledNodes:

@@ -12,7 +12,6 @@ it. A column of which every interval is a label is read as labels. If several no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -29,6 +28,7 @@ from anonymize.errors import DataError, Problem
 from anonymize.parallel import mapped, worth
 from anonymize.reading.labels import CategoryReader, LabelledNodes
 from anonymize.recoding.appearance import MISSING
+from anonymize.records import dataclass
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.recoding.columns import ClassTexts, RecodedColumn, released_columns
 from anonymize.recoding.spans import Spans, Tails, Window
+from anonymize.records import dataclass
 from anonymize.spec import Output, Spec
 
 # --- one quasi-identifier ---------------------------------------------------------------------------------------------

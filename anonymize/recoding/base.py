@@ -4,7 +4,7 @@ class, and for every class what it shows: a region around its rows, where it is 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +18,7 @@ from anonymize.parallel import mapped, meanwhile, worth
 from anonymize.recoding.appearance import Appearance, CategoricalRegions, NumericRegions
 from anonymize.recoding.columns import CutTree, RecodedColumn, Released
 from anonymize.recoding.spans import Tails
+from anonymize.records import dataclass
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
 

@@ -4,7 +4,7 @@ each class shows; and the tree of cuts that gives the region in which any row li
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Floats, Integers, Ints
 from anonymize.domain.cells import escaped, members
+from anonymize.records import dataclass
 
 # --- trees of cuts ----------------------------------------------------------------------------------------------------
 # A tree of cuts, which gives the region of a multidimensional recoding that any row lies in, seen or not.

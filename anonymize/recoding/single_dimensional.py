@@ -4,7 +4,7 @@ kind, levels of hierarchies for all of them (full-domain generalization)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +18,7 @@ from anonymize.recoding.appearance import BOUNDS, Appearance, CategoricalInterva
 from anonymize.recoding.base import Recoding
 from anonymize.recoding.columns import RecodedColumn, Released, released_columns
 from anonymize.recoding.spans import Tails
+from anonymize.records import dataclass
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
 

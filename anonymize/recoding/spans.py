@@ -3,7 +3,7 @@ and which ends may be shown: none in a tail of fewer than k rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from anonymize.domain.build import check_half_open
 from anonymize.domain.cells import BLANK
 from anonymize.domain.grid import RoundedEnds, decimal
 from anonymize.domain.numeric import Numeric, template_parts
+from anonymize.records import dataclass
 from anonymize.spec import FEWEST, Output
 from anonymize.table import Table
 

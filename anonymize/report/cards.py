@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from anonymize.records import dataclass
 from anonymize.report.section import Picture, Section, figure, method_of, percent
 from anonymize.report.tables import parameters
 from anonymize.report.verdict import KNOWN_BY, counted, shortened

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ import polars as pl
 from anonymize.classes import Bools
 from anonymize.domain.cells import BLANK, INTERVALS, CellFormat, CellKind, ReadCells, cells_of
 from anonymize.recoding.spans import Tails
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table.named import column, unnamed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from anonymize.fidelity import BothSides, fidelity
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
+from anonymize.records import dataclass
 from anonymize.report import head as cautions
 from anonymize.report.candidates import candidate_rows
 from anonymize.report.codebook import FileCells, codebook, columns_of, generalized

@@ -7,7 +7,6 @@ and builders are made of the values that occur.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from anonymize.domain.generalization import resolve
 from anonymize.domain.taxonomy import as_csv, as_yaml
 from anonymize.errors import UsageError
 from anonymize.metrics.research_value import leaf_rows, scaled_weights, worths
+from anonymize.records import dataclass
 from anonymize.spec import Rule, Spec
 from anonymize.spec.patterns import entry_of
 from anonymize.table import Attribute, Source, Table, read

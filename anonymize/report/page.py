@@ -7,11 +7,11 @@ with its tables and, where people would rather look, pictures.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from anonymize.claims import State
 from anonymize.errors import Caution
+from anonymize.records import dataclass
 from anonymize.report import blocks
 from anonymize.report.blocks import ATTACKS, FURTHER, attacked, label
 from anonymize.report.cards import CARDED, Card, Certificate, cards, certificate, officer, rows

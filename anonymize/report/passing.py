@@ -4,12 +4,13 @@ public report, which has nothing else."""
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
 
 from anonymize.parallel import meanwhile
+from anonymize.records import dataclass
 from anonymize.risk.subsets import singling_out
 from anonymize.spec import Missing, Spec
 from anonymize.table.kept import as_released, units_of

@@ -4,7 +4,6 @@ privacy."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms import ALGORITHMS
 from anonymize.meaning import Manifest
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.verify.table import with_suppressed
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from anonymize.metrics import METRICS
+from anonymize.records import dataclass
 
 FIGURES = frozenset(
     {"level", "height", "k", "gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds"}

@@ -10,7 +10,6 @@ it is, or not at all, has a cost.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from anonymize.domain.cells import CellKind, ReadCells, cells_of, numbers
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.reading.labels import CategoryReader, LabelledNodes
+from anonymize.records import dataclass
 from anonymize.report.published import Published
 from anonymize.spec import Spec
 from anonymize.spec.columns import QuasiIdentifier

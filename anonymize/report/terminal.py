@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import IO, Any, TypeAlias
 
@@ -19,6 +19,7 @@ from rich.text import Text
 from anonymize.claims import State
 from anonymize.errors import Caution, visible
 from anonymize.places import masked
+from anonymize.records import dataclass
 from anonymize.report.section import FIGURES, Section, called
 from anonymize.report.tables import INTROS, privacies, sections
 from anonymize.report.verdict import capital, main_figures, opening, smallest_group, verdict_of

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from anonymize.claims import Basis, State
 from anonymize.errors import Caution
+from anonymize.records import dataclass
 from anonymize.report.blocks import attacked, interval, label
 from anonymize.report.section import percent
 

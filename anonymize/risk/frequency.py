@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import first_of_each, mixed_radix, run_starts
 from anonymize.parallel import occurrences
+from anonymize.records import dataclass
 from anonymize.table import Table
 from anonymize.table.columns import tidy
 from anonymize.table.named import column

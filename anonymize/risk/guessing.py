@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from anonymize import channels
 from anonymize.channels import Floats
 from anonymize.classes import Codes, Ints, concatenated_ranges, mixed_radix, summed_by_key
+from anonymize.records import dataclass
 
 MOST_CELLS = 20_000_000
 """Cells of the largest joint table that is reconstructed."""

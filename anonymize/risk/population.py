@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import combinations
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
+from anonymize.records import dataclass
 from anonymize.risk.frequency import Floats, TextFrequencySet
 from anonymize.risk.sample import Text
 from anonymize.table.columns import tidy

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Floats, Ints
 from anonymize.domain import LeafSets, densities
+from anonymize.records import dataclass
 from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.sample import Text, individual_risk, matched
 from anonymize.risk.subsets import DIS_FRACTION, Analysis, analyse, dis

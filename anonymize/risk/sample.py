@@ -32,13 +32,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from anonymize.privacy.uniques import SMALL_FRACTION, share_of_uniques
+from anonymize.records import dataclass
 from anonymize.risk.frequency import Floats, Ints, TextFrequencySet
 from anonymize.spec import Missing, Spec
 from anonymize.table import named

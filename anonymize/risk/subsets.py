@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.records import dataclass
 from anonymize.risk.frequency import Floats, Ints, TextFrequencySet, refined
 from anonymize.table.named import column as named
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anonymize.algorithms.base import Found
@@ -15,6 +14,7 @@ from anonymize.errors import Problem, UsageError
 from anonymize.link import Link
 from anonymize.privacy import Requirement
 from anonymize.publication import Files
+from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.table import OutputFile, Table, commit
 

@@ -27,7 +27,7 @@ left to the check of the release.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,7 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
 from anonymize.privacy.histogram import values_of
 from anonymize.privacy.k_anonymity import Parameters as SizeOfClasses
+from anonymize.records import dataclass
 from anonymize.series.people import CurrentPeople
 from anonymize.series.state import SeriesState, value_column
 from anonymize.table import SensitiveColumn, Table

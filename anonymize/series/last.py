@@ -7,13 +7,13 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from anonymize.errors import Problem, UsageError
 from anonymize.journal import lock_of
 from anonymize.link import FORMAT
+from anonymize.records import dataclass
 from anonymize.series.state import SeriesState
 
 # Every state has a counter, and every release a chain (see `anonymize.series.state`). Both stand in a second and a

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from anonymize.link import Link
 from anonymize.places import is_uri
 from anonymize.privacy import Requirement
 from anonymize.publication import Files
+from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.series import kept, state
 from anonymize.series.guarantee import about_table, check_kept, reserve_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import pairwise
 
@@ -13,6 +13,7 @@ import polars as pl
 from anonymize.classes import Bools, Ints
 from anonymize.errors import DataError, Problem, SpecError, UsageError
 from anonymize.key import Key
+from anonymize.records import dataclass
 from anonymize.series.state import NEVER, SeriesState
 from anonymize.spec import Spec
 from anonymize.table import Source

@@ -4,7 +4,7 @@ enough."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -21,6 +21,7 @@ from anonymize.recoding import Levels, Regions
 from anonymize.recoding.appearance import Appearance
 from anonymize.recoding.base import region_appearance
 from anonymize.recoding.spans import Tails, Window
+from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.series.guarantee import PublishedValues
 from anonymize.spec import Output

@@ -3,7 +3,7 @@ departed, and how many have left where departures are deferred."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Ints
+from anonymize.records import dataclass
 from anonymize.series.guarantee import PublishedValues, released_codes
 from anonymize.series.people import CurrentPeople
 from anonymize.series.state import NEVER, NOT_THERE, SeriesRelease, SeriesState, carried_on, value_column

@@ -19,7 +19,7 @@ covers all of them, and the level is as high as it takes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -32,6 +32,7 @@ from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.judging import Judge
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels, Recoding, Regions, Released
+from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.series.guarantee import PublishedValues, about_table, check_values_stay, judged_columns, per_class
 from anonymize.series.people import CurrentPeople

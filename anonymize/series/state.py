@@ -9,7 +9,7 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from hmac import compare_digest
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from anonymize import __version__
 from anonymize.classes import Bools, Integers, mixed_radix
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.key import Key, load_for
+from anonymize.records import dataclass
 from anonymize.series.kept import is_sound
 from anonymize.table.files import reason
 

@@ -4,7 +4,7 @@ would measure it; and what a recoding shows for its rows, chunk by chunk."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from anonymize.judging import refuse_absent
 from anonymize.privacy import weigh
 from anonymize.recoding.appearance import NumberColumns
 from anonymize.recoding.saved import FORMAT_VERSION, Saved
+from anonymize.records import dataclass
 from anonymize.report.head import head
 from anonymize.report.passing import PASSING, bounds_of, derived
 from anonymize.spark.engine import (

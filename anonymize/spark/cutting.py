@@ -8,7 +8,7 @@ that were chosen. No row is moved.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 
 import numpy as np
@@ -19,6 +19,7 @@ from anonymize.algorithms.feasibility import minimum_size
 from anonymize.algorithms.splitting.parts import CodedRows, UpperStep
 from anonymize.classes import Bools, Ints, Runs, summed_by_key
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
+from anonymize.records import dataclass
 from anonymize.spark.engine import DataFrame, Tables, collected, mapped
 from anonymize.spark.learned import Learned
 

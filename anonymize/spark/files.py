@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -25,6 +25,7 @@ from anonymize.formats import Checked
 from anonymize.places import masked
 from anonymize.publication import Paths, ReleasePaths, named_by, report_files
 from anonymize.recoding.saved import load
+from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.spark.checking import audit_on_engine, recode_on_engine, refuse
 from anonymize.spark.engine import DataFrame, awaited, session_of

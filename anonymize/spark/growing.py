@@ -19,7 +19,7 @@ not go to classes by what else they have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -39,6 +39,7 @@ from anonymize.recoding import Regions, Released, render
 from anonymize.recoding.appearance import Appearance
 from anonymize.recoding.base import region_appearance
 from anonymize.recoding.spans import Tails, Window
+from anonymize.records import dataclass
 from anonymize.spark.cutting import Demands, labels_of
 from anonymize.spark.engine import DataFrame, hash_of
 from anonymize.spark.learned import CodeBook, Learned

@@ -4,7 +4,7 @@ each; and its distinct rows, the frequency set, in one aggregation."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import count
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from anonymize.errors import DataError, Problem
 from anonymize.judging import check_protected
 from anonymize.privacy import Requirement
 from anonymize.recoding.spans import Tails, Window
+from anonymize.records import dataclass
 from anonymize.spark.engine import WHOLE, DataFrame, Tables, collected, mapped, read_otherwise
 from anonymize.spark.measured import COUNT, NAME, VALUE, below
 from anonymize.spec import Spec

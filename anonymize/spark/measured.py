@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from anonymize.claims import Basis, Result, State
+from anonymize.records import dataclass
 from anonymize.spark.engine import (
     WHOLE,
     DataFrame,

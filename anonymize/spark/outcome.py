@@ -4,7 +4,7 @@ by their places, and what the generalized ones of some rows read."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from anonymize.algorithms import ALGORITHMS, reads_workload
 from anonymize.classes import Integers, Ints
 from anonymize.privacy import Requirement
 from anonymize.recoding import Released
+from anonymize.records import dataclass
 from anonymize.spark.engine import CHUNK, DataFrame, arrow_of, of_schema, struct
 from anonymize.spark.learned import Learned
 from anonymize.spec import Role, Spec

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -26,6 +26,7 @@ from anonymize.families.randomized import bounds_of, warnings_of_spec
 from anonymize.families.steps import check_needs
 from anonymize.metrics import DRAWN, METRICS, undefined
 from anonymize.privacy import Requirement, disclosures
+from anonymize.records import dataclass
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
 from anonymize.report.data import settings, verdict_blocks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 from uuid import uuid4
@@ -20,6 +20,7 @@ from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement, weigh
 from anonymize.reading.regions import DistinctTexts
 from anonymize.recoding import Regions
+from anonymize.records import dataclass
 from anonymize.report import Clock
 from anonymize.report.codebook import FileCells, codebook, generalized
 from anonymize.report.data import (

@@ -4,7 +4,7 @@ from distinct rows, and Mondrian and local recoding, in parts that workers searc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from typing import Any, ClassVar, Protocol, TypeAlias
 
@@ -22,6 +22,7 @@ from anonymize.families.classes import must_drop
 from anonymize.families.steps import suppression_limit
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.recoding import Levels, Recoding, Regions, Released, SingleDimensional, render
+from anonymize.records import dataclass
 from anonymize.spark.cutting import Demands, EngineRows
 from anonymize.spark.engine import DataFrame, read_otherwise
 from anonymize.spark.growing import LOCAL_ROWS, PartSearch, Plan, as_one_class, boxes_of, released_rows

@@ -9,13 +9,13 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
 from anonymize.errors import Problem, SpecError
 from anonymize.files import content_of
+from anonymize.records import dataclass
 
 SystemName = Literal["icd10", "icd10cm", "nace", "isic", "isco", "isced", "iscedf", "nuts"]
 SYSTEM_NAMES: tuple[SystemName, ...] = get_args(SystemName)

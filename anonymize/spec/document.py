@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import yaml  # type: ignore[import-untyped,unused-ignore]
 
 from anonymize.errors import Problem, SpecError
 from anonymize.files import content_of, split
+from anonymize.records import dataclass
 from anonymize.spec.base import KeyPath, Place
 from anonymize.spec.messages import Shape, misspelt, of_spec, unknown_key
 

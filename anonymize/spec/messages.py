@@ -7,13 +7,14 @@ import difflib
 import math
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from anonymize.records import dataclass
 from anonymize.spec.base import KeyPath
 from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.model import ModelEntry, Spec

@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from anonymize.errors import Caution
+from anonymize.records import dataclass
 from anonymize.spec.base import Entry, Text
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +19,7 @@ from anonymize.domain.levels import Categories, of_domain
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.text_levels import zone_of
 from anonymize.errors import Caution
+from anonymize.records import dataclass
 from anonymize.spec.columns import Rule
 from anonymize.spec.hierarchy import Dates
 from anonymize.spec.notation import ODD, UNKNOWN, Missing, identified, normalized, remarks

@@ -7,7 +7,7 @@ the order of rows; and what the finished column is.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.records import dataclass
 from anonymize.spec.notation import OTHERWISE, POINT, Missing, Notation, hint_of, trimmed
 from anonymize.table.columns import Codes, compared, tidy
 from anonymize.table.named import column

@@ -4,12 +4,12 @@ so that a file is a function of what it shows."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from polars.datatypes import DataTypeClass
 
+from anonymize.records import dataclass
 from anonymize.table.named import unnamed
 
 # --- parts of lines ---------------------------------------------------------------------------------------------------

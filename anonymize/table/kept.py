@@ -4,13 +4,13 @@ texts, the one that says whom each row is about, and sampling weights."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.errors import Caution, DataError, Problem
+from anonymize.records import dataclass
 from anonymize.spec.columns import SamplingWeight
 from anonymize.spec.model import Spec
 from anonymize.spec.notation import Missing

@@ -9,12 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from anonymize.errors import MemoryShortage, Problem
+from anonymize.records import dataclass
 
 SAMPLE = 1 << 20
 MEGABYTE = 10**6

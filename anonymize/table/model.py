@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.public import PublicDomain
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution, Problem, SpecError
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.blocks import Condition
 from anonymize.table.columns import Attribute, Codes, SensitiveColumn, TargetColumn

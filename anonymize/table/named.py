@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from polars import selectors
 
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.records import dataclass
 from anonymize.spec.patterns import UNNAMED
 from anonymize.table import scan
 

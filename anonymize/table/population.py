@@ -7,7 +7,7 @@ shows, an interval of numbers or a node of a hierarchy, is looked up there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from anonymize.domain.grid import Numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy, frequent_in
 from anonymize.errors import DataError, Problem
+from anonymize.records import dataclass
 from anonymize.spec.base import Means
 from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.hierarchy import Rare

@@ -8,7 +8,7 @@ are not looked at.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -27,6 +27,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.public import PublicDomain, public_domain
 from anonymize.domain.taxonomy import Taxonomy, frequent
 from anonymize.errors import Caution, DataError, Problem, RowsError, SpecError, ValuesError
+from anonymize.records import dataclass
 from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange, QuasiIdentifier
 from anonymize.spec.hierarchy import Rare
 from anonymize.spec.model import Spec

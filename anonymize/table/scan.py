@@ -10,13 +10,13 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO, TypeAlias
 
 import numpy as np
 
 from anonymize.errors import DataError, Problem
+from anonymize.records import dataclass
 from anonymize.table.files import CHUNK, chunks
 
 # --- one pass ---------------------------------------------------------------------------------------------------------

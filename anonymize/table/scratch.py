@@ -9,7 +9,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from anonymize import files
 from anonymize.errors import Problem, UsageError, WriteError
+from anonymize.records import dataclass
 from anonymize.table import memory
 from anonymize.table.files import reason
 from anonymize.table.memory import MEGABYTE, PROGRAM, Footprint

@@ -14,7 +14,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
 
@@ -24,6 +24,7 @@ from anonymize import files
 from anonymize.errors import DataError, Problem, WriteError
 from anonymize.files import OutputFormat, opened
 from anonymize.places import is_uri
+from anonymize.records import dataclass
 from anonymize.table import foreign
 from anonymize.table.files import chunks, reason, sha256_of, write_all
 from anonymize.table.foreign import KINDS, TableUri, from_arrow

@@ -16,7 +16,6 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Literal, Protocol, cast
@@ -28,6 +27,7 @@ from anonymize import files
 from anonymize.errors import Problem, UsageError, WriteError
 from anonymize.files import SUFFIXES, OutputFormat
 from anonymize.places import is_uri, masked
+from anonymize.records import dataclass
 from anonymize.table import foreign
 from anonymize.table.files import chunks, place, reason_in, sha256_of, write_all
 from anonymize.table.foreign import KINDS
@@ -211,7 +211,7 @@ class OutputFile:
     @contextmanager
     def _csv_file(self) -> Iterator[BinaryIO]:
         with self._writing():
-            raw = open(self.part, "wb")  # noqa: SIM115 (closed below, where an error is one of writing)
+            raw = open(self.part, "wb")
         # No name and no time in the header: the same table gives the same bytes.
         zipped = gzip.GzipFile("", "wb", 6, raw, mtime=0) if self.format == "csv.gz" else None
         try:

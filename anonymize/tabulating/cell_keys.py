@@ -36,7 +36,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +43,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.errors import DataError, Problem, SpecError, UsageError
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import CellKeyNoise, Mechanism, TabulatedMeasure, Tabulation
 from anonymize.table import Source, Table

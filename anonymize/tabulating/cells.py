@@ -8,7 +8,7 @@ same group has the same number in every table, and tables that share totals shar
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import pairwise, product
 from math import prod
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from anonymize.domain.levels import check_level
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import Problem, UsageError
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import Tabulation
 from anonymize.table import Attribute, Table

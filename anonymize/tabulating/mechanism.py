@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from anonymize.errors import Caution
+from anonymize.records import dataclass
 from anonymize.spec import Privacy, QuasiIdentifier, Sensitive, Spec, Workload
 from anonymize.spec.tabulation import Tabulation
 from anonymize.table import Table

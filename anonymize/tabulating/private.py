@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -50,6 +49,7 @@ from anonymize.domain.public import NumberBins, PublicDomain, public_domain
 from anonymize.dp.estimation import nearest_counts
 from anonymize.dp.mechanisms import rows_that_count
 from anonymize.errors import SpecError
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation
 from anonymize.table import Attribute, Table

@@ -9,12 +9,13 @@ problem chooses the cheapest cells that meet all cuts so far, and is solved agai
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from anonymize.records import dataclass
 from anonymize.tabulating.cells import Bools, Equations, Floats, Ints
 
 if TYPE_CHECKING:

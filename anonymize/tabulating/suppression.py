@@ -35,11 +35,11 @@ Management Science 47(7), 2001. A. Hundepool et al., Statistical Disclosure Cont
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from anonymize.errors import Caution, InfeasibleError, Problem
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, SuppressionRules, TabulatedMeasure, Tabulation
 from anonymize.table import Table

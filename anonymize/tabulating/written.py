@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from anonymize.meaning.manifest import FORMAT, TABLES, VERSION
+from anonymize.records import dataclass
 from anonymize.spec.tabulation import TabulatedMeasure, Tabulation
 from anonymize.tabulating.cells import Bools, Floats, TableGrid
 

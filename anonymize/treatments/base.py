@@ -7,7 +7,7 @@ written file by its twin in `anonymize.verify.treated`, which shares nothing wit
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
 from anonymize.errors import Caution, DataError, Problem, RowsError
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.table.encode import Field, NumberColumn, is_text
 from anonymize.table.kept import KeptColumn, KeptTexts

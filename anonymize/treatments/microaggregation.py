@@ -39,7 +39,6 @@ TKDE 2002; Hansen and Mukherjee: A polynomial algorithm for optimal univariate m
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -47,6 +46,7 @@ from anonymize.algorithms.clustering.run import grouped_by_squares
 from anonymize.algorithms.deadline import Deadline
 from anonymize.classes import Bools, Floats, Ints, run_starts
 from anonymize.errors import Caution, DataError, Problem
+from anonymize.records import dataclass
 from anonymize.spec.treatments import Microaggregation
 from anonymize.table.kept import KeptColumn
 from anonymize.treatments.base import Change, InputColumn, Step

@@ -8,7 +8,7 @@ Changed columns are held in memory, as numbers or as codes of their cells, until
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from anonymize.classes import Floats
 from anonymize.errors import Caution, DataError, Problem, UnsafeError
 from anonymize.fidelity.numbers import NumbersBoth, categories_kept
 from anonymize.meaning import Changed, Manifest
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.base import KeyPath
 from anonymize.spec.treatments import Pram, Treatment

@@ -34,7 +34,6 @@ implementation, Journal of Official Statistics 14(4), 1998; de Wolf, van Gelder:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +41,7 @@ import polars as pl
 
 from anonymize.classes import Bools, Codes, Floats, Ints, mixed_radix
 from anonymize.errors import Caution, DataError, Problem
+from anonymize.records import dataclass
 from anonymize.spec.treatments import Pram
 from anonymize.table.kept import KeptColumn
 from anonymize.treatments.base import Change, InputColumn, Random, Step, members, names_of, unchanged, wrong_rows

@@ -35,13 +35,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from anonymize.classes import Bools, Ints, mixed_radix
 from anonymize.errors import Caution, DataError, Problem
+from anonymize.records import dataclass
 from anonymize.spec.treatments import RecordSwap
 from anonymize.treatments.base import Change, InputColumn, Pairing, Step, wrong_rows
 

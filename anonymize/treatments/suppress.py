@@ -44,7 +44,7 @@ dissemination, 1998.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -53,6 +53,7 @@ import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.errors import Caution, DataError, InfeasibleError, Problem, UsageError, have
+from anonymize.records import dataclass
 from anonymize.risk.sample import individual_risk
 from anonymize.spec import Spec
 from anonymize.spec.treatments import Suppress

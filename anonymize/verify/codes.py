@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ import polars as pl
 
 from anonymize.claims import Basis, Parameters, Result, State, said
 from anonymize.errors import Caution
+from anonymize.records import dataclass
 from anonymize.spec import Dates, QuasiIdentifier, Rare, Spec
 from anonymize.verify.cells import CellTemplates
 from anonymize.verify.label_texts import DateSpan, MomentText
@@ -165,7 +166,7 @@ class CodedCells:
     cells: Sequence[CodedCell]
     levels: LevelReader | NumberLevels
     rounded: bool = False
-    templates: CellTemplates = CellTemplates()  # noqa: RUF009 (frozen)
+    templates: CellTemplates = CellTemplates()
 
     @classmethod
     def of(cls, texts: pl.DataFrame, column: Declared, spec: Spec) -> CodedCells:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 
 import polars as pl
 
+from anonymize.records import dataclass
 from anonymize.spec import UNKNOWN
 from anonymize.verify.numbering import Numbering, together, whole
 

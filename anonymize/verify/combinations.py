@@ -4,12 +4,13 @@ among few, in all that their columns which pass through show."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations
 
 import polars as pl
 
 from anonymize.claims import Basis, Parameters, Result, State, said
+from anonymize.records import dataclass
 from anonymize.spec import Notation, Spec
 from anonymize.verify.cells import number_of, with_point
 from anonymize.verify.columns import NumberedColumn

@@ -8,12 +8,13 @@ adds up. What is measured of sizes alone needs no more than how many classes the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import polars as pl
 
 from anonymize.claims import Result, overall
+from anonymize.records import dataclass
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
 from anonymize.verify.measuring import Pieces, check_classes, of_sizes

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
@@ -31,6 +30,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from anonymize.records import dataclass
 from anonymize.spec import FEWEST, POINT, Notation
 from anonymize.verify.cells import with_point
 from anonymize.verify.columns import NumberedColumn

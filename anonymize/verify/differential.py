@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import polars as pl
 
 from anonymize.claims import Basis, Parameters, Result, State
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.verify.verdict import Verdict
 

@@ -7,12 +7,12 @@ tree of the values: the earth mover's distance, each written from its definition
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
 
 from anonymize.errors import RowsError
+from anonymize.records import dataclass
 from anonymize.verify.numbering import summed
 from anonymize.verify.table import TextRows, plain, ranked_texts, texts_of, uncounted, values_of
 from anonymize.verify.verdict import Subject, Tree

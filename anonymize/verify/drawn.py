@@ -6,11 +6,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from anonymize.records import dataclass
 from anonymize.verify.moved import SURPRISE, BothColumns, MeasuredTreatment, Settings, decimals_of, numbered
 
 # --- noise ------------------------------------------------------------------------------------------------------------

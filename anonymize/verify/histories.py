@@ -6,13 +6,14 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
 import polars as pl
 
 from anonymize.errors import DataError
+from anonymize.records import dataclass
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
 from anonymize.verify.numbering import Numbering, pair, whole

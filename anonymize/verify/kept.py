@@ -6,11 +6,12 @@ Measured in `passing` (from the table as written) and in `derived` (from the ori
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Literal
 
 from anonymize.claims import Basis, Result, State, said
 from anonymize.errors import Caution
+from anonymize.records import dataclass
 
 NAMED = 5
 """Columns that pass through that a message names at most."""

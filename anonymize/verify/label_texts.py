@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from pathlib import Path
 
+from anonymize.records import dataclass
 from anonymize.spec.codes import SMALL, SYSTEMS, SystemName, compact, large_areas, ranges
 
 
@@ -154,7 +154,7 @@ class MomentText(LabelText):
         except ValueError:
             return None
         if moment.tzinfo is not None:
-            moment = (moment.astimezone(timezone.utc) if self.utc else moment).replace(tzinfo=None)  # noqa: UP017
+            moment = (moment.astimezone(timezone.utc) if self.utc else moment).replace(tzinfo=None)
         return moment.strftime("%H:%M") if self.noun == "times" else moment.isoformat()
 
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import floor, isfinite
 from pathlib import Path
 
+from anonymize.records import dataclass
 from anonymize.spec import Codes, Intervals, Mask, NumberBands, Parts, Prefix, QuasiIdentifier, Rare, Zip3
 from anonymize.verify.label_texts import (
     AreaText,

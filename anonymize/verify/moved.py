@@ -6,10 +6,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import polars as pl
+
+from anonymize.records import dataclass
 
 # --- what twins are given ---------------------------------------------------------------------------------------------
 # What the twins of treatments are given, and what they return.

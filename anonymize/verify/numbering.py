@@ -4,9 +4,10 @@ the same to the last digit in every run."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import polars as pl
+
+from anonymize.records import dataclass
 
 # --- sums -------------------------------------------------------------------------------------------------------------
 # Sums of fractions that are the same to the last digit in every run.

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import polars as pl
 
+from anonymize.records import dataclass
 from anonymize.verify.cells import LEFT_OUT, NULL, NUMBERS, TEXT, CellTemplates, ends_of, number_of
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.numbering import Numbering, pair

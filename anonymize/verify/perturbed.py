@@ -10,7 +10,6 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import exp, isclose
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from anonymize.claims import Basis, Result, State
+from anonymize.records import dataclass
 from anonymize.spec.tabulation import CellKeyNoise
 from anonymize.verify.recount import NOBODY, Recount, TableAudit, WrittenTable
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
+from anonymize.records import dataclass
 from anonymize.verify.cells import LEFT_OUT, CellTemplates, ends_of, is_clear, number_of
 from anonymize.verify.table import by_position, plain
 from anonymize.verify.verdict import Tree

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -12,6 +11,7 @@ from typing import TypeAlias
 import polars as pl
 
 from anonymize.claims import Result
+from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.model import EpsilonDelta
 from anonymize.spec.tabulation import TabulatedMeasure, Tabulation

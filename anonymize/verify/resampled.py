@@ -17,11 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import polars as pl
+
+from anonymize.records import dataclass
 
 CLOSE = 1e-6
 """How far, relative to the total, figures may be from each other that are the same."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
+from anonymize.records import dataclass
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.numbering import whole
 from anonymize.verify.table import TextRows, entries_of, values_of

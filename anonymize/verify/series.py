@@ -14,7 +14,7 @@ what reads the same. The result is what docs/over-time.md guarantees, or that it
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -22,6 +22,7 @@ import polars as pl
 
 from anonymize.claims import Basis, Result, State, overall
 from anonymize.errors import DataError
+from anonymize.records import dataclass
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall
 from anonymize.verify.measuring import measure_within

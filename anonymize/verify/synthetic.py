@@ -18,12 +18,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import polars as pl
 
+from anonymize.records import dataclass
 from anonymize.verify.differential import Spent
 from anonymize.verify.moved import SURPRISE, Settings
 from anonymize.verify.resampled import CLOSE, DeclaredDomain, Marginal, resampled

@@ -8,7 +8,7 @@ Classes are then runs of equal numbers in a sorted column, and nothing is told a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
@@ -16,6 +16,7 @@ from typing import TypeAlias
 import polars as pl
 
 from anonymize.errors import Caution, DataError, RowsError
+from anonymize.records import dataclass
 from anonymize.spec import UNKNOWN, Spec, remarks
 from anonymize.verify.cells import with_point
 from anonymize.verify.columns import NumberedColumn, ShownColumns, read_columns

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from math import inf
 from typing import Any
 
 from anonymize.claims import Basis, Result, State
+from anonymize.records import dataclass
 from anonymize.spec.tabulation import SuppressionRules
 from anonymize.verify.differential import UNDRAWN
 from anonymize.verify.perturbed import cell_keyed

@@ -14,12 +14,13 @@ What is not bounded: the position of a row itself, for whoever knows the order o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Literal
 
 import polars as pl
 
+from anonymize.records import dataclass
 from anonymize.spec import POINT, Notation
 from anonymize.verify.cells import LEFT_OUT, CellTemplates, number_of, with_point
 from anonymize.verify.columns import NumberedColumn

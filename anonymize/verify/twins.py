@@ -6,11 +6,11 @@ A twin is one bound for each of the model's parameters: the figure of a class, a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
 
+from anonymize.records import dataclass
 from anonymize.verify import population
 from anonymize.verify.numbering import summed
 from anonymize.verify.verdict import THRESHOLD, Given
@@ -128,7 +128,7 @@ def _top_to_rest(given: Given) -> pl.Expr:
     """How many rows have a protected value, for each row of all but it and the l - 2 most frequent others. These are
     among the l - 1 most frequent values, if it is one of them, else they are the l - 2 most frequent values, whichever
     have fewer rows."""
-    most, l = _most(given), int(given["l"])  # noqa: E741
+    most, l = _most(given), int(given["l"])
     rest = COUNT.sort(descending=True).slice(l - 1).sum()
     if "guarded" in given and l > 1:
         excluded = pl.min_horizontal(COUNT.top_k(l - 2).sum(), COUNT.top_k(l - 1).sum() - most)

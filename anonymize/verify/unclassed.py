@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from anonymize.claims import Basis, Result, State
 from anonymize.errors import DataError
+from anonymize.records import dataclass
 from anonymize.verify.measuring import measure
 from anonymize.verify.numbering import summed
 from anonymize.verify.table import by_position
@@ -120,7 +121,7 @@ class Bound:
     missing."""
 
     attribute: str
-    l: float  # noqa: E741
+    l: float
     values: Mapping[int, float]
     missing: int | None
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from anonymize.claims import Result, State, overall
 from anonymize.errors import Caution
+from anonymize.records import dataclass
 from anonymize.spec import POINT, Notation, Spec
 from anonymize.verify.kept import PassingFigures
 

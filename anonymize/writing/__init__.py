@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from anonymize.domain.cells import CellFormat, numbers, read_cells
 from anonymize.parallel import occurrences, scattered
+from anonymize.records import dataclass
 
 # --- order ------------------------------------------------------------------------------------------------------------
 # `row_order: sorted`: the rows of a release in an order that follows from what they show, and from nothing else.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.cells import CellFormat
+from anonymize.records import dataclass
 from anonymize.table import Codes
 from anonymize.table.forms import quoted, side_by_side
 from anonymize.table.named import cells_at, unnamed

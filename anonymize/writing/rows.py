@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeAlias
@@ -18,6 +18,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.recoding import Released
 from anonymize.recoding.appearance import NumberColumns
 from anonymize.recoding.columns import RecodedColumn
+from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.spec import Role, Spec
 from anonymize.spec.columns import WITHHELD

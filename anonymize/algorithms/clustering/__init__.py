@@ -4,7 +4,6 @@ the bottom-up and the top-down method share."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from anonymize.classes import Floats, Integers, Ints, Partition
 from anonymize.domain import Domain
 from anonymize.domain.numeric import Numeric
+from anonymize.records import dataclass
 from anonymize.table import Attribute
 
 # --- NCP --------------------------------------------------------------------------------------------------------------

@@ -11,13 +11,13 @@ many rows ahead, until a box grows. Both ways give the same groups.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.clustering import Corners, Penalty
 from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges, starts_of
+from anonymize.records import dataclass
 
 
 def seeds(penalty: Penalty, codes: Corners, starts: Ints, rounds: int) -> tuple[Ints, Ints]:

@@ -12,7 +12,6 @@ of that one. Those few are measured again. The result is that of scanning all gr
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from anonymize.algorithms.cuts import RULES
 from anonymize.algorithms.splitting import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.classes import Floats, Ints, Partition, concatenated_ranges
+from anonymize.records import dataclass
 
 BLOCK = 24
 """The fewest groups of a block."""

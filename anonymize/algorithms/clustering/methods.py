@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from anonymize.algorithms.clustering import Corners, GroupBoxes, Penalty
 from anonymize.algorithms.clustering.bisect import bisect, distances, seeds
 from anonymize.algorithms.clustering.merging import Merging
 from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges, starts_of
+from anonymize.records import dataclass
 
 # --- from all rows downward -------------------------------------------------------------------------------------------
 # Groups from all rows downward: groups are cut in two around rows that lie far apart, and small ones are mended.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from anonymize.algorithms.splitting.grow import Cuts
 from anonymize.classes import Bools, Ints
 from anonymize.domain import Domain
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.records import dataclass
 from anonymize.table import Selection
 
 if TYPE_CHECKING:

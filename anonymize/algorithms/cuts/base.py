@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import UserDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
@@ -15,6 +14,7 @@ from anonymize.algorithms.splitting import Batch, nearest_cut, parting_cut
 from anonymize.algorithms.splitting.grow import AGAIN, FINISHED, Cuts
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain import Domain
+from anonymize.records import dataclass
 
 SHARES = np.array([(1, 2), (1, 4), (3, 4)])
 """Where along a class its cuts are tried, one after the other, while a privacy model refuses them."""

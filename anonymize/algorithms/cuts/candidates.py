@@ -7,7 +7,6 @@ place is a cumulative sum over them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +29,7 @@ from anonymize.classes import (
 )
 from anonymize.domain import Domain
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.records import dataclass
 
 SAMPLE = 1 << 10
 """Where a sample will do, at most this many rows of a larger class, evenly spread, decide where it is cut."""

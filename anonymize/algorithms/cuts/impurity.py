@@ -8,7 +8,6 @@ Source: LeFevre, DeWitt and Ramakrishnan, Workload-aware anonymization, KDD 2006
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Protocol, TypeVar
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.cuts.candidates import ItemCells, Sides
 from anonymize.classes import Bools, Floats, Ints, run_starts, starts_of
+from anonymize.records import dataclass
 from anonymize.table import TargetColumn
 
 Number = TypeVar("Number", np.int64, np.float64)

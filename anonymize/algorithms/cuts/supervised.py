@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from anonymize.algorithms.cuts.unsupervised import Widest
 from anonymize.algorithms.splitting import Batch
 from anonymize.classes import Bools, Floats, Ints, run_starts
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.records import dataclass
 from anonymize.table import TargetColumn
 
 # --- targets ----------------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ information loss by its cut. The manual of each rule is the docstring of its cla
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from anonymize.algorithms.splitting import Batch, nearest_cut
 from anonymize.classes import Bools, Floats, Ints, Runs, run_starts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.records import dataclass
 
 # --- the nodes of a taxonomy in each class ----------------------------------------------------------------------------
 # The nodes of a taxonomy that occur in each class of a batch: what categorical cuts are chosen among.

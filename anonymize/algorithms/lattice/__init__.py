@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from anonymize.classes import Bools, Codes, Floats, Integers, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Judge, Tally, crowd_of_nodes
 from anonymize.privacy import Groups, Requirement, check, granted, weigh
+from anonymize.records import dataclass
 from anonymize.table import Attribute, Table
 from anonymize.table.population import Population
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.classes import Bools, Floats, Ints, KeyGroups, mixed_radix
 from anonymize.domain.generalization import Generalization
 from anonymize.privacy import Requirement
+from anonymize.records import dataclass
 from anonymize.spec.base import Means
 from anonymize.table import Attribute, Table
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from anonymize.algorithms.lattice.branch_and_bound import (
@@ -34,6 +34,7 @@ from anonymize.algorithms.lattice.branch_and_bound import (
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.strings import StringSearch
 from anonymize.parallel import Workers, workers
+from anonymize.records import dataclass
 
 STRINGS = 1 << 16
 """The most strings of a subset, whatever fits."""

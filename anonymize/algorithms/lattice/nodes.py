@@ -19,7 +19,6 @@ suppressed is rows all the same.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Suppression, withheld
 from anonymize.privacy import MODELS, Requirement, check, of_classes
 from anonymize.recoding import Levels
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 

@@ -35,7 +35,7 @@ So none of these searches loses less than what is released; a suppressed row los
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -49,6 +49,7 @@ from anonymize.algorithms.lattice.search import NodeGrid, bisect
 from anonymize.classes import Bools, Floats, Ints, Partition
 from anonymize.privacy import MODELS, Requirement, check
 from anonymize.recoding import Levels
+from anonymize.records import dataclass
 from anonymize.table import Table
 
 

@@ -52,7 +52,7 @@ publisher-payout, which are ARX's as well).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -65,6 +65,7 @@ from anonymize.classes import Bools, Floats, Ints
 from anonymize.errors import Problem, UsageError
 from anonymize.metrics.research_value import research_values
 from anonymize.privacy import profitability
+from anonymize.records import dataclass
 
 Score: TypeAlias = tuple[float, ...]
 """Compared in order; a single number for all aggregates except rank."""

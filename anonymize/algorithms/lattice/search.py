@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,6 +38,7 @@ from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
 from anonymize.algorithms.lattice.scores import Score, Scorer
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.errors import InfeasibleError, Problem, UsageError
+from anonymize.records import dataclass
 
 WALKED_NODES = 1 << 21
 """The largest number of nodes of a lattice for which `walk` is used."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 from typing import Any
 
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from anonymize.algorithms.lattice import Vector
 from anonymize.algorithms.lattice.nodes import NodeCheck
 from anonymize.classes import Floats
+from anonymize.records import dataclass
 
 Columns = NDArray[np.int16]
 DECIMALS = 12

@@ -10,7 +10,7 @@ this tells nobody's value: see `refusals`, and docs/security-model.md for the pr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from anonymize.judging import Judge
 from anonymize.privacy import MODELS, Requirement
 from anonymize.privacy.base import TOLERANCE
 from anonymize.privacy.histogram import protected_mask, values_of
+from anonymize.records import dataclass
 from anonymize.table import SensitiveColumn, Table
 
 # --- what is refused --------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +13,7 @@ from anonymize.classes import MOST_KEYS, Bools, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Tally
 from anonymize.privacy import Groups
 from anonymize.recoding import Cut
+from anonymize.records import dataclass
 from anonymize.table import Attribute, Table, TargetColumn
 
 # --- cells ------------------------------------------------------------------------------------------------------------

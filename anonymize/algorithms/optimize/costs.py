@@ -7,12 +7,13 @@ Source: Bayardo and Agrawal, Data privacy through optimal k-anonymization, ICDE 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import numpy as np
 
 from anonymize.classes import Bools, Ints
+from anonymize.records import dataclass
 
 
 class Cost(Protocol):

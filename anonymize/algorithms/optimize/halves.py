@@ -12,7 +12,6 @@ Where several rows may be about one individual, an individual in several interva
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -22,6 +21,7 @@ from anonymize.algorithms.feasibility import necessary_size
 from anonymize.classes import Bools, Floats, Ints, KeyGroups, concatenated_ranges, run_starts, starts_of
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, of_classes
 from anonymize.privacy.groups import Members
+from anonymize.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ at each of its places is counted in one table, so that its best cut is known for
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -24,6 +23,7 @@ import numpy as np
 from anonymize.algorithms.optimize import SizedCells
 from anonymize.algorithms.optimize.costs import SizeRules
 from anonymize.classes import Bools, Ints
+from anonymize.records import dataclass
 
 BIG = 1 << 54
 """The length of an arc that must not be taken."""

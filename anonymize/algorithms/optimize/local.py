@@ -24,7 +24,7 @@ released, takes turns with one that suppresses none; what suppresses too many is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -33,6 +33,7 @@ from anonymize.algorithms.optimize.costs import BestSplits, SizeRules
 from anonymize.algorithms.optimize.lines import BIG, Line, SetAside
 from anonymize.algorithms.optimize.moves import SplitProblem, View, cells_of
 from anonymize.classes import Bools, Ints
+from anonymize.records import dataclass
 
 
 @dataclass

@@ -9,7 +9,6 @@ splits of an attribute in one pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -21,6 +20,7 @@ from anonymize.algorithms.optimize.halves import Halves, Side, SplitJudge, Value
 from anonymize.algorithms.optimize.sized_view import SizedView
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Suppression
+from anonymize.records import dataclass
 
 OVERHEAD = 50_000
 """The least work of a look at one attribute, in numbers read."""

@@ -10,7 +10,6 @@ the cells of the allset only; each class counts with the higher of both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from anonymize.algorithms.optimize import SizedCells
 from anonymize.algorithms.optimize.costs import Additions, SizeRules
 from anonymize.classes import Bools, Ints
+from anonymize.records import dataclass
 
 OVERHEAD = 5_000
 """The least work of a look at the cells in one attribute, in numbers read."""

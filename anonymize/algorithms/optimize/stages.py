@@ -4,7 +4,7 @@ suppression to all of them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 
 import numpy as np
@@ -20,6 +20,7 @@ from anonymize.classes import Bools, Codes, Ints
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import InfeasibleError
 from anonymize.privacy import Requirement
+from anonymize.records import dataclass
 from anonymize.table import Attribute, Table
 
 # --- what a search begins with ----------------------------------------------------------------------------------------

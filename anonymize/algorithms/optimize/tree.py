@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 import numpy as np
@@ -31,6 +31,7 @@ from anonymize.algorithms.optimize.costs import Additions, BestSplits
 from anonymize.algorithms.optimize.lines import BIG, Line
 from anonymize.algorithms.optimize.moves import SplitProblem, View, cells_of
 from anonymize.classes import Bools, Floats, Ints
+from anonymize.records import dataclass
 
 ENOUGH = 4
 """A node is looked at again as soon as one split in so many of its tail is gone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeAlias
 
@@ -15,6 +15,7 @@ from anonymize.classes import Integers
 from anonymize.domain import Domain
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.records import dataclass
 
 # --- measure ----------------------------------------------------------------------------------------------------------
 # Weighted NCP of boxes among some rows, in single precision and by small tables: what a local search asks for most.

@@ -4,7 +4,6 @@ classes, cut by the best of many sequences of cuts."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from anonymize.algorithms.refining import BoxMeasure, Places, Singles
 from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges, run_starts, starts_of
 from anonymize.parallel import mapped
+from anonymize.records import dataclass
 
 # --- block ------------------------------------------------------------------------------------------------------------
 # Some classes that are refined together: their rows, by number within the block, and the class of each.

@@ -21,8 +21,6 @@ less than its classes did takes them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from anonymize.algorithms.deadline import Resources
@@ -31,6 +29,7 @@ from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
 from anonymize.algorithms.refining.regrouping import PoolNeighbours, divided, numbers_of, pools
 from anonymize.algorithms.refining.rows import RowTypes
 from anonymize.classes import Bools, Floats, Ints, starts_of
+from anonymize.records import dataclass
 
 BOXES = 64
 """Boxes drawn of a class at a time."""

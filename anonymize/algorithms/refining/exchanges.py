@@ -13,7 +13,6 @@ weighed from its ends at once, and all pairs side by side; no class is in two pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ from anonymize.algorithms.deadline import Resources
 from anonymize.algorithms.refining import Places, Singles
 from anonymize.algorithms.refining.block import CARE, GAIN, Block, Effort, Met, partners
 from anonymize.classes import Bools, Integers, Ints, concatenated_ranges
+from anonymize.records import dataclass
 
 NEARER = 2.0
 """The power of a random number that says which of them a class asks: how much more often the first than the last."""

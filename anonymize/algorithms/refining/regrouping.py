@@ -4,7 +4,6 @@ step."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +12,7 @@ from anonymize.algorithms.deadline import Resources
 from anonymize.algorithms.refining import BoxMeasure, Places, Singles
 from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
 from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, starts_of
+from anonymize.records import dataclass
 
 # --- a class divided in two -------------------------------------------------------------------------------------------
 # Classes divided in two where a number of rows is all that is required.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from anonymize.classes import Bools, Floats, Integers, Ints, Runs
 from anonymize.domain.numeric import Numeric
 from anonymize.judging import Judge
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
+from anonymize.records import dataclass
 from anonymize.spec.base import Means
 from anonymize.table import Attribute, SensitiveColumn, Table
 

@@ -8,13 +8,13 @@ measured again in the next round, against the classes as they are by then.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from anonymize.algorithms.refining import BoxAxis, Places, Singles
 from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
 from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, run_starts
+from anonymize.records import dataclass
 
 ROUNDS = 12
 """Rounds of single transfers after one search for targets."""

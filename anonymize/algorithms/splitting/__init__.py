@@ -5,7 +5,7 @@ in each of them, and the cuts between two neighbouring leaves that lie nearest t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Codes, Ints, Runs, concatenated_ranges, starts_of
+from anonymize.records import dataclass
 
 # --- ranks ------------------------------------------------------------------------------------------------------------
 # The row of a rank in each of many classes, in the order of their codes.

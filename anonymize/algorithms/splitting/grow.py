@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from anonymize.algorithms.splitting import Batch
 from anonymize.classes import Bools, Codes, Ints, Partition, starts_of
 from anonymize.parallel import mapped, pool_of
 from anonymize.recoding import CutTree
+from anonymize.records import dataclass
 from anonymize.table.memory import give_back
 
 # --- decisions --------------------------------------------------------------------------------------------------------

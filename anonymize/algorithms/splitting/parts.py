@@ -11,7 +11,7 @@ only the parts that are being grown have copies of their codes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Protocol, TypeAlias, cast
 
@@ -22,6 +22,7 @@ from anonymize.algorithms.splitting import Batch, Statistic, counted_statistic
 from anonymize.algorithms.splitting.grow import AGAIN, FINISHED, Cuts, Finished, SplitRule, assembled, grown
 from anonymize.classes import Bools, Codes, Ints, Partition, Runs, run_starts
 from anonymize.parallel import occurrences, pool_of, scattered
+from anonymize.records import dataclass
 
 # --- histograms -------------------------------------------------------------------------------------------------------
 # Classes of which only counts are known: for each attribute by itself, how many rows have each code.

@@ -4,7 +4,7 @@ of regions or sums from a joint table."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -29,6 +29,7 @@ from anonymize.metrics.queries.spreads import (
     thresholds_of,
 )
 from anonymize.parallel import in_parts
+from anonymize.records import dataclass
 
 # --- items that a box meets -------------------------------------------------------------------------------------------
 # Which items a box meets: rows as leaves, or regions as numbers, block by block and in words of bits.

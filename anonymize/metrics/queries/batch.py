@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import Any
 
@@ -13,6 +13,7 @@ from anonymize.classes import Bools, Floats, Integers, Ints
 from anonymize.domain import Domain
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import Problem, UsageError
+from anonymize.records import dataclass
 from anonymize.spec.blocks import Condition
 from anonymize.spec.model import Spec
 from anonymize.table import Table

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Floats, Integers, Ints
 from anonymize.domain import LeafSets
+from anonymize.records import dataclass
 
 # --- bits -------------------------------------------------------------------------------------------------------------
 # Which of many items lie below a threshold, as bits: ranges of many queries are met with a few operations on words.

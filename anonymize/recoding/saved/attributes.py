@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy
 from anonymize.domain.text_levels import DateCodes, Moments, code_steps, zip_steps
 from anonymize.recoding.saved.model import Box, Builder, CategoricalAttribute, Number, NumericAttribute, OutputBlock
 from anonymize.recoding.spans import Spans, Tails, Window
+from anonymize.records import dataclass
 from anonymize.spec import Codes as PublishedCodes
 from anonymize.spec import Mask, Output, Parts, Prefix, QuasiIdentifier, Rare, Zip3
 from anonymize.spec.codes import large_areas

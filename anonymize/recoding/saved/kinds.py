@@ -4,7 +4,6 @@ segments; single-dimensional and full-domain ones, segments of values that read 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +33,7 @@ from anonymize.recoding.saved.model import (
 )
 from anonymize.recoding.saved.save import Contents, refusal, saved_columns
 from anonymize.recoding.spans import Spans, Tails
+from anonymize.records import dataclass
 from anonymize.spec import Intervals, NumberBands, QuasiIdentifier, Spec
 from anonymize.table import Attribute, Table
 from anonymize.table.encode import LARGEST

@@ -15,7 +15,7 @@ Unknown values and suppressed classes make a row suppressed; the others are show
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +26,7 @@ from anonymize.errors import SpecError
 from anonymize.recoding.columns import CutTree, RecodedColumn, Released
 from anonymize.recoding.saved.attributes import MISSING, Places, places
 from anonymize.recoding.saved.model import Saved, SavedColumn
+from anonymize.records import dataclass
 from anonymize.table.encode import DistinctValues
 
 NAMES = ("unknown", "out_of_range", "outside_interval")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
@@ -22,6 +21,7 @@ from anonymize.recoding.saved.model import (
     SavedTree,
     TableBlock,
 )
+from anonymize.records import dataclass
 from anonymize.spec import POINT, Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Table

@@ -4,7 +4,6 @@ URIs; what each kind needs, how it is read and written."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
@@ -16,6 +15,7 @@ import polars as pl
 from anonymize import files
 from anonymize.errors import DataError, Problem, UsageError, WriteError
 from anonymize.places import masked, scheme_of
+from anonymize.records import dataclass
 from anonymize.table.files import reason, reason_in
 
 # --- URIs -------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from anonymize.errors import DataError, Problem, WriteError
+from anonymize.records import dataclass
 from anonymize.table.files import CHUNK, write_all
 
 # --- texts, numbers and dates -----------------------------------------------------------------------------------------

@@ -12,8 +12,6 @@ All sums are compared in double precision in the end. Work is counted in sweeps,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +20,7 @@ from anonymize.algorithms.refining import Singles
 from anonymize.algorithms.refining.block import ALL, Met, least_of, nearest_to
 from anonymize.algorithms.refining.exchanges import WEIGHED, ClassRows, drawn, matched, possible
 from anonymize.classes import Floats, Ints, Partition, concatenated_ranges, run_starts
+from anonymize.records import dataclass
 from anonymize.treatments.grouping import mdav_in_blocks, mdav_of_blocks
 
 START = 500_000_000

@@ -16,7 +16,7 @@ limits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 
@@ -31,6 +31,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.tree import Tree
 from anonymize.privacy import Requirement, k_anonymity
 from anonymize.recoding import Regions
+from anonymize.records import dataclass
 from anonymize.table import Attribute, Table
 
 Weights = NDArray[np.integer | np.floating]
