@@ -101,7 +101,7 @@ class Audit:
     force: bool = False
 
     k: int | None = None
-    l: int | None = None
+    l: int | None = None  # noqa: E741
     t: float | None = None
     missing_as: Literal["own-category", "wildcard"] | None = None
     require: Sequence[str] = ()

@@ -116,7 +116,7 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
             yield file
         return
     with _said_to_wait(path):
-        file = open(path, "rb")
+        file = open(path, "rb")  # noqa: SIM115 (it waits for a writer, and is closed below)
         file.peek(1)
     with file:
         yield file

@@ -76,13 +76,13 @@ def _comparing(made: Any) -> dict[str, Callable[..., Any]]:
     names = [each.name for each in fields(made) if each.compare]
     values: Callable[[Any], Any] = attrgetter(*names) if len(names) > 1 else partial(_tuple, names)
 
-    def __eq__(self: object, other: object) -> bool:
+    def equal(self: object, other: object) -> bool:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
 
-    def __hash__(self: object) -> int:
+    def hashed(self: object) -> int:
         return hash(values(self))
 
-    return {"__eq__": __eq__, "__hash__": __hash__}
+    return {"__eq__": equal, "__hash__": hashed}
 
 
 # --- what each is compiled for ----------------------------------------------------------------------------------------
@@ -91,12 +91,12 @@ def _comparing(made: Any) -> dict[str, Callable[..., Any]]:
 def _first_init(made: Any) -> Callable[..., None]:
     """An `__init__` that is replaced by the compiled one when the first record is made."""
 
-    def __init__(self: object, *values: object, **named: object) -> None:
-        if made.__init__ is __init__:
+    def first_init(self: object, *values: object, **named: object) -> None:
+        if made.__init__ is first_init:
             made.__init__ = _init(made)
         made.__init__(self, *values, **named)
 
-    return __init__
+    return first_init
 
 
 def _init(made: Any) -> Callable[..., None]:

@@ -35,7 +35,7 @@ class Bucketized:
     group: NDArray[np.int32]
     count: int
     mixed: Ints
-    l: int
+    l: int  # noqa: E741
     joined: bool
     name: str
 

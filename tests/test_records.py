@@ -129,9 +129,9 @@ def test_what_is_the_same_object_is_equal() -> None:
 def test_a_record_does_not_change_and_is_replaced() -> None:
     for made in twins(point):
         record = made(1, [2])
-        for change in (lambda r=record: setattr(r, "x", 2), lambda r=record: setattr(r, "other", 2)):
-            with pytest.raises(FrozenInstanceError, match="cannot assign to field"):
-                change()
+        for name in ("x", "other"):
+            with pytest.raises(FrozenInstanceError, match=f"cannot assign to field '{name}'"):
+                setattr(record, name, 2)
         with pytest.raises(FrozenInstanceError, match="cannot delete field 'x'"):
             del record.x
         assert replace(record, x=5).total == 7 and record.total == 3

@@ -64,7 +64,7 @@ from anonymize.unclassed import Bucketized
 Picks = NDArray[np.int32]
 
 
-def schedule(counts: Ints, l: int, random: np.random.Generator) -> Picks:
+def schedule(counts: Ints, l: int, random: np.random.Generator) -> Picks:  # noqa: E741
     """(groups, l) int32: the bucket of each row of each group; different buckets in every group.
 
     `counts` (buckets,) rows of each bucket. Ends when fewer than l buckets have rows left.
@@ -82,13 +82,13 @@ class _State:
     the larger first."""
 
     left: Ints
-    l: int
+    l: int  # noqa: E741
     above: Ints
     tied: Ints
     below: Ints
 
     @classmethod
-    def of(cls, counts: Ints, l: int) -> _State:
+    def of(cls, counts: Ints, l: int) -> _State:  # noqa: E741
         """The state at the start: buckets as large as the l-th largest are tied; those below are ordered with the
         largest first."""
         order = np.argsort(-counts, kind="stable")
@@ -173,7 +173,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
     """The groups."""
     (column,) = (each.counted for each in table.sensitive)
     _check_names(table, column, options)
-    l = _least(requirements)
+    l = _least(requirements)  # noqa: E741
     random = np.random.default_rng(context.seed)
     rows = _grouped_rows(table, column, l, context)
     group, count = _grouped(column, rows, l, random)
@@ -197,7 +197,7 @@ def _check_names(table: Table, column: SensitiveColumn, options: Options) -> Non
 # --- whether it is possible ------------------------------------------------------------------------------------------
 
 
-def _grouped_rows(table: Table, column: SensitiveColumn, l: int, context: Context) -> Ints:
+def _grouped_rows(table: Table, column: SensitiveColumn, l: int, context: Context) -> Ints:  # noqa: E741
     """Rows among which no value is too frequent. Raises InfeasibleError where too many would have to be left out."""
     required = Requirement(frequency_l_diversity.MODEL.id, column.name, frequency_l_diversity.Parameters(l=l))
     try:
@@ -206,7 +206,7 @@ def _grouped_rows(table: Table, column: SensitiveColumn, l: int, context: Contex
         raise InfeasibleError([*_too_frequent(column, l), *error.problems]) from None
 
 
-def _too_frequent(column: SensitiveColumn, l: int) -> list[Problem]:
+def _too_frequent(column: SensitiveColumn, l: int) -> list[Problem]:  # noqa: E741
     """The values that hold more than 1/l of the rows, by rank."""
     counts = np.bincount(column.codes, minlength=column.size)
     if column.missing is not None:
@@ -229,7 +229,7 @@ def _too_frequent(column: SensitiveColumn, l: int) -> list[Problem]:
 def _grouped(
     column: SensitiveColumn,
     rows: Ints,
-    l: int,
+    l: int,  # noqa: E741
     random: np.random.Generator,
 ) -> tuple[NDArray[np.int32], int]:
     """(rows of the table,) the group of each row, -1 for rows that are left out; and the number of groups."""

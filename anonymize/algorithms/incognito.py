@@ -146,7 +146,7 @@ def _iterated(scorer: Scorer, options: Options, context: Context, deadline: Dead
     searches = searches_of(checker.requirements, checker.growing, checker.suppression_limit)
 
     def scorer_of(requirements: tuple[Requirement, ...], limit: int) -> Scorer:
-        progress = lambda rows: context.progress(rows // len(searches))
+        progress = lambda rows: context.progress(rows // len(searches))  # noqa: E731
         return scorer.over(Checker(checker.table, requirements, limit, progress, context.published))
 
     return iterated(scorer_of, searches, options.round_share, deadline, context.suppressed)

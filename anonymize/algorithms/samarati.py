@@ -118,7 +118,7 @@ class Heights:
     def begin(self) -> None:
         """With a deadline, good nodes to begin with: of two as low, that of fewer classes leaves more room below it."""
         if self.deadline.given:
-            worth = lambda vector: self.checker.check(vector).all_classes
+            worth = lambda vector: self.checker.check(vector).all_classes  # noqa: E731
             self.good += descents(self.checker, worth, self.deadline)
 
     def lowest(self) -> list[Vector]:

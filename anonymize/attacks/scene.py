@@ -32,7 +32,7 @@ from anonymize.records import dataclass
 class KnownDiversity:
     """Distinct l-diversity, or, with `frequency`, frequency l-diversity, of one sensitive attribute."""
 
-    l: float
+    l: float  # noqa: E741
     frequency: bool = False
 
     def met(self, counts: Ints) -> Bools:

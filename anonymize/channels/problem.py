@@ -67,7 +67,7 @@ class DisclosureCells:
     groups: Ints
     shares: Floats
     exposed: Floats
-    l: Floats
+    l: Floats  # noqa: E741
     size: int
 
     @cached_property
@@ -199,7 +199,7 @@ class Guarded:
     codes: Codes
     missing: int | None
     free: bool
-    l: Floats
+    l: Floats  # noqa: E741
     cap: float = 1.0
 
 

@@ -220,7 +220,7 @@ def _is_broken_pipe(error: BaseException) -> bool:
 
 def _silence_stdout() -> None:
     """Keeps the interpreter from flushing once more what cannot be written."""
-    sys.stdout = open(os.devnull, "w")
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
 # --- the next command -------------------------------------------------------------------------------------------------

@@ -183,7 +183,7 @@ def _release(
     verbose: bool,
     color: str,
     k: int | None = None,
-    l: int | None = None,
+    l: int | None = None,  # noqa: E741
     t: float | None = None,
     suppression: float | None = None,
     **rest: Any,

@@ -52,7 +52,7 @@ def build(
     *,
     normalize: bool = True,
     frequent: Collection[str] = (),
-    codes: DateCodes = DateCodes(),
+    codes: DateCodes = DateCodes(),  # noqa: B008 (frozen)
 ) -> Taxonomy:
     """The taxonomy of a categorical column.
 
@@ -320,7 +320,7 @@ def prefix(lengths: Sequence[int]) -> list[Step]:
     return [cut(length) for length in lengths]
 
 
-def moments_of(source: Parts, codes: DateCodes = DateCodes()) -> Moments:
+def moments_of(source: Parts, codes: DateCodes = DateCodes()) -> Moments:  # noqa: B008 (frozen)
     """How dates or times of day are read, and cut off."""
     return Moments(source.KEY, source.levels, source.format, utc=source.utc, codes=codes)
 

@@ -64,7 +64,7 @@ class Numeric(Domain):
         values: Numbers,
         missing_text: str | None = None,
         taken: Sequence[str] = (),
-        coding: Coding = Coding(),
+        coding: Coding = Coding(),  # noqa: B008 (frozen)
         bands: Bands | None = None,
         fences: tuple[Numbers, Numbers] | None = None,
         rounds: bool = False,

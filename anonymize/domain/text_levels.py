@@ -134,7 +134,7 @@ class Moments:
         form: str | None,
         *,
         utc: bool = False,
-        codes: DateCodes = DateCodes(),
+        codes: DateCodes = DateCodes(),  # noqa: B008 (frozen)
     ) -> None:
         self.noun, self._utc, self._codes = noun, utc, codes
         self._steps = _DATE_STEPS if noun == "dates" else _TIME_STEPS

@@ -125,7 +125,7 @@ PRUNED = 0.002
 def check_installed() -> None:
     """Raises UsageError where scikit-learn is not installed."""
     try:
-        import sklearn
+        import sklearn  # noqa: F401
     except ImportError:
         hint = "pip install 'anonymize-toolkit[ml]'"
         raise UsageError(Problem("models need scikit-learn, which is not installed", hint=hint)) from None

@@ -36,7 +36,7 @@ from anonymize.privacy import base
 
 
 class Parameters(base.Parameters):
-    l: float = Field(ge=1, description="1/l bounds the probability that a sensitive value is named correctly")
+    l: float = Field(ge=1, description="1/l bounds the probability that a sensitive value is named correctly")  # noqa: E741
     values: dict[str, Annotated[float, Field(ge=1)]] = Field(
         default_factory=dict, exclude=True, description="Another l for single sensitive values: {HIV: 10}."
     )

@@ -35,7 +35,7 @@ from anonymize.privacy.groups import Groups
 
 
 class Parameters(base.Parameters):
-    l: int = Field(ge=1, description="different sensitive values that every class has at least")
+    l: int = Field(ge=1, description="different sensitive values that every class has at least")  # noqa: E741
 
 
 def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> base.Measured:

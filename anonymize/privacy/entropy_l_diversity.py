@@ -49,7 +49,7 @@ from anonymize.privacy.groups import Groups
 
 
 class Parameters(base.Parameters):
-    l: float = Field(ge=1, description="equally frequent values that every class is as uncertain as")
+    l: float = Field(ge=1, description="equally frequent values that every class is as uncertain as")  # noqa: E741
 
     estimator: Literal["grassberger", "stammler"] | None = Field(
         default=None, description="how the entropy is estimated where the class is taken as a sample"

@@ -40,7 +40,7 @@ from anonymize.privacy.groups import Groups
 
 
 class Parameters(base.Parameters):
-    l: float = Field(ge=1, description="1/l is the largest share that one value has in any class")
+    l: float = Field(ge=1, description="1/l is the largest share that one value has in any class")  # noqa: E741
     values: histogram.Values = None
 
 

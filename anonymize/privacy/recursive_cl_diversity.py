@@ -45,7 +45,7 @@ from anonymize.privacy.groups import Groups, Histogram
 
 class Parameters(base.Parameters):
     c: float = Field(gt=0, description="times the rarer values that the most frequent one stays below")
-    l: int = Field(ge=1, description="rank from which on values are the rarer ones")
+    l: int = Field(ge=1, description="rank from which on values are the rarer ones")  # noqa: E741
     values: histogram.Values = None
 
 

@@ -45,7 +45,7 @@ def audit(
     spec: SpecLike | None = None,
     *,
     k: int | None = None,
-    l: int | None = None,
+    l: int | None = None,  # noqa: E741
     t: float | None = None,
     require: Sequence[str] = (),
     quasi_identifiers: Sequence[str] = (),

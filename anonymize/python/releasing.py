@@ -47,7 +47,7 @@ def release(
     algorithm: str | None = None,
     *,
     k: int | None = None,
-    l: int | None = None,
+    l: int | None = None,  # noqa: E741
     t: float | None = None,
     suppression: float | None = None,
     seed: int | None = None,

@@ -94,7 +94,7 @@ def randomize(
     most_values: int | None = None,
     most_combinations: int | None = None,
     allow_unsafe: bool = False,
-    l: int | None = None,
+    l: int | None = None,  # noqa: E741
 ) -> tuple[DataFrame, dict[str, Any], dict[str, Any]]:
     """Randomized response: the distorted DataFrame, the recipient's parameters, and the report.
 

@@ -108,7 +108,9 @@ class Means(Enum):
 
 
 class ModelParameters(BaseModel):
-    """The parameters of a privacy model, which are asked for by what they mean."""
+    """The parameters of a privacy model by what they mean. Validators are built when first used."""
+
+    model_config = ConfigDict(defer_build=True)
 
     @classmethod
     def name_of(cls, meaning: Means) -> str | None:

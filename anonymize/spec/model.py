@@ -154,7 +154,7 @@ class Privacy(Entry):
 
     k: Annotated[int, Field(ge=1)] | None = None
     """k-anonymity: every equivalence class has at least k rows."""
-    l: Annotated[int, Field(ge=1)] | None = None
+    l: Annotated[int, Field(ge=1)] | None = None  # noqa: E741
     """Distinct l-diversity of every sensitive attribute: at least l values in every class."""
     models: tuple[ModelEntry, ...] = ()
     """Further privacy models, with their parameters."""

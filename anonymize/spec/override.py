@@ -30,7 +30,7 @@ class Overrides(TypedDict, total=False):
     """What the command line may replace; None leaves the spec's own."""
 
     k: int | None
-    l: int | None
+    l: int | None  # noqa: E741
     t: float | None
     suppression: float | None
     path: str | Path | None

@@ -211,7 +211,7 @@ class OutputFile:
     @contextmanager
     def _csv_file(self) -> Iterator[BinaryIO]:
         with self._writing():
-            raw = open(self.part, "wb")
+            raw = open(self.part, "wb")  # noqa: SIM115 (closed below, where an error is one of writing)
         # No name and no time in the header: the same table gives the same bytes.
         zipped = gzip.GzipFile("", "wb", 6, raw, mtime=0) if self.format == "csv.gz" else None
         try:

@@ -154,7 +154,7 @@ class MomentText(LabelText):
         except ValueError:
             return None
         if moment.tzinfo is not None:
-            moment = (moment.astimezone(timezone.utc) if self.utc else moment).replace(tzinfo=None)
+            moment = (moment.astimezone(timezone.utc) if self.utc else moment).replace(tzinfo=None)  # noqa: UP017
         return moment.strftime("%H:%M") if self.noun == "times" else moment.isoformat()
 
 

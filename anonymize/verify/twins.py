@@ -128,7 +128,7 @@ def _top_to_rest(given: Given) -> pl.Expr:
     """How many rows have a protected value, for each row of all but it and the l - 2 most frequent others. These are
     among the l - 1 most frequent values, if it is one of them, else they are the l - 2 most frequent values, whichever
     have fewer rows."""
-    most, l = _most(given), int(given["l"])
+    most, l = _most(given), int(given["l"])  # noqa: E741
     rest = COUNT.sort(descending=True).slice(l - 1).sum()
     if "guarded" in given and l > 1:
         excluded = pl.min_horizontal(COUNT.top_k(l - 2).sum(), COUNT.top_k(l - 1).sum() - most)

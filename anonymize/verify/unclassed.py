@@ -121,7 +121,7 @@ class Bound:
     missing."""
 
     attribute: str
-    l: float
+    l: float  # noqa: E741
     values: Mapping[int, float]
     missing: int | None
 

@@ -71,7 +71,7 @@ def write(frame: pl.DataFrame, path: Path, name: str) -> None:
 def _whole(path: Path) -> Iterator[BinaryIO]:
     """A file to be written. Where that fails, its rest goes nowhere: an archive writes its end when it is forgotten,
     which would fail again with nobody to tell."""
-    file = open(path, "wb")
+    file = open(path, "wb")  # noqa: SIM115 (closed by the archive, where that is not whole)
     try:
         yield file
         file.flush()
