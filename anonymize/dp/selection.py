@@ -37,7 +37,7 @@ SINGLES, CHOOSING = 0.5, 0.1
 the share of the budget by which marginals are chosen."""
 MOST_CELLS = 1 << 22
 """Cells of a marginal that is considered, at most."""
-MANY_ROWS = 500_000
+MANY_ROWS = 250_000
 """Rows of a model by which it is compared, at most: ten for each that it stands for, where that is fewer."""
 BETWEEN = 300
 """Steps of a fit between rounds, at most."""

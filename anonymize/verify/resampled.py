@@ -6,11 +6,12 @@ in 64 bits, `mix` the finalizer of SplitMix64):
     draw(stream, i)    = mix(mix(seed + G (stream + 1)) + G (i + 1))
     uniform(stream, i) = (draw(stream, i) >> 11) / 2^53
 
-The new columns of clique t are drawn together. The rows of a separator, which is what has been drawn of the clique's
-columns, are ordered by draw(2 t, row), then by their number. The r-th of m gets the first cell of the separator at
-which the running sum of the weights, in millionths of a count, is above floor((r + uniform(2 t + 1, separator)) / m C),
-C the sum of all; a separator without weight has those of all together. A number in a bin of column c is
-uniform(2 T + c, row) of the way from the bin's first place to its last, T being the number of cliques.
+The new columns of clique t are drawn together. Rows are ordered by separator, which is what has been drawn of the
+clique's columns, then by all that has been drawn, in the order of drawing, then by their number; those of a separator
+are ordered by draw(2 t, 0) + G p, p being their place in that order. The r-th of m gets the first cell of the separator
+at which the running sum of the weights, in millionths of a count, is above floor((r + uniform(2 t + 1, separator)) / m
+C), C the sum of all; a separator without weight has those of all together. A number in a bin of column c is uniform(2 T
++ c, row) of the way from the bin's first place to its last, T being the number of cliques.
 """
 
 from __future__ import annotations
@@ -178,8 +179,11 @@ def _step(frame: pl.DataFrame, clique: Marginal, number: int, drawn: Sequence[st
     separator = pl.lit(0, pl.Int64)
     for place in before:
         separator = separator * clique.sizes[place] + pl.col(f"c{drawn.index(clique.columns[place])}")
-    rows = frame.with_columns(separator=separator, draw=_draws(seed, 2 * number, pl.col("row")))
-    rows = rows.sort("separator", "draw", "row").with_columns(
+    rows = frame.with_columns(separator=separator)
+    rows = rows.sort("separator", *(f"c{place}" for place in range(len(drawn))), "row")
+    start = _draws(seed, 2 * number, pl.lit(0, pl.UInt64))
+    rows = rows.with_columns(spread=start + _words(_GOLDEN) * pl.int_range(pl.len(), dtype=pl.UInt64))
+    rows = rows.sort("separator", "spread").with_columns(
         place=pl.int_range(pl.len()).over("separator"), size=pl.len().over("separator")
     )
     cells = _weights(clique, before, new, rows["separator"].unique().sort())

@@ -42,6 +42,11 @@ def by_the_words(cliques: list[Clique], rows: int, seed: int) -> dict[str, list[
         members: dict[tuple[int, ...], list[int]] = {}
         for row in range(rows):
             members.setdefault(tuple(drawn[clique.columns[i]][row] for i in before), []).append(row)
+        alike = {row: tuple(own[row] for own in drawn.values()) for row in range(rows)}
+        arranged = [
+            row for _, group in sorted(members.items()) for row in sorted(group, key=lambda row: (alike[row], row))
+        ]
+        spread = {row: (draw(seed, 2 * t, 0) + GOLDEN * p) & WORDS for p, row in enumerate(arranged)}
         for i in new:
             drawn[clique.columns[i]] = [-1] * rows
         for separator, group in members.items():
@@ -50,7 +55,7 @@ def by_the_words(cliques: list[Clique], rows: int, seed: int) -> dict[str, list[
                 code = code * clique.sizes[i] + leaf
             own = weights[separator] if sum(weights[separator].values()) else pooled
             total = sum(own.values())
-            for r, row in enumerate(sorted(group, key=lambda row: (draw(seed, 2 * t, row), row))):
+            for r, row in enumerate(sorted(group, key=lambda row: spread[row])):
                 k = min(math.floor(((r + uniform(seed, 2 * t + 1, code)) / len(group)) * total), total - 1)
                 ends = zip(own, accumulate(own.values()), strict=True)
                 for i, leaf in zip(new, next(cell for cell, end in ends if end > k), strict=True):
@@ -105,10 +110,21 @@ def test_numbers_are_anywhere_within_their_bins_and_nowhere_else() -> None:
 
 
 @pytest.mark.parametrize("separators", [1, 2, 300])
-def test_rows_are_ordered_by_separator_draw_and_number_whatever_bits_are_alike(separators: int) -> None:
+def test_rows_are_ordered_by_separator_and_spread_whatever_bits_are_alike(separators: int) -> None:
     rng = np.random.default_rng(4)
     separator = rng.integers(0, separators, 500)
-    for most in (1 << 63, 1 << 8):  # draws that differ in their last bits alone
-        drawn = rng.integers(0, most, 500).astype(np.uint64)
-        expected = sorted(range(500), key=lambda row: (separator[row], drawn[row], row))
-        assert ordered(separator, separators, drawn).tolist() == expected
+    for least in (1 << 40, 1):  # numbers that differ in their last bits alone
+        spread = rng.permutation(500).astype(np.uint64) * np.uint64(least)
+        expected = sorted(range(500), key=lambda row: (separator[row], spread[row]))
+        assert ordered(separator, separators, spread).tolist() == expected
+
+
+def test_rows_that_are_alike_in_further_columns_have_their_share_of_each_cell() -> None:
+    """c depends on b and not on a: among the rows of any a and b it is spread evenly, and not by the luck of a draw."""
+    cliques = [clique("ab", (10, 2), [1] * 20), clique("bc", (2, 4), [1, 2, 3, 4, 4, 3, 2, 1])]
+    rows = 4000
+    counts = np.zeros((10, 2, 4))
+    drawn = sample(cliques, rows, 1)
+    np.add.at(counts, (drawn["a"], drawn["b"], drawn["c"]), 1)
+    wanted = np.array([[1, 2, 3, 4], [4, 3, 2, 1]]) / 10 * rows / 20
+    assert np.abs(counts - wanted).max() < 4  # a cell of 60 of 200 is off by 6 on average in random order
