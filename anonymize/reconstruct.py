@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from anonymize.channels.estimate import About, Count, Method, interval
 from anonymize.channels.where import Comparison
 from anonymize.classes import mixed_radix
 from anonymize.errors import DataError, Problem, UsageError
+from anonymize.fidelity.moments import NOISE, SampleMoments, estimates
 from anonymize.meaning import Channel, Manifest
 from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.records import dataclass
@@ -115,8 +117,7 @@ def reconstruct(request: Reconstruct) -> None:
     if request.form is None:
         check_table(request.output, None, (".json",))
     manifest = Manifest.read(request.manifest)
-    if not manifest.channels and any(each.method == PRAM for each in manifest.changed.values()):
-        _undo_pram(request, manifest)
+    if not manifest.channels and _undo_steps(request, manifest):
         return
     manifest = Manifest.read_channels(request.manifest)
     conditions = [CountCondition(text, where.parse(text)) for text in request.conditions]
@@ -135,29 +136,74 @@ def reconstruct(request: Reconstruct) -> None:
         files.publish({})
 
 
-# --- PRAM -------------------------------------------------------------------------------------------------------------
-# Columns that a step of `treatments` randomized: the matrices stand in the manifest, one for each part of the table.
+# --- steps of `treatments` -------------------------------------------------------------------------------------------
+# Numbers with noise, whose strength stands in the manifest; and columns that PRAM randomized, whose matrices do, one
+# for each part of the table.
+
+
+def _undo_steps(request: Reconstruct, manifest: Manifest) -> bool:
+    """Writes what columns that steps changed were like. Returns whether there are any whose step can be undone."""
+    methods = {name: each.method for name, each in manifest.changed.items()}
+    chosen = [methods[name] for name in request.attributes if name in methods] or list(methods.values())
+    if PRAM in chosen:
+        _undo_pram(request, manifest)
+    elif NOISE in chosen:
+        _undo_noise(request, manifest)
+    return PRAM in chosen or NOISE in chosen
+
+
+def _undo_noise(request: Reconstruct, manifest: Manifest) -> None:
+    """Writes the moments of numbers, as released and as they were before noise: see `estimates`. Of the attributes that
+    are named, or else of all to which noise was added. Raises UsageError for conditions and methods, of which there are
+    none, and DataError for columns without numbers."""
+    _check_plain(request, "numbers with noise, their moments are estimated in one way")
+    noisy = [name for name, each in manifest.changed.items() if each.method == NOISE]
+    names = list(dict.fromkeys(request.attributes)) or noisy
+    with _changed_table(request, manifest, names) as files:
+        cells = files.source.scan().select(column(name).cast(pl.String) for name in names)
+        numbers = cells.with_columns(pl.all().str.strip_chars().cast(pl.Float64, strict=False)).collect()
+        if empty := [name for name in names if numbers[name].null_count() == len(numbers)]:
+            raise DataError([Problem(f"{name} has no numbers", file=files.source.name) for name in empty])
+        complete = numbers.drop_nulls().to_numpy()
+        if len(complete) < 2:
+            raise DataError(Problem("has fewer than 2 rows in which nothing is missing", file=files.source.name))
+        records = estimates(SampleMoments.of(names, complete), manifest.changed)
+        if request.as_json:
+            head = _head(request, files.source) | {"complete_rows": len(complete), "attributes": names}
+            files.table.write_text(as_json(head | {"moments": records}))
+        else:
+            files.table.write([pl.DataFrame(records, infer_schema_length=None)])
+        files.publish({})
+
+
+def _check_plain(request: Reconstruct, said: str) -> None:
+    """Raises UsageError for conditions, and for other methods than `inverse`."""
+    if request.conditions or request.method != "inverse":
+        given = "--where" if request.conditions else f"--method {request.method}"
+        raise UsageError(Problem(f"{given}: of {said}"))
+
+
+@contextmanager
+def _changed_table(request: Reconstruct, manifest: Manifest, names: Sequence[str]) -> Iterator[Files]:
+    """The table and the output. Raises DataError for columns that it lacks."""
+    paths = Paths(request.released, ReleasePaths((), [request.output]), force=request.force)
+    paths.check([request.released, request.manifest])
+    with opened(_spec_of(names, request.separator or manifest.separator), paths) as files:
+        if lacking := [name for name in names if name not in files.source.columns]:
+            raise DataError([Problem(f"has no column {name}", file=files.source.name) for name in lacking])
+        files.source.check()
+        yield files
 
 
 def _undo_pram(request: Reconstruct, manifest: Manifest) -> None:
     """Writes how often each value of a randomized column, or combination of columns that were randomized as one, was
     there in the original. Raises UsageError for conditions, other methods than `inverse`, and columns that are not of
     one step; DataError for a table with other values than the matrices have, or matrices that tell nothing."""
-    if request.conditions or request.method != "inverse":
-        given = "--where" if request.conditions else f"--method {request.method}"
-        raise UsageError(
-            Problem(f"{given}: of columns changed by {PRAM}, their counts are estimated by `inverse` alone")
-        )
+    _check_plain(request, f"columns changed by {PRAM}, their counts are estimated by `inverse` alone")
     channels = _pram_channels(request, manifest)
     names, by = list(channels[0]["columns"]), list(channels[0]["part"])
     texts = dict.fromkeys((*names, *by))
-    paths = Paths(request.released, ReleasePaths((), [request.output]), force=request.force)
-    paths.check([request.released, request.manifest])
-    with opened(_spec_of(list(texts), request.separator or manifest.separator), paths) as files:
-        lacking = [name for name in texts if name not in files.source.columns]
-        if lacking:
-            raise DataError([Problem(f"has no column {name}", file=files.source.name) for name in lacking])
-        files.source.check()
+    with _changed_table(request, manifest, list(texts)) as files:
         counts = files.source.scan().select(column(name).cast(pl.String) for name in texts)
         seen = counts.group_by(list(texts)).len("rows").collect(engine="streaming")
         frame = _undone(seen, channels, request.about, files.source.name)

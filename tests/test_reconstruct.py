@@ -8,7 +8,9 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from anonymize._release import release
@@ -119,6 +121,61 @@ def test_what_is_missing_stays_where_a_declared_matrix_is_undone(changed: Recons
     cells = {cell: (count, error) for cell, count, error in json.loads(Path(changed.output).read_text())["cells"]}
     assert cells["?"] == (1200, 0)
     assert cells["x"][0] == pytest.approx(4800, abs=4 * cells["x"][1]) and abs(cells["y"][0]) < 4 * cells["x"][1]
+
+
+@pytest.fixture
+def noised(tmp_path: Path) -> Reconstruct:
+    """A table of which two columns have noise, and one is microaggregated."""
+    rng = np.random.default_rng(1)
+    wage = rng.normal(100, 20, 4000)
+    columns = [wage, wage / 4 + rng.normal(0, 3, 4000), rng.normal(40, 5, 4000), wage / 10 + rng.normal(0, 1, 4000)]
+    lines = [",".join(f"{value:.3f}" for value in row) for row in zip(*columns, strict=True)]
+    (tmp_path / "table.csv").write_text("\n".join(["wage,tax,hours,age", *lines, "?,1.0,2.0,3.0"]) + "\n")
+    steps = [
+        {"method": "noise", "columns": ["wage", "tax"], "scale": 0.5},
+        {"method": "microaggregation", "columns": ["hours"], "k": 3},
+    ]
+    content = {"version": 1, "input": {"path": str(tmp_path / "table.csv"), "missing": ["?"]}, "others": "insensitive"}
+    spec = make(content | {"treatments": steps}, PARAMETERS)
+    release(Request(spec, "perturb", ALGORITHMS["perturb"].Options(), output=str(tmp_path / "out.csv"), seed=1))
+    manifest = str(tmp_path / "out.manifest.json")
+    return Reconstruct(str(tmp_path / "out.csv"), manifest, output=str(tmp_path / "result.json"))
+
+
+def test_moments_of_numbers_with_noise_are_estimated(noised: Reconstruct) -> None:
+    reconstruct(replace(noised, attributes=["wage", "tax", "age"]))
+    result = json.loads(Path(noised.output).read_text())
+    assert result["rows"] == 4001 and result["complete_rows"] == 4000
+    records = {tuple(each[key] for key in ("measure", "column", "other")): each for each in result["moments"]}
+    variance = records["variance", "wage", None]
+    assert variance["released"] == pytest.approx(500, rel=0.1) and variance["estimate"] == pytest.approx(400, rel=0.1)
+    assert records["covariance", "age", "wage"]["estimate"] == pytest.approx(40, rel=0.1)
+    slope = records["coefficient", "tax", "wage"]
+    assert slope["estimate"] == pytest.approx(0.25, abs=0.04) and slope["released"] < 0.2
+    assert records["variance", "age", None]["corrected"] == "not needed"
+
+
+def test_moments_that_cannot_be_corrected_say_so(noised: Reconstruct) -> None:
+    reconstruct(replace(noised, attributes=["wage", "hours"], output=str(Path(noised.output).with_suffix(".csv"))))
+    header, *lines = Path(noised.output).with_suffix(".csv").read_text().splitlines()
+    assert header == "measure,column,other,released,estimate,corrected"
+    assert any(line.startswith("variance,wage,") and line.endswith(",yes") for line in lines)
+    assert any(
+        line.startswith("variance,hours,") and line.endswith(",no: hours: microaggregation cannot be undone")
+        for line in lines
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"conditions": ["wage = 1"]}, "--where: of numbers with noise"),
+        ({"method": "clip"}, "--method clip: of numbers"),
+    ],
+)
+def test_what_cannot_be_asked_of_numbers_with_noise(noised: Reconstruct, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        reconstruct(replace(noised, **more))
 
 
 def test_what_cannot_be_asked_of_columns_that_pram_changed(changed: Reconstruct) -> None:

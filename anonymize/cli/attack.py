@@ -198,6 +198,10 @@ def reconstruct(released: str, manifest: str | None, threads: int | None, quiet:
     --attributes names one of them, and the count of each of its values is estimated, part by part where the step has
     `by`. What stays missing is counted as it is.
 
+    Noise. Of numbers that were changed by `noise`, the means, variances, covariances, correlations and regression
+    coefficients are estimated as they were before it: --attributes names these and other columns of numbers. Each
+    figure says whether it was corrected, needed no correction, or could not be corrected, and why.
+
     Conditions. Comparisons with =, !=, <, <=, >, >= and in, joined by and: `education in (Masters, Doctorate) and age
     >= 30`. Names and values with spaces or signs stand in quotes. Where values are intervals, a range selects those
     within it, and must not cut one in two.

@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from anonymize.classes import Floats
+from anonymize.fidelity.moments import COLLINEAR, SampleMoments, why_not, without_noise
+from anonymize.meaning import Changed
 from anonymize.records import dataclass
 
 Channels: TypeAlias = Sequence[Mapping[str, Any]]
@@ -25,22 +27,20 @@ Channels: TypeAlias = Sequence[Mapping[str, Any]]
 DECILES = np.arange(1, 10) / 10
 NORMAL_95 = 1.96
 """Half the width of an interval with 95 % confidence, in standard errors."""
-COLLINEAR = 1e-9
-"""An eigenvalue of correlations that is smaller says that columns follow from each other."""
 
 
 @dataclass(frozen=True)
 class NumbersBoth:
     """Columns of numbers before and after, by name, nan where one is missing. `matched`: row i of both is about the
-    same record. `weights`, `weights_after`: the sampling weights of each side, where there are any. `factors`: by name
-    how much larger noise is expected to make a variance, where the manifest says it."""
+    same record. `weights`, `weights_after`: the sampling weights of each side, where there are any. `known`: what
+    the manifest says of columns that steps changed, by which noise is taken out of moments."""
 
     before: Mapping[str, Floats]
     after: Mapping[str, Floats]
     matched: bool = False
     weights: Floats | None = None
     weights_after: Floats | None = None
-    factors: Mapping[str, float] = field(default_factory=dict)
+    known: Mapping[str, Changed] = field(default_factory=dict)
 
     def block(self) -> dict[str, Any]:
         """The block `numbers` of a report; empty where no column has two different numbers."""
@@ -68,8 +68,9 @@ class NumbersBoth:
             "variance_ratio": float(present.var(ddof=1)) / spread**2 if len(present) > 1 else None,
             "decile_change_max": float(moved.max()),
         }
-        if name in self.factors and figures["variance_ratio"] is not None:
-            figures["variance_ratio_corrected"] = figures["variance_ratio"] / self.factors[name]
+        if self._corrects(name) and len(present) > 1:
+            corrected = without_noise(SampleMoments.of([name], present[:, None]), self.known)
+            figures["variance_ratio_corrected"] = float(corrected.covariances[0, 0]) / spread**2
         if self.matched:
             # IL1s: how far cells moved, in standard deviations by the square root of two; a mean over cells.
             moved = np.abs(before - after) / (np.sqrt(2) * spread)
@@ -90,19 +91,42 @@ class NumbersBoth:
         before, after = (_complete(side, names) for side in (self.before, self.after))
         if min(len(before), len(after)) < 3:
             return {}
-        spread = before.std(axis=0, ddof=1)
-        spread[spread == 0] = 1
-        pairs = np.triu_indices(len(names), 1)
-        own = np.cov(before.T) / np.outer(spread, spread)
-        other = np.cov(after.T) / np.outer(spread, spread)
-        covariances = np.abs(own - other)[pairs]
-        correlations = np.abs(_correlations(before) - _correlations(after))[pairs]
-        return {
-            "covariance_change": {"mean": float(covariances.mean()), "max": float(covariances.max())},
-            "correlation_change": {"mean": float(correlations.mean()), "max": float(correlations.max())},
-            "eigenvalues": _eigenvalues(_correlations(before), _correlations(after)),
+        own, other = (SampleMoments.of(names, each) for each in (before, after))
+        block = {
+            **_moved(own, other),
+            "eigenvalues": _eigenvalues(own.correlations, other.correlations),
             "regression_overlap": _overlap(before, after),
         }
+        corrected = [name for name in names if self._corrects(name)]
+        if not corrected:
+            return block
+        block |= {f"{key}_corrected": each for key, each in _moved(own, without_noise(other, self.known)).items()}
+        reasons = {name: why_not(self.known.get(name)) for name in names}
+        return block | {"corrected": corrected, "not_corrected": {name: why for name, why in reasons.items() if why}}
+
+    def _corrects(self, name: str) -> bool:
+        """Whether noise can be taken out of the moments of a column."""
+        return name in self.known and why_not(self.known[name]) is None
+
+
+def _moved(before: SampleMoments, after: SampleMoments) -> dict[str, Any]:
+    """How far covariances are from what they were, in standard deviations of both columns, correlations, and regression
+    coefficients, in standard deviations of the two; these are None where columns are collinear."""
+    spread = np.sqrt(np.diag(before.covariances))
+    spread[spread == 0] = 1
+    pairs = np.triu_indices(len(spread), 1)
+    changes = {
+        "covariance_change": np.abs(before.covariances - after.covariances)[pairs] / np.outer(spread, spread)[pairs],
+        "correlation_change": np.abs(before.correlations - after.correlations)[pairs],
+    }
+    slopes, others = before.coefficients, after.coefficients
+    figures: dict[str, Any] = {
+        name: {"mean": float(each.mean()), "max": float(each.max())} for name, each in changes.items()
+    }
+    if slopes is None or others is None:
+        return figures | {"coefficient_change": None}
+    moved = np.abs(slopes - others) * spread / spread[:, None]
+    return figures | {"coefficient_change": {"mean": float(np.nanmean(moved)), "max": float(np.nanmax(moved))}}
 
 
 def weighted_total(values: Floats, weights: Floats) -> tuple[float, float]:
@@ -118,15 +142,6 @@ def _complete(side: Mapping[str, Floats], names: list[str]) -> Floats:
     """(rows, columns) the rows in which no column is missing."""
     values = np.column_stack([side[name] for name in names])
     return np.asarray(values[~np.isnan(values).any(axis=1)])
-
-
-def _correlations(values: Floats) -> Floats:
-    """(columns, columns), 0 with a constant column."""
-    spread = values.std(axis=0)
-    centred = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1)
-    correlations = centred.T @ centred / len(values)
-    np.fill_diagonal(correlations, 1)
-    return np.asarray(correlations)
 
 
 def _eigenvalues(before: Floats, after: Floats) -> dict[str, Any]:

@@ -296,8 +296,13 @@ def _together(block: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         "il1s": "how far cells moved, in standard deviations by the root of two (IL1s), a mean",
         "covariance_change.mean": "change of a covariance, in standard deviations of both, a mean",
         "covariance_change.max": "the largest such change",
+        "covariance_change_corrected.mean": "the same, a mean, once noise is taken out by the manifest",
         "correlation_change.mean": "change of a correlation, a mean",
         "correlation_change.max": "the largest such change",
+        "correlation_change_corrected.mean": "the same, a mean, once noise is taken out by the manifest",
+        "coefficient_change.mean": "change of a regression coefficient, in standard deviations of both, a mean",
+        "coefficient_change.max": "the largest such change",
+        "coefficient_change_corrected.mean": "the same, a mean, once noise is taken out by the manifest",
         "eigenvalues.change": "change of the eigenvalues of correlations, relative to each, in all",
         "regression_overlap.mean": "overlap of the confidence intervals of regression coefficients, a mean",
         "regression_overlap.min": "the least such overlap; below 0 they are apart",
@@ -309,6 +314,10 @@ def _together(block: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         value = value.get(inner) if inner and isinstance(value, Mapping) else value
         if value is not None:
             rows.append((meaning, figure(value), key))
+    if "corrected" in block:
+        rows.append(("columns out of whose moments noise is taken", ", ".join(block["corrected"]), "corrected"))
+    for name, why in block.get("not_corrected", {}).items():
+        rows.append((f"out of those of {name} nothing is taken", why, "not_corrected"))
     return rows
 
 

@@ -25,8 +25,10 @@ from all others stays recognizable, and several noisy releases of the same table
 mechanism of differential privacy, since the noise follows the spread of the data. `least` and rounding distort:
 truncated noise has no mean of zero.
 
-What else it discloses. The manifest contains kind and scale, relative to the column's own standard deviation, so that
-recipients can correct variances by 1 + scale squared. It does not contain the column's mean or standard deviation.
+What else it discloses. The manifest contains kind and scale, relative to the column's own standard deviation, and which
+columns have correlated noise, so that recipients can correct variances, covariances and what follows from them
+(`reconstruct`); not with `by`, `only`, `least` or `keep_zero`, beside which the noise of a whole column is not known.
+It does not contain the column's mean or standard deviation.
 
 What it does not do. A column that is constant within a part gets no noise: its rows are counted, and the report warns
 of them, as it does of a part of a single row. Numbers that cannot reach `least` are an error.
@@ -321,8 +323,11 @@ def _declared(entry: Noise) -> dict[str, Any]:
         "multiplicative": "log-normal factor of mean 1",
     }
     declared: dict[str, Any] = {"kind": entry.kind, "distribution": shape[entry.kind], "scale": entry.scale}
-    if entry.kind in ("additive", "correlated"):
+    whole = entry.only == "all" and entry.least is None and not entry.keep_zero
+    if entry.kind in ("additive", "correlated") and whole:
         declared["variance_factor"] = 1 + entry.scale**2
+    if entry.kind == "correlated":
+        declared["columns"] = list(entry.columns)
     given = {"by": list(entry.by), "round": entry.round, "least": entry.least, "keep_zero": entry.keep_zero}
     only = {"only": entry.only} if entry.only != "all" else {}
     return declared | {key: value for key, value in given.items() if value} | only

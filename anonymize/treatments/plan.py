@@ -166,13 +166,13 @@ def changed_kept(
     numeric = [name for name in names if name == weight or changed[name].NUMBERS]
     sides = [{name: _numbers(spec, each[name]).to_numpy() for name in numeric} for each in (before, after)]
     own, other = (None if weight is None else side.pop(weight) for side in sides)
-    known = {name: manifest[name].details for name in changed if name in manifest}
-    factors = {name: each["variance_factor"] for name, each in known.items() if "variance_factor" in each}
-    block = NumbersBoth(sides[0], sides[1], matched, own, other, factors).block()
+    known = {name: manifest[name] for name in changed if name in manifest}
+    block = NumbersBoth(sides[0], sides[1], matched, own, other, known).block()
     categories = {}
     for name, entry in changed.items():
         if isinstance(entry, Pram):
-            channels = [each for each in known.get(name, {}).get("channels", ()) if name in each["columns"]]
+            details = known[name].details if name in known else {}
+            channels = [each for each in details.get("channels", ()) if name in each["columns"]]
             cells, others = (_texts(spec, each[name]).to_list() for each in (before, after))
             still = [each for each in entry.by if each in after.columns and each not in spec.treated]
             by = [_texts(spec, after[each]).to_list() for each in still] if len(still) == len(entry.by) else []
