@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks import ATTACKERS
+from anonymize.attacks import ATTACKERS, OF_INVENTED
 from anonymize.auditing.retraced import PastReleases, in_series
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
@@ -35,6 +35,7 @@ from anonymize.evaluation.attacked import (
     repeated,
     with_control,
 )
+from anonymize.evaluation.invented import UNPAID
 from anonymize.evaluation.tried import IDLE, UNLINKED, AttackPlan, judged, scene_of, tried
 from anonymize.families import Draft
 from anonymize.formats import Checked, Concluded, privacy_block
@@ -55,6 +56,12 @@ def _about_units(unit: str) -> Caution:
     """That rows are attacked where individuals are protected."""
     said = f"rows are attacked, not individuals: the spec has the unit {unit}, which a release does not show"
     return Caution.of(said, "give `--series STATE` for a series, or read the excess as one of rows")
+
+
+UNCONTROLLED = Caution.of(
+    "without people who are not in the original, what is true of everybody counts as learned of the people in it",
+    "`--control TABLE` of other people, held out before the synthetic table was made",
+)
 
 
 @dataclass(frozen=True)
@@ -133,28 +140,64 @@ def _check(request: Attack) -> None:
         raise UsageError(problems)
 
 
+def _check_invented(request: Attack, manifest: Manifest) -> None:
+    """Raises UsageError, of invented rows, for attackers and files that are about rows of people."""
+    if manifest.synthetic is None:
+        return
+    given = {
+        "--link": request.link,
+        "--previous": request.previous,
+        "--series": request.series,
+    }
+    problems = [
+        f"{option}: rows are invented, as the manifest tells, and none is anybody's"
+        for option, value in given.items()
+        if value is not None
+    ]
+    for name in request.attackers:
+        can = ATTACKERS[name].CAPABILITIES
+        if can.invented is not None:
+            problems.append(f"--attackers: {name} {can.invented}")
+        elif can.control and request.control is None:
+            problems.append(f"--attackers: {name} needs people who are not in the original (--control)")
+    if problems:
+        raise UsageError([Problem(each, hint=f"of invented rows: {', '.join(OF_INVENTED)}") for each in problems])
+
+
+def _of_invented(request: Attack, values: CodedValues) -> list[Caution]:
+    """What there is to say of figures of invented rows."""
+    if values.points is None:
+        return []
+    return [UNPAID] if request.control is not None else [UNPAID, UNCONTROLLED]
+
+
 def _attacked(request: Attack) -> Concluded:
     with ExitStack() as stack:
         request.progress("read", 0, 0)
         people = stack.enter_context(known_people(request.spec, request.original, request.control))
         given = {"manifest": request.manifest, "st": request.st, "group": request.group}
         manifest = Manifest.of(request.spec, request.released, **given)
+        _check_invented(request, manifest)
         release = read_release(people, request.released, manifest, stack)
         past = _past(request, release)
         earlier = [released(people, path, stack) for path in past.paths]
         values = coded_values(people, [release, *earlier])
-        row_of, truth = _rows(request, people, release, values, past)
+        row_of, truth = (None, "nobody") if values.points else _rows(request, people, release, values, past)
         scene = scene_of(request.plan, people, [release, *earlier], values, row_of)
         scene = scene.with_chains(past.rows_of)
         block = tried(request.plan, scene) | {"truth": truth}
         numeric = any(METHODS[each.method].NUMBERS for each in manifest.changed.values() if each.method in METHODS)
-        unlinked = [name for name in block["left_out"] if row_of is None and _lacks_link(name, numeric=numeric)]
+        unlinked = [
+            name
+            for name in block["left_out"]
+            if values.points is None and row_of is None and _lacks_link(name, numeric=numeric)
+        ]
         if refused := [name for name in unlinked if name in request.attackers]:
             raise UsageError(Problem(UNLINKED.format(", ".join(refused)), hint="--link FILE, the file of --save-link"))
         if request.attackers and block["left_out"] and request.max_excess is None:
             raise UsageError([f"--attackers {IDLE.format(name)}" for name in block["left_out"]])
         findings, state = judged(block, request.plan)
-        remarks = [*people.remarks, *past.remarks, *manifest.remarks]
+        remarks = [*people.remarks, *past.remarks, *manifest.remarks, *_of_invented(request, values)]
         changed = [name for name in unlinked if ATTACKERS[name].CAPABILITIES.numbers]
         remarks += [Caution.of(UNLINKED.format(name), "`--link FILE`, the file of `--save-link`") for name in changed]
         report = _head(request, people, release, remarks) | {"attacks": block}

@@ -13,7 +13,7 @@ import pytest
 from anonymize._attack import Attack, attack
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
-from anonymize.attacks import ATTACKERS
+from anonymize.attacks import OF_RELEASED
 from anonymize.errors import DataError, SpecError, UnsafeError
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
@@ -55,7 +55,7 @@ def _release(
 
 
 def test_a_spec_can_name_every_attacker_of_one_release() -> None:
-    assert set(get_args(ReleaseAttacker)) == set(ATTACKERS) - {"composition", "histories"}
+    assert set(get_args(ReleaseAttacker)) == set(OF_RELEASED) - {"composition", "histories"}
 
 
 def test_attackers_are_tried_before_the_release_takes_its_place(folder: Path) -> None:

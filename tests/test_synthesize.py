@@ -282,3 +282,14 @@ def test_a_private_report_says_how_near_the_table_is_and_that_nothing_paid_for_i
     public = made("--public-report", "--force")[2]
     assert "variation" not in public and not public.get("utility")
     assert not any("no epsilon covers these figures" in each for each in public["warnings"])
+
+
+def test_a_synthetic_table_is_made_again_without_a_control_and_attacked(desk: Path) -> None:
+    made()
+    words = ["attack", "spec.yaml", "out.csv", "--remake", "report.json", "-r", "attacked.json", "-q"]
+    assert outcome(lambda: run(words)) == 0
+    report = json.loads(Path("attacked.json").read_text())
+    results = {(each["attacker"], each["about"]): each for each in report["attacks"]["results"]}
+    assert {("closest-record", None), ("inference-nearest", "ill"), ("singling-out", None)} <= results.keys()
+    assert 60 < results["inference-nearest", "ill"]["control"]["targets"] < 100  # two in three have a value
+    assert report["warnings"][0].startswith("attacked is not out.csv")

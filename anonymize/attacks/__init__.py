@@ -14,6 +14,7 @@ from typing import Any, Protocol, cast
 from anonymize.attacks import (
     distances,
     inference,
+    invented,
     linking,
     minimality,
     narrowing,
@@ -26,6 +27,8 @@ from anonymize.attacks.scene import ChannelRows, EarlierRows, KnownDiversity, Re
 
 __all__ = [
     "ATTACKERS",
+    "OF_INVENTED",
+    "OF_RELEASED",
     "Attacker",
     "Capabilities",
     "ChannelRows",
@@ -77,6 +80,8 @@ _ATTACKERS: tuple[Any, ...] = (
     reconstruction.RowReconstruction(),
     several.Composition(),
     several.Histories(),
+    invented.NearestInference(),
+    invented.ClosestRecord(),
 )
 ATTACKERS: dict[str, Attacker] = {each.ID: cast(Attacker, each) for each in _ATTACKERS}
 """Name -> attacker, in the order in which they are tried."""
@@ -89,11 +94,19 @@ def remedy(name: str) -> str:
     return "" if part is None else " ".join(part[1].split())
 
 
+OF_INVENTED = tuple(name for name, each in ATTACKERS.items() if each.CAPABILITIES.invented is None)
+"""Those who can make something of invented rows."""
+OF_RELEASED = tuple(name for name, each in ATTACKERS.items() if each.CAPABILITIES.released)
+"""Those who can make something of rows of people."""
+
+
 def suited(scene: Scene) -> list[str]:
     """The attackers who can make something of what is shown; of a release without rows nobody can."""
+    if scene.invented is not None:
+        return list(OF_INVENTED if len(scene.invented.points) else ())
     if not scene.release.rows:
         return []
-    can = {name: each.CAPABILITIES for name, each in ATTACKERS.items()}
+    can = {name: ATTACKERS[name].CAPABILITIES for name in OF_RELEASED}
     return [
         name
         for name, each in can.items()

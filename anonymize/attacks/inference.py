@@ -40,7 +40,7 @@ class Majority:
 
     ID = "inference-majority"
     KNOWS = "the quasi-identifiers of a person"
-    CAPABILITIES = Capabilities()
+    CAPABILITIES = Capabilities(invented=None)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -66,7 +66,7 @@ class Certain:
 
     ID = "inference-certain"
     KNOWS = "the quasi-identifiers of a person"
-    CAPABILITIES = Capabilities()
+    CAPABILITIES = Capabilities(invented=None)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -134,7 +134,7 @@ class RetainedHomogeneity:
 
     ID = "homogeneity-retained"
     KNOWS = "the quasi-identifiers of a person"
-    CAPABILITIES = Capabilities(only_named=True)
+    CAPABILITIES = Capabilities(only_named=True, invented="reads what a class has in common, and no class is of people")
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -188,7 +188,7 @@ class Bayes:
 
     ID = "inference-bayes"
     KNOWS = "the quasi-identifiers of a person"
-    CAPABILITIES = Capabilities()
+    CAPABILITIES = Capabilities(invented=None)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -316,7 +316,7 @@ class ModelAttacker:
 
     ID = "inference-model"
     KNOWS = "the quasi-identifiers of a person"
-    CAPABILITIES = Capabilities()
+    CAPABILITIES = Capabilities(invented=None)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from anonymize.attacks.invented import linked
 from anonymize.attacks.methods import Capabilities, Success, picked, shares_of, weighed
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.classes import Floats, Ints
@@ -233,6 +234,7 @@ class Linkability:
     be expected if halves did not go together. Takes the most probable entry.
     Success: it is the right one; the chance is one over those alike. Baseline: an entry picked at random. Control: the
     same with people who are not in the release.
+    Invented: the halves are linked if the same row is nearest to both, by Gower's distance; of rows as near, any.
     Limits: at most 1,000 targets, as every entry is compared with every other one.
     Remedy: a larger k (`-k`), or some of the quasi-identifiers coarser (`levels: {min: 1}`).
     Source: Giomi and others, PoPETs 2023, section 4.2; by regions in place of nearest neighbours.
@@ -240,11 +242,13 @@ class Linkability:
 
     ID = "linkability"
     KNOWS = "two halves of the quasi-identifiers, in lists that do not name people"
-    CAPABILITIES = Capabilities()
+    CAPABILITIES = Capabilities(invented=None)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
         """One success; none where there are not two quasi-identifiers."""
+        if scene.invented is not None:
+            return linked(scene, scene.invented, Linkability.ID)
         if len(scene.attributes) < 2:
             return []
         targets = _chances(scene, scene.targets)

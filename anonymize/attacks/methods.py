@@ -34,19 +34,29 @@ Z = 1.959963984540054
 """The quantile of the normal distribution for 95 %."""
 
 
+NO_CELLS = "reads what cells were widened to, and invented rows show single values"
+NO_CHANNEL = "undoes a distortion whose probabilities are published, and invented rows have none"
+NO_HISTORY = "puts releases of the same people together, and an invented row is the same person's in none"
+
+
 @dataclass(frozen=True)
 class Capabilities:
     """What an attacker needs, and what he can do with a release.
 
     `link`: he has to know whose rows are whose. `numbers`: he knows numbers, and needs no quasi-identifiers.
     `channels`: he reads cells that may show anything; to all others a cell is true. `only_named`: `max_excess` applies
-    to him only where he is named, as no privacy model promises anything against him.
+    to him only where he is named, as no privacy model promises anything against him. `control`: he needs people who are
+    not in the release. `released`: he attacks rows of people; `invented`: why there is nothing for him in invented
+    rows, None where there is.
     """
 
     link: bool = False
     numbers: bool = False
     channels: bool = False
     only_named: bool = False
+    control: bool = False
+    released: bool = True
+    invented: str | None = "looks for somebody's row, and no invented row is anybody's"
 
 
 @dataclass(frozen=True)

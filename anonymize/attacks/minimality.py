@@ -22,14 +22,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from anonymize.attacks.methods import Capabilities, Success, guessed
+from anonymize.attacks.methods import NO_CELLS, Capabilities, Success, guessed
 from anonymize.attacks.scene import KnownDiversity, Scene, ShownRows
 from anonymize.classes import Floats, Ints
 from anonymize.domain.taxonomy import Taxonomy
 
 ID = "minimality"
 KNOWS = "everybody's quasi-identifiers, what the release had to meet, and the method"
-CAPABILITIES = Capabilities(link=True)
+CAPABILITIES = Capabilities(link=True, invented=NO_CELLS)
 DEALS = 400
 FEWEST = 8
 """Deals that must be left for the attacker to believe what he assumes."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.methods import Capabilities, Success
+from anonymize.attacks.methods import NO_CELLS, Capabilities, Success
 from anonymize.attacks.scene import Scene, ShownRows
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
 from anonymize.domain import LeafSets
@@ -78,7 +78,7 @@ class RowOrder:
 
     ID = "order"
     KNOWS = "that the original was sorted"
-    CAPABILITIES = Capabilities()
+    CAPABILITIES = Capabilities(invented="reads the order of the original's rows, which invented rows do not have")
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -383,7 +383,7 @@ class RoundsAttacker:
 
     ID = "refinement"
     KNOWS = "that the release was made in rounds, each of which released as much as possible"
-    CAPABILITIES = Capabilities()
+    CAPABILITIES = Capabilities(invented=NO_CELLS)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks.methods import Capabilities, Success, guessed, guesses, normalized
+from anonymize.attacks.methods import NO_CHANNEL, Capabilities, Success, guessed, guesses, normalized
 from anonymize.attacks.scene import ChannelRows, Scene, ShownRows, TargetPeople, undone
 from anonymize.classes import Floats, Ints
 
@@ -117,7 +117,7 @@ class Reconstruction:
 
     ID = "reconstruction"
     KNOWS = "the quasi-identifiers of a person, and the parameters of the distortion"
-    CAPABILITIES = Capabilities(channels=True)
+    CAPABILITIES = Capabilities(channels=True, invented=NO_CHANNEL)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -150,7 +150,7 @@ class RowReconstruction:
 
     ID = "reconstruction-row"
     KNOWS = "the quasi-identifiers of a person, the person's row, and the parameters of the distortion"
-    CAPABILITIES = Capabilities(channels=True)
+    CAPABILITIES = Capabilities(channels=True, invented=NO_CHANNEL)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

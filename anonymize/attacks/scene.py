@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymize.attacks.points import PointRows
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain import GappedColumns, LeafSets, chosen, densities
 from anonymize.domain.taxonomy import Taxonomy
@@ -237,12 +238,14 @@ def _together(strings: Sequence[tuple[NDArray[np.uint64], Ints]], some: slice, c
 class TargetPeople:
     """People, a row each. `codes` (people, attributes): their quasi-identifiers, -1 where missing. `values`: of each
     sensitive attribute (people,) codes, -1 where missing. `row_of` (people,): the released row about each, -1 for
-    none; None where that is not known. `kept` (people,): as that of `ShownRows`."""
+    none; None where that is not known. `kept` (people,): as that of `ShownRows`. `points` (people, columns): beside
+    invented rows, as those of `PointRows`."""
 
     codes: Ints
     values: Mapping[str, Ints]
     row_of: Ints | None = None
     kept: Ints | None = None
+    points: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -252,7 +255,8 @@ class TargetPeople:
         values = {name: codes[chosen] for name, codes in self.values.items()}
         row_of = None if self.row_of is None else self.row_of[chosen]
         kept = None if self.kept is None else self.kept[chosen]
-        return TargetPeople(self.codes[chosen], values, row_of, kept)
+        points = None if self.points is None else self.points[chosen]
+        return TargetPeople(self.codes[chosen], values, row_of, kept, points)
 
     def drawn(self, number: int, generator: np.random.Generator) -> TargetPeople:
         """As many of them as are asked for, in their order; all where there are no more."""
@@ -286,6 +290,7 @@ class Scene:
     scene with the columns that are kept in place of the sensitive attributes, None where there are none. `numbers`: the
     columns of numbers that the release changed, (rows, columns) as they were and as they are, of every released row;
     nan for what is no number or of nobody; None where it changed none, or it is not known whom rows are about.
+    `invented`: rows of nobody, of which `release` has the values as the codes of the original that are nearest.
     """
 
     attributes: tuple[str, ...]
@@ -305,6 +310,7 @@ class Scene:
     in_order: Callable[[], bool] = lambda: False
     kept: Callable[[], Scene | None] = lambda: None
     numbers: Callable[[], tuple[Floats, Floats] | None] = lambda: None
+    invented: PointRows | None = None
 
     def with_chains(self, rows_of: Sequence[Ints | None]) -> Scene:
         """The scene, where it is known of earlier releases which rows are about the same people."""

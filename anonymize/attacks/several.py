@@ -8,7 +8,17 @@ from dataclasses import replace
 import numpy as np
 
 from anonymize.attacks.inference import offered
-from anonymize.attacks.methods import Capabilities, Success, guessed, normalized, picked, prior, shares_of, weighed
+from anonymize.attacks.methods import (
+    NO_HISTORY,
+    Capabilities,
+    Success,
+    guessed,
+    normalized,
+    picked,
+    prior,
+    shares_of,
+    weighed,
+)
 from anonymize.attacks.scene import CLASS_PAIRS, EarlierRows, Scene, ShownRows
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.records import dataclass
@@ -92,7 +102,7 @@ class Composition:
 
     ID = "composition"
     KNOWS = "the quasi-identifiers of a person, and earlier releases"
-    CAPABILITIES = Capabilities()
+    CAPABILITIES = Capabilities(invented=NO_HISTORY)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -199,7 +209,7 @@ class Histories:
 
     ID = "histories"
     KNOWS = "the quasi-identifiers of a person, and which rows of the releases belong together"
-    CAPABILITIES = Capabilities(link=True)
+    CAPABILITIES = Capabilities(link=True, invented=NO_HISTORY)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

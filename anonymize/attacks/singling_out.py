@@ -8,7 +8,8 @@ from functools import partial, reduce
 
 import numpy as np
 
-from anonymize.attacks.methods import Capabilities, Success, isolating, spanned
+from anonymize.attacks.invented import singled_out
+from anonymize.attacks.methods import NO_CELLS, Capabilities, Success, isolating, spanned
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain import LeafSets
@@ -61,7 +62,7 @@ class Univariate:
 
     ID = "singling-out-univariate"
     KNOWS = "the release alone"
-    CAPABILITIES = Capabilities()
+    CAPABILITIES = Capabilities(invented=None)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -121,6 +122,8 @@ class SinglingOut:
     Does: takes a released row, and asks for the people who lie in all of its spans and have its sensitive values.
     Success: exactly one person of the original does. Baseline: the chance that a condition as rare, if columns were
     independent, isolates somebody. Control: the same conditions on as many people who are not in the release.
+    Invented: draws three columns of a row, takes a category as it is and a number as at least or at most that, and
+    keeps a condition that exactly one invented row meets; how many there were is `conditions`.
     Limits: people of one class who differ in their sensitive values are singled out by them, so that k-anonymity alone
     does not prevent it, as Cohen and Nissim show.
     Remedy: fewer columns that are released as they are (`identifiers` leaves one out), as these tell people of one
@@ -130,11 +133,13 @@ class SinglingOut:
 
     ID = "singling-out"
     KNOWS = "the release alone"
-    CAPABILITIES = Capabilities()
+    CAPABILITIES = Capabilities(invented=None)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
         """As many rows as there are targets, drawn."""
+        if scene.invented is not None:
+            return [singled_out(scene, scene.invented, SinglingOut.ID)]
         release = scene.release
         count = min(len(scene.targets), release.rows)
         rows = (
@@ -191,7 +196,7 @@ class PublishedEnd:
 
     ID = "singling-out-end"
     KNOWS = "the release alone"
-    CAPABILITIES = Capabilities()
+    CAPABILITIES = Capabilities(invented=NO_CELLS)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
@@ -314,7 +319,7 @@ class Downcoding:
 
     ID = "downcoding"
     KNOWS = "the release, and that no cell is wider than it has to be"
-    CAPABILITIES = Capabilities()
+    CAPABILITIES = Capabilities(invented=NO_CELLS)
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:

@@ -17,10 +17,13 @@ import numpy as np
 import polars as pl
 
 from anonymize.attacks import ChannelRows, ShownRows, TargetPeople
+from anonymize.attacks.points import PointRows
 from anonymize.auditing import buckets_of
 from anonymize.classes import Bools, Floats, Ints, Partition
 from anonymize.domain.cells import numbers
+from anonymize.domain.numeric import Numeric
 from anonymize.errors import Caution, DataError, Problem, UsageError
+from anonymize.evaluation.invented import InventedRelease, InventedTable, points_of
 from anonymize.meaning import Channel, Detached, Manifest
 from anonymize.meaning.manifest import NOTHING_SENSITIVE
 from anonymize.metrics.joint import Axes, categories_of, categories_shown
@@ -271,18 +274,23 @@ class ReadRelease(Protocol):
 class CodedValues:
     """Sensitive attributes, coded alike everywhere. `sizes`: how many values each has, at least 1; `people`, and
     `releases` one after the other: its codes, -1 where missing. `kept`: of the people, and of the rows of the first
-    release, a code for what all kept columns show; None where it has none."""
+    release, a code for what all kept columns show; None where it has none. `points`: of the people, and of the rows of
+    the first release if these are invented."""
 
     sizes: Mapping[str, int]
     people: Mapping[str, Ints]
     releases: Sequence[Mapping[str, Ints]]
     kept: tuple[Ints, Ints] | None = None
+    points: tuple[Floats, PointRows] | None = None
 
 
 def coded_values(people: Known, releases: Sequence[ReadRelease]) -> CodedValues:
     """The codes of the sensitive attributes that the first of the releases shows, missing where a release lacks one."""
     numeric = {name for name, attribute in people.spec.sensitive.items() if attribute.type == "numeric"}
-    return replace(_coded(people.texts, releases, numeric), kept=_kept(people, releases[0]) if releases else None)
+    values = _coded(people.texts, releases, numeric)
+    if releases and isinstance(releases[0], InventedRelease):
+        return replace(values, points=_points(people, releases[0], values))
+    return replace(values, kept=_kept(people, releases[0]) if releases else None)
 
 
 def coded_kept(people: Known, release: ReadRelease) -> CodedValues:
@@ -308,6 +316,33 @@ def _coded(texts: pl.DataFrame, releases: Sequence[ReadRelease], numeric: Set[st
         for each, part in zip(of_releases, parts, strict=True):
             each[name] = part
     return CodedValues(sizes, of_people, of_releases)
+
+
+def _points(people: Known, release: InventedRelease, values: CodedValues) -> tuple[Floats, PointRows]:
+    """(people, columns) and invented rows of the same columns: the quasi-identifiers, the sensitive attributes, and
+    what else a release keeps."""
+    attributes, texts = people.table.attributes, release.file.texts
+    before = [points_of(each) for each in attributes]
+    after = [*release.table.points.T]
+    names = [each.name for each in attributes]
+    numeric = [isinstance(each.domain, Numeric) for each in attributes]
+    for name in [*values.sizes, *(each for each in people.kept if each in texts.columns)]:
+        columns = people.columns([name])[name], texts[name]
+        number = name in release.numeric
+        if number:
+            first, second = map(_floats, columns)
+        elif name in values.sizes:
+            first, second = (each[name].astype(np.float64) for each in (values.people, values.releases[0]))
+        else:
+            codes = pl.concat([each.cast(pl.String) for each in columns]).rank("dense").fill_null(0)
+            first, second = np.split(codes.to_numpy().astype(np.float64), [people.table.rows])
+        before.append(first)
+        after.append(second)
+        names.append(name)
+        numeric.append(number)
+    empty = np.zeros((release.file.rows, 0))
+    rows = PointRows(np.column_stack([empty, *after]), tuple(names), tuple(numeric), len(attributes))
+    return np.column_stack([np.zeros((people.table.rows, 0)), *before]), rows
 
 
 def _kept(people: Known, release: ReadRelease) -> tuple[Ints, Ints] | None:
@@ -364,7 +399,9 @@ def _column(release: ReadRelease, name: str) -> pl.Series:
 def people_of(codes: Ints, values: CodedValues, chosen: slice, row_of: Ints | None = None) -> TargetPeople:
     """Some rows of the known people."""
     kept = None if values.kept is None else values.kept[0][chosen]
-    return TargetPeople(codes[chosen], {name: each[chosen] for name, each in values.people.items()}, row_of, kept)
+    points = None if values.points is None else values.points[0][chosen]
+    coded = {name: each[chosen] for name, each in values.people.items()}
+    return TargetPeople(codes[chosen], coded, row_of, kept, points)
 
 
 # --- channels ---------------------------------------------------------------------------------------------------------
@@ -374,6 +411,9 @@ def read_release(people: Known, path: str, manifest: Manifest, stack: ExitStack)
     """A release of people who are known. Raises DataError for files that cannot be read or do not fit together,
     UsageError for columns whose meaning nothing reads, and for a release through channels of which no
     sensitive attribute is known."""
+    if manifest.synthetic is not None:
+        file = read_file(people.spec, path, stack)
+        return InventedRelease(file, InventedTable(people.spec, people.table, file.texts), manifest.invented_numbers)
     manifest.check_read([*people.spec.quasi_identifiers, *people.spec.sensitive], "attacked")
     manifest.check_unchanged(people.spec.quasi_identifiers, "attacked by what is known")
     if not manifest.channels:

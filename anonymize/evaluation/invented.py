@@ -1,5 +1,5 @@
-"""Synthetic tables beside their original: how far the marginals of invented rows are from the true ones, and how well
-they answer counts.
+"""Synthetic tables beside their original: how far the marginals of invented rows are from the true ones, how well they
+answer counts, and what attackers see of them.
 
 No row is anybody's, so that nothing here matches rows, and what is measured of classes or cells is not defined. All of
 it takes the original: none of it has been paid for, no epsilon covers it, and it stands in private reports alone.
@@ -7,13 +7,15 @@ it takes the original: none of it has been paid for, no epsilon covers it, and i
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from anonymize.classes import Floats, Ints
+from anonymize.attacks import ShownRows
+from anonymize.classes import Floats, Ints, Partition
 from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
@@ -22,12 +24,13 @@ from anonymize.evaluation import coded_alike, values_shown
 from anonymize.fidelity import BothSides, ShownValues, total_variation
 from anonymize.metrics import joint_measures
 from anonymize.metrics.queries import Queries, estimated
+from anonymize.reading import SourceTexts
 from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.table import Attribute, Table
 
 UNPAID = Caution.of(
-    "how near the synthetic table is to its original was measured by the original: no epsilon covers these figures, "
+    "the synthetic table was measured by its original: no epsilon covers these figures, "
     "and whatever is chosen or published by them tells of the people in it",
     "keep this report private; a public one (`--public-report`) has nothing of it",
 )
@@ -99,3 +102,52 @@ def _values_of(attribute: Attribute, points: Floats) -> ShownValues:
     released: Ints = codes.astype(np.int64)
     more = int(released.max(initial=0) >= size)
     return ShownValues(attribute.name, attribute.codes, released, size + more, isinstance(domain, Numeric))
+
+
+# --- to be attacked ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class InventedRelease:
+    """Invented rows, as attackers read them. `numeric`: the columns that are numbers, as the manifest says."""
+
+    file: SourceTexts
+    table: InventedTable
+    numeric: frozenset[str]
+
+    @property
+    def channels(self) -> None:
+        """Cells went through none."""
+
+    def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
+        """Its rows as if they were of people, by class: rows that have the same codes. A number is that of the original
+        which is nearest; rows with a category or a missing value that the original does not know are left out."""
+        columns = [_nearest_codes(*each) for each in zip(attributes, self.table.points.T, strict=True)]
+        codes = np.stack(columns, axis=1) if columns else np.zeros((self.file.rows, 0), np.int64)
+        some = np.flatnonzero((codes >= 0).all(axis=1))
+        partition = Partition.of_labels(np.unique(codes[some], axis=0, return_inverse=True)[1].ravel())
+        classes = codes[some][partition.order[partition.starts[:-1]]]
+        class_of = partition.class_of(len(some)).astype(np.int64)
+        return ShownRows(classes, classes, class_of, {name: each[some] for name, each in values.items()})
+
+
+def _nearest_codes(attribute: Attribute, points: Floats) -> Ints:
+    """(rows,) the code that is nearest to each value, -1 where there is none."""
+    domain = attribute.domain
+    if not isinstance(domain, Numeric):
+        return np.where(points == UNSEEN, -1, points).astype(np.int64)
+    absent = -1 if domain.missing is None else domain.missing
+    if not len(domain.values):
+        return np.where(np.isnan(points), absent, -1)
+    known = np.asarray(domain.values, np.float64)
+    above = np.minimum(np.searchsorted(known, np.nan_to_num(points)), len(known) - 1)
+    below = np.maximum(above - 1, 0)
+    closer = np.abs(known[below] - points) < np.abs(known[above] - points)
+    return np.where(np.isnan(points), absent, np.where(closer, below, above)).astype(np.int64)
+
+
+def points_of(attribute: Attribute) -> Floats:
+    """(people,) the values of a quasi-identifier, as those of `InventedTable.points`."""
+    if not isinstance(attribute.domain, Numeric):
+        return attribute.codes.astype(np.float64)
+    return np.append(np.asarray(attribute.domain.values, np.float64), np.nan)[attribute.codes]

@@ -10,7 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.attacks import ATTACKERS, EarlierRows, KnownDiversity, Required, Scene, remedy, suited
+from anonymize.attacks import (
+    ATTACKERS,
+    OF_INVENTED,
+    OF_RELEASED,
+    EarlierRows,
+    KnownDiversity,
+    Required,
+    Scene,
+    remedy,
+    suited,
+)
 from anonymize.claims import State
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
@@ -30,6 +40,7 @@ K_ANONYMITY, DISTINCT, FREQUENCY = "k-anonymity", "distinct-l-diversity", "frequ
 FEW = "{}: there was nobody to attack"
 NOBODY = "no attacker could attack anybody"
 IDLE = "{}: there is nothing of the kind to attack in this release"
+LESS = "A smaller epsilon (`privacy: {differential: {epsilon: 0.5}}`) bounds what one person can change."
 UNLINKED = "{} was not tried: whose rows are whose, the link of the release says"
 
 
@@ -76,6 +87,7 @@ def scene_of(
         in_order=cache(partial(_in_order, releases[0].file, people.spec)),
         kept=partial(_kept_scene, plan, people, releases[0], row_of),
         numbers=partial(changed_numbers, people, releases[0], row_of),
+        invented=None if values.points is None else values.points[1],
     )
 
 
@@ -123,12 +135,16 @@ def _drawn(people: Ints, count: int, generator: np.random.Generator) -> Ints:
 
 def tried(plan: AttackPlan, scene: Scene) -> dict[str, Any]:
     """The block `attacks`."""
-    names, able = list(plan.attackers) or list(ATTACKERS), suited(scene)
+    kind = OF_RELEASED if scene.invented is None else OF_INVENTED
+    names, able = plan.attackers or kind, suited(scene)
     results, idle = [], []
     for index, name in enumerate(names):
         plan.progress("attack", index, len(names))
         successes = ATTACKERS[name].attack(scene) if name in able else []
-        results += [{"attacker": name, **success.block(), "remedy": remedy(name)} for success in successes]
+        results += [
+            {"attacker": name, **success.block(), "remedy": LESS if scene.invented else remedy(name)}
+            for success in successes
+        ]
         idle += [] if successes else [name]
     return {
         "results": results,

@@ -98,7 +98,7 @@ def _refuse(request: Request) -> None:
         ),
         "--dry-run: nothing is drawn, so that there is nothing to report (-r)": request.dry_run and request.reports,
         "treatments: there is nothing of the input left to change": bool(spec.treatments),
-        "risk.attacks: attackers know people, and no row is one; `attack` measures the table": bool(spec.risk.attacks),
+        "risk.attacks: no budget pays for what is measured by the original; use `attack`": bool(spec.risk.attacks),
     }
     if wrong := [f"{each}" for each, present in refused.items() if present]:
         raise UsageError([Problem(f"synthesize: {each}") for each in wrong])

@@ -50,6 +50,12 @@ class Manifest:
     # --- what it says ---
 
     @property
+    def invented_numbers(self) -> frozenset[str]:
+        """The columns of invented rows that are numbers: those that were counted in bins."""
+        domain = {} if self.synthetic is None else self.synthetic.get("domain", {})
+        return frozenset(name for name, each in domain.items() if isinstance(each, Mapping))
+
+    @property
     def channels(self) -> dict[str, Channel]:
         """The columns of a randomized release, also those that were left alone; empty for others."""
         return self._of(Channel)

@@ -40,6 +40,11 @@ ATTACK_MEANINGS = {
     "intervals": "rows whose true values are all within 5 % of a standard deviation of the released ones",
     "robust": "rows with a released value in the interval that grows with their robust Mahalanobis distance",
     "robust_apart": "rows among these that have no other released row near",
+    "conditions": "conditions that exactly one invented row meets",
+    "closest": "how far invented rows are from the nearest of the original, the median",
+    "closest_control": "how far they are from the nearest of the control, the median",
+    "equal": "rows that equal somebody of the original",
+    "equal_control": "rows that equal somebody of the control",
     "fewest": "chains of rows that could be one target's, at the fewest",
 }
 """What the further figures say."""

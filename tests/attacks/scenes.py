@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from anonymize.attacks import Scene, ShownRows, TargetPeople
+from anonymize.attacks.points import PointRows
 
 
 def random_scene(seed: int, *, linked: bool = True, spread: int = 2) -> Scene:
@@ -31,3 +32,29 @@ def of_rows(codes: np.ndarray, spans: np.ndarray, values: np.ndarray, sizes: tup
     release = ShownRows(ends[:, :, 0], ends[:, :, 1], class_of.ravel(), named)
     names = tuple("abcdefgh"[: codes.shape[1]])
     return Scene(names, sizes, {"ill": int(values.max()) + 1}, release, people, people)
+
+
+def invented_scene(seed: int, *, copied: float, rows: int = 300, people: int = 300) -> Scene:
+    """Invented rows: four columns are known of people, two are sensitive. The share that is `copied` are the people of
+    the original, the others drawn as these were. As many people are the control."""
+    draw = np.random.default_rng(seed)
+
+    def points(number: int) -> np.ndarray:
+        age, height = draw.normal(50, 15, number).clip(0, 99).round(2), draw.normal(170, 10, number).round(2)
+        town, pay = draw.integers(0, 6, number), draw.integers(0, 2000, number)
+        return np.column_stack([age, town, pay, height, draw.integers(0, 4, number), draw.normal(0, 200, number)])
+
+    def known(own: np.ndarray) -> TargetPeople:
+        values = {"ill": own[:, 4].astype(int), "cost": np.zeros(len(own), int)}
+        return TargetPeople(own[:, :4].astype(int), values, points=own)
+
+    original, others = points(people), points(people)
+    made = points(rows)
+    made[: round(copied * rows)] = original[: round(copied * rows)]
+    names = ("age", "town", "pay", "height", "ill", "cost")
+    invented = PointRows(made, names, (True, False, True, True, False, True), 4)
+    shown = known(made)
+    release = ShownRows(shown.codes, shown.codes, np.arange(rows), shown.values)
+    targets, control = known(original), known(others)
+    sizes, sensitive = (100, 6, 2000, 300), {"ill": 4, "cost": 1}
+    return Scene(names[:4], sizes, sensitive, release, targets, targets, control, control, invented=invented)

@@ -25,6 +25,7 @@ from anonymize.attacks import (
     Success,
     TargetPeople,
 )
+from tests.attacks.scenes import invented_scene
 from tests.attacks.test_reconstruction import channel
 from tests.examples import THOROUGH
 
@@ -105,7 +106,14 @@ def through_channels(*, dependent: bool) -> Scene:
     return Scene(("a",), (4,), {"ill": 4}, release, everybody, everybody, channels=rows)
 
 
+def invented(*, dependent: bool) -> Scene:
+    """Rows of nobody, or a half of them copies."""
+    return invented_scene(5, copied=dependent / 2, rows=PEOPLE, people=PEOPLE)
+
+
 SCENES: dict[str, Callable[..., Scene]] = {
+    "inference-nearest": invented,
+    "closest-record": invented,
     "reconstruction": through_channels,
     "reconstruction-row": through_channels,
 }

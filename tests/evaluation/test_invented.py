@@ -164,3 +164,74 @@ def test_a_manifest_that_does_not_say_how_rows_were_drawn_is_an_error(folder: Pa
     del content["synthetic"]["measurements"]
     path.write_text(json.dumps(content))
     assert audited(folder)[0] == 3
+
+
+def held_out(folder: Path) -> Path:
+    """A table of others, with the columns of the original."""
+    path = folder / "others.csv"
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows([("age", "sex", "ill"), *((20 + n % 3, "mf"[n % 2], "no") for n in range(40))])
+    return path
+
+
+def attacked(folder: Path, *options: str) -> dict[str, Any]:
+    report = folder / "attacked.json"
+    assert ran(folder, "attack", str(folder / "synthetic.csv"), "-r", str(report), *options) == 0
+    content: dict[str, Any] = json.loads(report.read_text())
+    return content
+
+
+def test_invented_rows_are_attacked_beside_people_who_are_not_in_the_original(folder: Path) -> None:
+    report = attacked(folder, "--control", str(held_out(folder)))
+    results = {each["attacker"]: each for each in report["attacks"]["results"]}
+    assert report["attacks"]["truth"] == "nobody"
+    assert {"singling-out", "singling-out-univariate", "linkability", "closest-record"} <= results.keys()
+    assert results["linkability"]["control"]["targets"] == 40
+    assert results["closest-record"]["baseline"]["value"] == 0.5
+    assert all("epsilon" in each["remedy"] for each in results.values())
+    assert not {"prosecutor", "marketer", "downcoding"} & {*results, *report["attacks"]["left_out"]}
+    assert any("no epsilon covers these figures" in each for each in report["warnings"])
+    assert not any("is true of everybody" in each for each in report["warnings"])
+
+
+def test_a_sensitive_value_is_guessed_from_the_nearest_invented_row(folder: Path) -> None:
+    spec = (folder / "spec.yaml").read_text().replace("workload: {targets: [ill]}", "sensitive: {ill: {}}")
+    (folder / "spec.yaml").write_text(spec)
+    report = attacked(folder, "--attackers", "inference-nearest,inference-majority", "--control", str(held_out(folder)))
+    results = {each["attacker"]: each for each in report["attacks"]["results"]}
+    assert [each["about"] for each in results.values()] == ["ill", "ill"]
+    assert 0 <= results["inference-nearest"]["figures"]["dcap"] <= 1
+    assert results["inference-nearest"]["control"]["targets"] == 40
+
+
+def test_without_control_the_report_says_what_its_figures_are_of(folder: Path) -> None:
+    report = attacked(folder)
+    assert "closest-record" in report["attacks"]["left_out"]
+    assert any("is true of everybody" in each for each in report["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--attackers", "prosecutor,linkability"), "prosecutor looks for somebody's row"),
+        (("--attackers", "downcoding"), "downcoding reads what cells were widened to"),
+        (("--attackers", "reconstruction"), "reconstruction undoes a distortion"),
+        (("--attackers", "composition"), "composition puts releases of the same people together"),
+        (("--attackers", "closest-record"), "closest-record needs people who are not in the original (--control)"),
+        (("--previous", "table.csv"), "--previous: rows are invented"),
+        (("--link", "link.json"), "--link: rows are invented"),
+    ],
+)
+def test_what_is_about_rows_of_people_is_refused_by_name(
+    folder: Path, options: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ran(folder, "attack", str(folder / "synthetic.csv"), *options) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_attackers_of_invented_rows_have_nothing_to_do_in_a_release(folder: Path) -> None:
+    (folder / "synthetic.manifest.json").unlink()
+    (folder / "spec.yaml").write_text(
+        (folder / "spec.yaml").read_text().replace("workload: {targets: [ill]}", "insensitive: [ill]")
+    )
+    assert ran(folder, "attack", str(folder / "table.csv"), "--attackers", "closest-record") == 2

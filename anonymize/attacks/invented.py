@@ -1,0 +1,239 @@
+"""Attackers of invented rows, as Anonymeter has them: nobody's row is there to be found, so that what they learn of
+people shows only beside what they learn in the same way of people who are not in the original.
+
+`singled_out` and `linked` are what those who single people out, or link two lists, do with invented rows.
+
+Source: Giomi, Boenisch, Wehmeyer and Tasnádi, A unified framework for quantifying privacy risk in synthetic data,
+PoPETs 2023, and its library, Anonymeter.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from anonymize.attacks.methods import Capabilities, Success, guessed, isolating, prior
+from anonymize.attacks.points import Conditions, PointRows
+from anonymize.attacks.scene import Scene, TargetPeople
+from anonymize.classes import Bools, Floats, Ints
+
+ROWS = 50_000
+"""The most invented rows that people are compared with, and the most people that rows are, drawn."""
+PARTS = 3
+"""Columns that a condition is about."""
+TRIES = 5
+"""Conditions that are looked at for each that is wanted, at most."""
+WORK = 1 << 30
+"""Cells that conditions are compared with, at most."""
+TOLERANCE = 0.05
+"""How far off a guessed number may be, as a share of the true one."""
+
+
+def _points(people: TargetPeople) -> Floats:
+    assert people.points is not None
+    return people.points
+
+
+# --- singling out, linking --------------------------------------------------------------------------------------------
+
+
+def singled_out(scene: Scene, rows: PointRows, name: str) -> Success:
+    """Conditions on three columns that exactly one invented row meets, put to the people."""
+    conditions = _isolating_rows(rows, len(scene.targets), scene.generator(f"{name}-conditions"))
+    figures = {"conditions": len(conditions.columns)}
+    weights = conditions.weights(_points(scene.everybody))
+
+    def count(people: TargetPeople) -> Ints:
+        return conditions.counts(_points(people))
+
+    return isolating(scene, name, count, weights, figures=figures)
+
+
+def _isolating_rows(rows: PointRows, wanted: int, generator: np.random.Generator) -> Conditions:
+    """As many conditions as are wanted, or fewer, that one row each meets: each is drawn with the row that it is made
+    of, and no two are alike."""
+    number, columns = rows.points.shape
+    parts = min(PARTS, columns)
+    tries = min(TRIES * wanted, WORK // max(number * parts, 1))
+    drawn = generator.integers(0, max(number, 1), tries if number and parts else 0)
+    places = np.sort(generator.random((len(drawn), columns)).argsort(axis=1)[:, :parts], axis=1)
+    values = rows.points[drawn[:, None], places]
+    _, some = np.unique(np.hstack([places, np.nan_to_num(values, nan=np.inf)]), axis=0, return_index=True)
+    some = np.sort(some)
+    every = Conditions(places[some], values[some], rows)
+    alone = np.flatnonzero(every.counts(rows.points) == 1)[:wanted]
+    return every.of(np.isin(np.arange(len(some)), alone))
+
+
+def linked(scene: Scene, rows: PointRows, name: str) -> list[Success]:
+    """Whether the two halves of a person's quasi-identifiers are nearest to the same invented row; of rows that are as
+    near, any."""
+    if rows.known < 2:
+        return []
+    some = rows.drawn(ROWS, scene.generator(name))
+    halves = [range(start, rows.known, 2) for start in (0, 1)]
+
+    def chances(people: TargetPeople) -> Floats:
+        both = zip(*(some.nearest(_points(people), half) for half in halves), strict=True)
+        parts = [_same(first, second) for (_, _, first), (_, _, second) in both]
+        return np.concatenate([np.zeros(0), *parts])
+
+    control = None if scene.control is None else chances(scene.control)
+    baseline = np.full(len(scene.targets), 1 / max(len(some.points), 1))
+    return [Success(chances(scene.targets), baseline, control)]
+
+
+def _same(first: Bools, second: Bools) -> Floats:
+    """(people,) the chance that the same row is taken from each of two sets, (people, rows)."""
+    either = first.sum(axis=1, dtype=np.float64) * second.sum(axis=1)
+    return np.asarray((first & second).sum(axis=1) / np.maximum(either, 1))
+
+
+# --- inference nearest ------------------------------------------------------------------------------------------------
+
+
+class NearestInference:
+    """Inference by the nearest row: guesses the sensitive value of the invented row that is most like the person.
+
+    Knows: the quasi-identifiers of one person.
+    Does: takes the invented row at the least distance (Gower's: numbers as shares of their range, categories alike or
+    not), of several any, and guesses its sensitive value.
+    Success: the value is the person's; a number is right within 5 %. Baseline: the most frequent value of all invented
+    rows; of numbers, the value of one drawn at random. Control: the same attack on people who are not in the original;
+    what succeeds there follows from how things are, and not from the person's data.
+    Figures: for categories DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
+    Limits: at most 50,000 invented rows, drawn.
+    Remedy: a smaller epsilon (`privacy: {differential: {epsilon: 0.5}}`) bounds what one person can change.
+    Source: Giomi and others, PoPETs 2023, section 4.3.
+    """
+
+    ID = "inference-nearest"
+    KNOWS = "the quasi-identifiers of a person"
+    CAPABILITIES = Capabilities(released=False, invented=None)
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """A success for each sensitive attribute."""
+        rows = scene.invented
+        if rows is None or not rows.known or not scene.sensitive:
+            return []
+        some = rows.drawn(ROWS, scene.generator(NearestInference.ID))
+        people = [each for each in (scene.targets, scene.control) if each is not None]
+        chances = [_nearest_rows(some, _points(each)) for each in people]
+        successes = []
+        for name, size in scene.sensitive.items():
+            column = rows.names.index(name)
+            truths = [_points(each)[:, column] for each in people]
+            if rows.numeric[column]:
+                successes.append(_numbers_guessed(some.points[:, column], chances, truths, name))
+            else:
+                offered = [_offered(some.points[:, column].astype(np.int64), each, size) for each in chances]
+                codes = [each.astype(np.int64) for each in truths]
+                successes.append(guessed(offered, codes, prior(scene.release, name, size), name))
+        return successes
+
+
+class _Nearest:
+    """Pairs of a person and a row that is nearest to the person, and the chance that it is the one that is taken."""
+
+    def __init__(self, people: int, who: Ints, rows: Ints) -> None:
+        self.people, self.who, self.rows = people, who, rows
+        self.chance = 1 / np.bincount(who, minlength=people)[who]
+
+    def sums(self, weights: Floats) -> Floats:
+        """(people,) the chances of each person's pairs, times a weight of each pair."""
+        return np.asarray(np.bincount(self.who, self.chance * weights, self.people))
+
+
+def _nearest_rows(rows: PointRows, points: Floats) -> _Nearest:
+    pairs = [
+        (some.start + who, which)
+        for some, _, near in rows.nearest(points, range(rows.known))
+        for who, which in [near.nonzero()]
+    ]
+    none = np.zeros(0, np.int64)
+    who, which = (np.concatenate([none, *each]) for each in (zip(*pairs, strict=True) if pairs else ((), ())))
+    return _Nearest(len(points), who, which)
+
+
+def _offered(values: Ints, nearest: _Nearest, size: int) -> Floats:
+    """(people, size) the chance of each value, by codes that are -1 where a row has none."""
+    some = values[nearest.rows] >= 0
+    places = nearest.who[some] * size + values[nearest.rows[some]]
+    sums = np.bincount(places, nearest.chance[some], nearest.people * size)
+    return np.asarray(sums.reshape(nearest.people, size))
+
+
+def _numbers_guessed(values: Floats, chances: list[_Nearest], truths: list[Floats], about: str) -> Success:
+    """The success of guessing numbers; whose own is missing is not attacked."""
+    hits = []
+    for nearest, truth in zip(chances, truths, strict=True):
+        close = np.abs(values[nearest.rows] - truth[nearest.who]) <= TOLERANCE * np.abs(truth[nearest.who])
+        hits.append(nearest.sums(close.astype(float))[~np.isnan(truth)])
+    known = truths[0][~np.isnan(truths[0])]
+    ordered = np.sort(values[~np.isnan(values)])
+    reach = TOLERANCE * np.abs(known)
+    within = np.searchsorted(ordered, known + reach, side="right") - np.searchsorted(ordered, known - reach)
+    return Success(hits[0], within / max(len(values), 1), hits[1] if len(hits) > 1 else None, about)
+
+
+# --- closest record ---------------------------------------------------------------------------------------------------
+
+
+class ClosestRecord:
+    """Closest record: tells whether invented rows lie nearer to the people of the original than to others.
+
+    Knows: nothing of anybody; it is a measure of whether rows were copied.
+    Does: takes invented rows, and of the original and of the control as many people each; looks for each row's nearest
+    by all columns (Gower's distance: numbers as shares of their range, categories alike or not). Everybody who is the
+    nearest of some row counts once.
+    Success: the nearest is of the original; where one of each is as near, half a success. Baseline: one half, which it
+    is where rows are as near to people whom the model never had. Control: none beside the baseline, which is of the
+    people who are not in the original; without them there is nothing to attack.
+    Figures: the medians of the two distances (`closest`, `closest_control`), and how many of the rows equal somebody
+    (`equal`, `equal_control`).
+    Limits: at most 50,000 people each, drawn.
+    Remedy: a smaller epsilon (`privacy: {differential: {epsilon: 0.5}}`) bounds what one person can change.
+    Source: Platzer and Reutterer, Holdout-based empirical assessment of mixed-type synthetic data, Frontiers in Big
+    Data 2021.
+    """
+
+    ID = "closest-record"
+    KNOWS = "nothing of anybody"
+    CAPABILITIES = Capabilities(control=True, released=False, invented=None)
+
+    @staticmethod
+    def attack(scene: Scene) -> list[Success]:
+        """One success, by as many rows as there are targets; none without a control."""
+        if scene.invented is None or scene.outsiders is None:
+            return []
+        generator = scene.generator(ClosestRecord.ID)
+        rows = scene.invented.drawn(len(scene.targets), generator)
+        groups = scene.everybody, scene.outsiders
+        number = min(ROWS, *map(len, groups))
+        (own, who), (other, whose) = (_closest(rows, _points(each.drawn(number, generator))) for each in groups)
+        alike = np.isclose(own, other, rtol=0, atol=1e-6)
+        nearer = np.where(alike, 0.5, own < other)
+        people = np.stack([nearer, np.where(nearer > 0, who, -1), np.where(nearer < 1, whose, -1)], axis=1)
+        hits = np.unique(people, axis=0)[:, 0]
+        return [Success(hits, np.full(len(hits), 0.5), figures=_figures(own, other))]
+
+
+def _closest(rows: PointRows, points: Floats) -> tuple[Floats, Ints]:
+    """(rows,) the distance to the nearest of some people, a mean over the columns, and which that is, the first of
+    several."""
+    columns = range(len(rows.names))
+    least, who = np.full(len(rows.points), np.inf), np.full(len(rows.points), -1)
+    for some, apart in rows.distances(points, columns):
+        nearest = apart.argmin(axis=0)
+        distance = apart[nearest, np.arange(len(least))]
+        closer = distance < least
+        least, who = np.where(closer, distance, least), np.where(closer, some.start + nearest, who)
+    return least / max(len(columns), 1), who
+
+
+def _figures(own: Floats, other: Floats) -> dict[str, float | int | None]:
+    figures: dict[str, float | int | None] = {}
+    for suffix, distances in (("", own), ("_control", other)):
+        figures[f"closest{suffix}"] = float(np.median(distances)) if len(distances) else None
+        figures[f"equal{suffix}"] = int((distances <= 1e-6).sum())
+    return figures
