@@ -2,16 +2,20 @@
 HYPOTHESIS_PROFILE=explore. Tests whose examples are costly take a share of the profile's number of examples.
 
 Linear algebra has one thread, as in every command: more of them mostly wait for each other, and take the processor
-meanwhile. And Ctrl-C reaches the commands that tests start, where a job in the background would have them ignore it."""
+meanwhile. Garbage is looked for as seldom as in every command. And Ctrl-C reaches the commands that tests start, where
+a job in the background would have them ignore it."""
 
+import gc
 import os
 import signal
 
 from hypothesis import HealthCheck, Phase, settings
 
+from anonymize.cli import COLLECT_AFTER
 from anonymize.cli.early import ONE_THREAD
 
 os.environ.update(ONE_THREAD)  # before anything imports numpy
+gc.set_threshold(COLLECT_AFTER)
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 FOUND = [Phase.explicit, Phase.reuse, Phase.generate, Phase.target]

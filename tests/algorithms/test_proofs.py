@@ -160,7 +160,7 @@ def limits(rows: int) -> st.SearchStrategy[int]:
 def test_k_optimize_proves_no_more_than_is_true(
     wanted: tuple[Requirement, ...], rng: np.random.Generator, data: st.DataObject, kind: str, units: bool
 ) -> None:
-    rows = int(rng.integers(4, 9))
+    rows = int(rng.integers(4, 8))
     tried = Tried(small(rng, rows, 3, units), wanted, data.draw(limits(rows)))
     least = tried.least(kind)
     try:

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ import pytest
 
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
+from tests.common.warm import USUAL, start
 
 CELLS = re.compile(r"CANARY|(?<![\w.])(?:86753\d\d|0999\d)(?!\w)")
 """What only a cell of the table reads like, and no part of a checksum or a figure."""
@@ -96,13 +96,11 @@ class Desk:
 
     def environment(self, **more: str) -> dict[str, str]:
         """Of a process that keeps its temporary files here."""
-        root = str(Path(__file__).parents[2])
-        return os.environ | {"TMPDIR": str(self.temporary), "PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1"} | more
+        return os.environ | USUAL | {"TMPDIR": str(self.temporary)} | more
 
     def start(self, *arguments: object, env: dict[str, str] | None = None, **more: Any) -> subprocess.Popen[bytes]:
         """The command in a process of its own."""
-        command = [sys.executable, "-m", "anonymize", *map(str, arguments)]
-        return subprocess.Popen(command, cwd=self.folder, env=env or self.environment(), **more)
+        return start(*arguments, cwd=self.folder, env=env or self.environment(), **more)
 
 
 @pytest.fixture

@@ -300,7 +300,7 @@ def test_standard_output_of_an_audit_is_full(launch: Call, arguments: list[str])
 @pytest.mark.parametrize(("form", "code"), [*((form, 74) for form in CHECKS if form != "text"), ("text", 0)])
 def test_standard_output_of_an_audit_is_closed(launch: Call, form: str, code: int) -> None:
     arguments = ["audit", "--qi", "zip", "-i", "table.csv", "--format", form]
-    ended = launch(*arguments, stdout=None, preexec_fn=lambda: os.close(1))
+    ended = launch(*arguments, stdout=None, closed=1)
     assert ended.code == code
     (line,) = ended.err.splitlines()
     assert line.startswith("error: <stdout>" if code else "next: ")
@@ -308,8 +308,7 @@ def test_standard_output_of_an_audit_is_closed(launch: Call, form: str, code: in
 
 def test_a_report_is_taken_back_where_the_release_cannot_be_written(desk: Desk, launch: Call) -> None:
     before = desk.files()
-    closed = lambda: os.close(1)  # noqa: E731
-    ended = launch("mondrian", "spec.yaml", "-r", "r.json", stdout=None, preexec_fn=closed)
+    ended = launch("mondrian", "spec.yaml", "-r", "r.json", stdout=None, closed=1)
     assert ended.code == 74 and "<stdout>: cannot be written" in ended.err
     assert desk.files() == before
 
@@ -318,7 +317,7 @@ def test_a_report_is_taken_back_where_the_release_cannot_be_written(desk: Desk, 
 @pytest.mark.parametrize("stream", [1, 2])
 def test_closed_streams(desk: Desk, launch: Call, stream: int, arguments: list[str]) -> None:
     more: dict[str, Any] = {"stdout": None} if stream == 1 else {"stderr": None}
-    ended = launch("mondrian", "spec.yaml", *arguments, preexec_fn=lambda: os.close(stream), **more)
+    ended = launch("mondrian", "spec.yaml", *arguments, closed=stream, **more)
     assert (ended.code, ended.out) == (0, b"")
     assert (desk.folder / "out.csv").exists()
 
@@ -341,7 +340,7 @@ def test_nobody_listens_on_standard_error(desk: Desk, launch: Call) -> None:
 
 def test_nothing_but_the_release_is_on_standard_output(desk: Desk, call: Call, launch: Call) -> None:
     expected = call("mondrian", "spec.yaml").out
-    ended = launch("mondrian", "spec.yaml", "-v", stderr=None, preexec_fn=lambda: os.close(2))
+    ended = launch("mondrian", "spec.yaml", "-v", stderr=None, closed=2)
     assert (ended.code, ended.out) == (0, expected)
 
 

@@ -167,6 +167,8 @@ RUNS: list[tuple[str, dict[str, Any]]] = [
     ("mondrian", {}), ("mondrian", {"mask_minimality": True}),
     ("incognito", {}), ("anatomy", {}), ("anatomy", {"joined": True}), ("randomize", {}),
 ]  # fmt: skip
+FAMILIES = [RUNS[0], *RUNS[3:]]
+"""One run of each family: the writer knows no more of a release. Of the other algorithms see the next test."""
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ RUNS: list[tuple[str, dict[str, Any]]] = [
     ],
     indirect=["source"],
 )
-@pytest.mark.parametrize(("algorithm", "options"), RUNS)
+@pytest.mark.parametrize(("algorithm", "options"), FAMILIES)
 def test_a_file_is_what_it_shows(
     algorithm: str, options: dict[str, Any], order: str, suffixes: list[str], source: Path, tmp_path: Path
 ) -> None:
@@ -267,11 +269,8 @@ def test_pieces_and_what_is_known_of_the_order_do_not_show(tmp_path: Path) -> No
         ("bounds", False, "drop", "incognito"),
         ("bounds", True, "keep", "mondrian"),
         ("mean", False, "keep", "incognito"),
-        ("mean", False, "drop", "mondrian"),
         ("mean", True, "keep", "incognito"),
-        ("median", False, "keep", "mondrian"),
-        ("median", False, "drop", "incognito"),
-        ("median", True, "keep", "mondrian"),
+        ("median", False, "drop", "mondrian"),
     ],
 )
 def test_numbers_are_numbers(numeric: str, rows: str, algorithm: str, missing: bool, tmp_path: Path) -> None:

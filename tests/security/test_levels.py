@@ -157,7 +157,7 @@ def wrong(row: dict[str, str], spec: dict[str, Any]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("algorithm", CLASSED)
-@settings(max_examples=max(settings().max_examples // 3, 4))
+@settings(max_examples=max(settings().max_examples // 5, 4))
 @given(
     rows=people,
     least=st.integers(0, 3),

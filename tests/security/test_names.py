@@ -159,7 +159,7 @@ def unclassed(names: list[str], folder: Path, algorithm: str, **options: Any) ->
 @pytest.mark.parametrize("algorithm", ["mondrian", "incognito"])
 def test_names_make_no_difference_to_classes(algorithm: str, tmp_path: Path) -> None:
     plain = classed(PLAIN, tmp_path / "plain", algorithm)
-    for number, names in enumerate(windows()):
+    for number, names in enumerate(windows()[:: 1 if algorithm == "mondrian" else 3]):  # all but the search is the same
         assert classed(names, tmp_path / str(number), algorithm) == plain, names
 
 
