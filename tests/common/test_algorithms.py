@@ -6,6 +6,7 @@ family, has checks of its own in `test_unclassed.py`.
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
@@ -34,6 +35,8 @@ from tests.common.tables import Case, cases, maskable, played
 
 PART = 1 / 8
 """The share of the profile's examples that each check gets."""
+ALONE = ("datafly", "mingen", "mu-argus", "samarati", "bug")
+"""Searches that know nothing of threads, for which `incognito` and `tds` stand: what reads and writes is the same."""
 CHANGING = ("started_at", "timing", "memory")
 UNCLASSED = {"bucketization": ("l: 2", ["--joined", "--seed", "5"]), "randomization": ("l: 2", ["--seed", "5"])}
 """Families without equivalence classes, what their privacy can be, and how one reproducible file is made."""
@@ -228,7 +231,12 @@ def check_utility(truth: Truth, report: dict[str, Any]) -> None:
         assert math.isclose(report["utility"]["ncp"], truth.ncp(), rel_tol=1e-9, abs_tol=1e-9)
 
 
-@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name not in CHANGES_VALUES])
+def test_what_is_left_out_there_knows_nothing_of_threads() -> None:
+    for name in ALONE:
+        assert "threads" not in inspect.getsource(sys.modules[ALGORITHMS[name].__name__])
+
+
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name not in (*CHANGES_VALUES, *ALONE)])
 def test_threads_do_not_show_in_a_table_of_several_batches(algorithm: str, tmp_path: Path) -> None:
     """One thread, polars' own included, against several: a process has to know the number before it imports polars."""
     module = ALGORITHMS[algorithm]
