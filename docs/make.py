@@ -19,7 +19,7 @@ from typing import Any, cast
 import click
 from manpage import man_page
 
-from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms import ALGORITHMS, base
 from anonymize.algorithms.base import OptionRange
 from anonymize.algorithms.cuts import RULES
 from anonymize.attacks import ATTACKERS
@@ -29,6 +29,7 @@ from anonymize.cli.options import NamedOrNumber
 from anonymize.metrics import METRICS, computed
 from anonymize.metrics.measures import MEASURES
 from anonymize.privacy import ALL, PARAMETERS
+from anonymize.spark import capabilities
 from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.schema import json_schema
 from anonymize.spec.treatments import METHODS
@@ -43,7 +44,7 @@ DOCS = ROOT / "docs"
 LEAGUE = ROOT / "benchmarks" / "league"
 WITH_BLOCKS = (
     *("docs/choose.md", "docs/spec.md", "docs/report.md", "docs/recoding.md", "docs/attacks.md"),
-    "docs/local-recoding.md",
+    *("docs/local-recoding.md", "docs/engine.md"),
 )
 """Pages by hand with blocks that are made."""
 
@@ -695,7 +696,40 @@ def _default(value: Mapping[str, Any], required: bool) -> str:
     return f"`{default:g}`" if isinstance(default, float) else f"`{default}`".replace("'", '"')
 
 
+def _not_on_an_engine() -> str:
+    """What an engine lacks, and why: of algorithms, their options, specs and commands."""
+    rows = [(f"`{name}`", each.NEEDS.alone) for name, each in ALGORITHMS.items() if each.NEEDS.alone]
+    declared: dict[tuple[str, str], list[str]] = {}
+    for name, algorithm in ALGORITHMS.items():
+        for option in [] if algorithm.NEEDS.alone else fields(algorithm.Options):
+            for given, reason in _alone(option):
+                declared.setdefault((given, reason), []).append(name)
+    rows += [(f"`{given}` ({', '.join(names)})", reason) for (given, reason), names in declared.items()]
+    named = [(re.sub(r"{.*}", "...", each.feature), each) for each in capabilities.LACKS]
+    rows += [(f"`{name}`" if "a " not in name else name, _of_roads(each)) for name, each in named]
+    flags = {name: capabilities.FLAGS.get(name, base.flag(name)) for name in capabilities.REASONS}
+    rows += [(f"`{flags[name]}`", reason) for name, reason in capabilities.REASONS.items() if name != "seed"]
+    rows += [("`randomize --seed`", capabilities.REASONS["seed"])]
+    return table(("not on an engine", "because"), rows)
+
+
+def _alone(option: Any) -> list[tuple[str, str]]:
+    """How an option of an algorithm is written that an engine lacks, with the reason, for each of its values."""
+    reason = option.metadata["alone"]
+    if isinstance(reason, Mapping):
+        return [(f"{base.flag(option.name)} {value}", why) for value, why in reason.items()]
+    return [(base.flag_given(option), reason)] if reason else []
+
+
+def _of_roads(lack: capabilities.Lack) -> str:
+    """The reason, with the commands that it is about where others have the feature."""
+    everywhere = {capabilities.RELEASE, capabilities.RANDOMIZE, capabilities.AUDIT} <= {*lack.roads}
+    others = {capabilities.RELEASE: "releases with classes", capabilities.RANDOMIZE: "`randomize`"}
+    return lack.reason if everywhere else f"{lack.reason} ({', '.join(others.get(r, f'`{r}`') for r in lack.roads)})"
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
+    "not-on-an-engine": _not_on_an_engine,
     "attackers": _attackers,
     "regions": _withstanding,
     "league": lambda: league.short(LEAGUE / "results.json"),

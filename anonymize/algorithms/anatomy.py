@@ -158,7 +158,14 @@ class _State:
 # --- the algorithm ----------------------------------------------------------------------------------------------------
 
 ID = "anatomy"
-NEEDS = Needs(family="bucketization", sensitive=True, populations=False, reusable=False, random=True)
+NEEDS = Needs(
+    family="bucketization",
+    sensitive=True,
+    populations=False,
+    reusable=False,
+    random=True,
+    alone="groups are drawn from one permutation of all rows; `mondrian` meets the same models of sensitive values",
+)
 
 
 @dataclass(frozen=True)

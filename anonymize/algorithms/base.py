@@ -57,9 +57,11 @@ class Needs:
     population. `reusable`: its recoding is a function of the values, which can be saved and applied to other rows,
     except with values of options that say otherwise. `random`: it draws random numbers, whatever its options are.
     `counted`: it can work on distinct rows, each of which stands for several of the input (see `Attribute.counts`),
-    unless an option has it look at rows. `levels`: it chooses among the levels of hierarchies, and of these only from
-    those that the spec declares; for any other, columns are coded at the least level before it sees them. `domains`: it
-    sees every column that is released over its public domain, and nothing else.
+    unless an option has it look at rows; `parted`: it can work on parts of a table, each a class of upper cuts;
+    `alone`: why it can do neither, so that it takes all rows on one machine. `levels`: it chooses among the levels of
+    hierarchies, and of these only from those that the spec declares; for any other, columns are coded at the least
+    level before it sees them. `domains`: it sees every column that is released over its public domain, and nothing
+    else.
     """
 
     family: str
@@ -72,6 +74,8 @@ class Needs:
     reusable: bool = True
     random: bool = False
     counted: bool = False
+    parted: bool = False
+    alone: str = ""
     levels: bool = False
     domains: bool = False
 
@@ -156,6 +160,7 @@ def option(
     workload: frozenset[Any] = frozenset(),
     local: frozenset[Any] = frozenset(),
     random: frozenset[Any] = frozenset(),
+    alone: str | Mapping[Any, str] = "",
     off: str = "",
     file: bool = False,
     path: bool = False,
@@ -166,7 +171,8 @@ def option(
     name of another option, the values of it without which this one has no effect. `workload`: the values with which the
     algorithm looks at the table's targets and selections. `local`: those with which equal rows may be released
     differently, so that the recoding is not a function of the values. `random`: those with which the algorithm draws
-    random numbers. `off`: what a flag that is True by default is called when it is False, if that is not `no-NAME`.
+    random numbers. `alone`: why it takes all rows on one machine, where it is given; of some values alone, by value.
+    `off`: what a flag that is True by default is called when it is False, if that is not `no-NAME`.
     `file`: whether the value is the path of a file that is written, "" for none. `path`: whether it is a path that the
     family of releases takes.
     """
@@ -179,6 +185,7 @@ def option(
         "workload": workload,
         "local": local,
         "random": random,
+        "alone": alone,
         "off": off,
         "file": file,
         "path": path,

@@ -61,7 +61,7 @@ from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "bottom-up"
-NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=False)
+NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=False, parted=True)
 
 AUTO = "auto"
 CHOICES = (AUTO, *STARTS)

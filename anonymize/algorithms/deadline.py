@@ -78,6 +78,10 @@ class Deadline:
 # from what they are for, which a command that does not refine does not import.
 
 
+BY_SECONDS = "workers are not equally fast, and none knows how long the others have taken"
+"""Why what ends by the clock takes all rows on one machine."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Refinable:
     """Options of an algorithm whose partition can be refined; its own options have `refine`."""
@@ -99,6 +103,7 @@ class Refinable:
         "Seconds of refinement at most; reruns may then differ; 0: no limit.",
         minimum=0,
         only_with={"refine": (True,)},
+        alone=BY_SECONDS,
     )
 
 

@@ -120,7 +120,12 @@ class Options:
         maximum=1,
         only_with={"iterate": (True,)},
     )
-    output_lattice: str = option("", "File for the lattice as JSON; all nodes are checked for it.", file=True)
+    output_lattice: str = option(
+        "",
+        "File for the lattice as JSON; all nodes are checked for it.",
+        file=True,
+        alone="no other file is published with the rows",
+    )
     mask_minimality: bool = mask_option()
 
 

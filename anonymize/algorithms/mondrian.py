@@ -75,7 +75,7 @@ from anonymize.records import dataclass
 from anonymize.table import Table, TargetColumn
 
 ID = "mondrian"
-NEEDS = Needs(family="multidimensional", uses=frozenset({"weights", "workload"}), units=True)
+NEEDS = Needs(family="multidimensional", uses=frozenset({"weights", "workload"}), units=True, parted=True)
 
 CANDIDATES = ("rate", "widest", "entropy", "ncp")
 """Rules that `auto` tries under models beyond k-anonymity, where refused cuts upset what a rule expects."""
@@ -95,12 +95,14 @@ class Options(Refinable):
         "How the next cut is chosen; auto follows the workload.",
         ("auto", *RULES),
         workload=frozenset({"auto", *BY_TARGET, Selecting.ID}),
+        alone=dict.fromkeys((*BY_TARGET, Selecting.ID), "it takes more than the counts of each column by itself"),
     )
     ties: str = option(
         "leaves",
         "Which of several equally wide attributes is cut: the one with fewest leaves, or the first.",
         ("leaves", "listed"),
         only_with={"cut": ("widest",)},
+        alone="upper cuts go by the number of leaves",
     )
     relaxed: bool = option(False, "Rows of equal value may be separated at a median.", local=frozenset({True}))
     refine: bool = option(
@@ -112,6 +114,7 @@ class Options(Refinable):
     exact: bool = option(
         True,
         "For targets, evaluate every cut on all rows; or, slightly faster, some cuts on a sample of large classes.",
+        alone="cuts follow from the counts of all rows there",
         off="sampled",
         only_with={"cut": ("auto", *BY_TARGET, Selecting.ID)},
     )

@@ -30,7 +30,13 @@ from anonymize.table import Table
 from anonymize.unclassed import Unchanged
 
 ID = "perturb"
-NEEDS = Needs(family="perturbation", guarantees=False, reusable=False, units=True)
+NEEDS = Needs(
+    family="perturbation",
+    guarantees=False,
+    reusable=False,
+    units=True,
+    alone="steps of `treatments` change whole columns in memory",
+)
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,7 @@ NEEDS = Needs(
     populations=False,
     reusable=False,
     random=True,
+    counted=True,
 )
 
 

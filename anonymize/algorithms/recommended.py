@@ -60,7 +60,7 @@ from anonymize.algorithms import mondrian, starts
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.clustering import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, grouped, grouped_by_width
-from anonymize.algorithms.deadline import Deadline, Refinable
+from anonymize.algorithms.deadline import BY_SECONDS, Deadline, Refinable
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
 from anonymize.algorithms.refining.refine import A_PASS, PASSES, PAYS, passes_of, refined, refined_partly, sweeps_of
 from anonymize.algorithms.remaining import within_levels
@@ -72,7 +72,7 @@ from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "release"
-NEEDS = Needs(family="local", uses=frozenset({"weights", "workload"}), units=True)
+NEEDS = Needs(family="local", uses=frozenset({"weights", "workload"}), units=True, parted=True)
 
 LEAST_WORK = 2_500_000
 """Cells of quasi-identifiers that passes of refinement may go over, where all rows are too many for a trial."""
@@ -101,6 +101,7 @@ class Options:
         off="reusable",
         local=frozenset({True}),
         random=frozenset({True}),
+        alone="parts are searched by themselves, so that equal rows may part",
         workload=frozenset({True, False}),
     )
     effort: str | float = option(
@@ -109,7 +110,9 @@ class Options:
         (LOW, NORMAL, HIGH),
         minimum=0,
     )
-    time_limit: float = option(0.0, "Seconds of search at most; reruns may then differ; 0: no limit.", minimum=0)
+    time_limit: float = option(
+        0.0, "Seconds of search at most; reruns may then differ; 0: no limit.", minimum=0, alone=BY_SECONDS
+    )
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,14 @@ from anonymize.table import Table
 from anonymize.unclassed import SampledColumn, SampledRows
 
 ID = "safepub"
-NEEDS = Needs(family="sampled", reusable=False, random=True, levels=True, populations=False)
+NEEDS = Needs(
+    family="sampled",
+    reusable=False,
+    random=True,
+    levels=True,
+    populations=False,
+    alone="the budget of differential privacy is spent, and the sample drawn, by one process",
+)
 NODES = 2000
 """Nodes of the lattice that are candidates, beside the top."""
 LONGEST = 5_000_000

@@ -54,6 +54,7 @@ NEEDS = Needs(
     units=True,
     populations=False,
     domains=True,
+    alone="the budget of differential privacy is spent, and noise drawn, by one process",
 )
 
 

@@ -47,7 +47,7 @@ from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "top-down"
-NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=False, random=True)
+NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=False, random=True, parted=True)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -99,11 +99,6 @@ def _changes(paths: Iterable[str]) -> list[tuple[str, int]]:
 # --- on an engine -----------------------------------------------------------------------------------------------------
 # Commands that run on an engine.
 
-MEASURED = ("k", "l", "t", "threshold", "reports", "force")
-"""Options of `audit` that an engine has."""
-RECODED = ("recoding", "input", "output", "reports", "force")
-"""Options of `recode` that an engine has."""
-
 ENGINE = (
     choice_option(
         "--engine",
@@ -145,20 +140,13 @@ def audit_there(spec: Any, path: str | None, master: str | None, given: Mapping[
     files = _files()
     if spec is None:
         raise UsageError("audit --engine spark: needs a spec")
-    _refuse_others(given, MEASURED, "audit the table on one machine")
-    from anonymize import spec as specs
-
-    changed = specs.override(spec, **{name: given.get(name) for name in ("k", "l", "t")})
-    settings = {name: given[name] for name in ("threshold", "reports", "force") if name in given}
-    return files.audit_files(files.EngineCheck(changed, path, **settings), files.Engine(master))
+    return files.audit_files(spec, path, given, files.Engine(master))
 
 
-def recode_there(master: str | None, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Recodes a table on an engine; returns the report. `given`: the options of `recode`."""
+def recode_there(master: str | None, request: Any) -> dict[str, Any]:
+    """Recodes a table on an engine; returns the report."""
     files = _files()
-    _refuse_others(given, RECODED, "recode the table on one machine")
-    settings = {name: given[name] for name in RECODED}
-    report: dict[str, Any] = files.recode_files(files.EngineRecode(**settings), files.Engine(master))
+    report: dict[str, Any] = files.recode_files(request, files.Engine(master))
     return report
 
 
@@ -170,11 +158,3 @@ def _files() -> Any:
     from anonymize.spark import files
 
     return files
-
-
-def _refuse_others(given: Mapping[str, Any], accepted: Sequence[str], hint: str) -> None:
-    """Raises UsageError for options that have a value and that an engine does not have."""
-    from anonymize.spark.checking import refuse
-
-    others = {f"--{name.replace('_', '-')}": value for name, value in given.items() if name not in accepted}
-    refuse({flag: value not in (None, False, [], ()) for flag, value in others.items()}, hint)

@@ -307,8 +307,8 @@ def recode(quiet: bool, threads: int | None, color: str, engine: str, master: st
     from anonymize.cli.progress import progress
 
     with progress(quiet) as report_progress:
-        there = engine == "spark"
-        report = recode_there(master, given) if there else walk(Recode(**given, progress=report_progress))
+        request = Recode(**given, progress=report_progress)
+        report = walk(request) if engine == "local" else recode_there(master, request)
     if not quiet and sys.stderr is not None:
         from anonymize.report.terminal import console, show
 

@@ -133,7 +133,7 @@ def release(
         request = Request(
             specs.override(model_of(spec), k=k, l=l, t=t, suppression=suppression),
             name,
-            _options(name, options),
+            options_of(name, options),
             input=path,
             output=kept_at(output, in_series=series) or f"{folder}/release.arrow",
             reports=(f"{folder}/report.json",),
@@ -173,7 +173,7 @@ def _released(request: Request, data: Frame, folder: Path) -> Release:
     return Release(report, first, recoding, further, request.spec.input.separator)
 
 
-def _options(name: str, given: Mapping[str, Any]) -> Any:
+def options_of(name: str, given: Mapping[str, Any]) -> Any:
     """The algorithm's options. Raises UsageError for an unknown algorithm or option."""
     if name not in ALGORITHMS:
         hint = nearest(name.replace("_", "-"), list(ALGORITHMS)) or f"one of {', '.join(ALGORITHMS)}"

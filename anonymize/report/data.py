@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from anonymize.records import dataclass
 from anonymize.report import head as cautions
 from anonymize.report.candidates import candidate_rows
 from anonymize.report.codebook import FileCells, codebook, columns_of, generalized
-from anonymize.report.head import Clock, head, table_block
+from anonymize.report.head import Clock, TableSource, head, table_block
 from anonymize.request import Request
 from anonymize.risk import Sizes, merged, risk_before, sizes_before
 from anonymize.spec import Spec
@@ -138,23 +138,34 @@ def _with_bound(facts: ClassedFacts, block: dict[str, Any]) -> dict[str, Any]:
 
 def release_report(request: Request, table: Table, clock: Clock, blocks: Blocks) -> dict[str, Any]:
     """The report of a release of any family; keys are fixed, in the contract's order."""
+    weights = defined({"sampling_weight": dict(table.weights_shown)})
+    beside = replace(blocks, measured=_with_before(blocks, table), utility=blocks.utility | defined(weights))
+    rows = table.rows - len(table.source.earlier)
+    return report_of(request, table_block(table.source, rows), clock, beside, asdict(request.options))
+
+
+def report_of(
+    request: Request, table: Mapping[str, Any], clock: Clock, blocks: Blocks, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The report of a release, wherever it was made. `table`: the block about the input; `options`: of the algorithm,
+    as they were used."""
     recoding = dict(blocks.recoding)
     chosen = {"recommended": recoding.pop("recommended")} if "recommended" in recoding else {}
     return {
         **head(clock),
         "spec": spec_block(request.spec),
-        "input": table_block(table.source, table.rows - len(table.source.earlier)),
+        "input": table,
         "output": blocks.output,
         "algorithm": {
             "name": request.algorithm,
             "family": ALGORITHMS[request.algorithm].NEEDS.family,
-            "options": asdict(request.options),
+            "options": dict(options),
             "seed": request.seed,
             **chosen,
         },
         "settings": settings(request.spec, request.algorithm),
-        **_with_before(blocks, table),
-        **defined({"utility": blocks.utility | defined({"sampling_weight": dict(table.weights_shown)})}),
+        **blocks.measured,
+        **defined({"utility": blocks.utility}),
         **defined({"left_out": blocks.left_out}),
         **blocks.distributions,
         "recoding": recoding,
@@ -197,8 +208,8 @@ def _unique_values(table: Table) -> dict[str, float]:
     return {name: float((each == 1).sum() / max(table.rows, 1)) for name, each in counts.items()}
 
 
-def output_block(output: OutputFile, verdict: Verdict) -> dict[str, Any]:
-    """The file that was written."""
+def output_block(output: OutputFile | TableSource, verdict: Verdict) -> dict[str, Any]:
+    """The table that was written."""
     return {"path": output.name, "sha256": output.sha256, "rows": verdict.rows}
 
 

@@ -23,7 +23,9 @@ from anonymize.guarding import guarded
 
 if TYPE_CHECKING:
     from anonymize.python import SpecLike
+    from anonymize.request import Request
     from anonymize.spark.engine import DataFrame
+    from anonymize.spark.road import EngineRelease
 
 __all__ = ["audit", "randomize", "recode", "release"]
 
@@ -56,31 +58,18 @@ def release(
     Raises UsageError for what an engine does not do, or without the extra `spark`; SpecError, DataError,
     InfeasibleError and UnsafeError as `anonymize.release` does.
     """
-    from anonymize.python import model_of
     from anonymize.spark.engine import require
 
     require()
-    from anonymize import spec as specs
-    from anonymize.spark.checking import refuse
-    from anonymize.spark.learned import MOST_COMBINATIONS, MOST_VALUES
-    from anonymize.spark.road import EngineRequest, release_on_engine
-    from anonymize.spark.searches import EngineLimits, check_algorithm, lacking, options_of, search_of
+    from anonymize.python.releasing import options_of
 
-    check_algorithm(algorithm)
+    if algorithm == "randomize":
+        raise UsageError(Problem("randomize makes no classes", hint="anonymize.spark.randomize"))
     settings = {name: given.pop(name) for name in SETTINGS if name in given}
-    options = options_of(algorithm, given)
-    refuse(lacking(algorithm, options), "make the release on one machine")
-    folder = _needed("release", checkpoint)
-    model = specs.override(model_of(spec), **settings)
-    search = search_of(algorithm, options, EngineLimits(part_rows, most_combinations or MOST_COMBINATIONS), seed)
-    request = EngineRequest(
-        spec=model,
-        search=search,
-        checkpoint=folder,
-        most_values=most_values or MOST_VALUES,
-        allow_unsafe=allow_unsafe,
-    )
-    return release_on_engine(df, request)
+    request = _request(spec, settings, algorithm, options_of(algorithm, given), allow_unsafe, seed)
+    limits = {"part_rows": part_rows, "most_values": most_values, "most_combinations": most_combinations}
+    made = _made(df, request, checkpoint, limits)
+    return made.rows, made.report
 
 
 @guarded
@@ -104,33 +93,45 @@ def randomize(
 
     Raises as `release` does.
     """
-    from anonymize.python import model_of
     from anonymize.spark.engine import require
 
     require()
-    from anonymize import spec as specs
     from anonymize.algorithms.randomize import Options
-    from anonymize.spark.learned import MOST_COMBINATIONS, MOST_VALUES
-    from anonymize.spark.randomizing import EngineRandomize, randomize_on_engine
 
-    request = EngineRandomize(
-        spec=specs.override(model_of(spec), l=l),
-        options=Options(on, p),
-        checkpoint=_needed("randomize", checkpoint),
-        most_values=most_values or MOST_VALUES,
-        most_combinations=most_combinations or MOST_COMBINATIONS,
-        allow_unsafe=allow_unsafe,
-    )
-    made = randomize_on_engine(df, request)
-    return made.rows, made.parameters, made.report
+    request = _request(spec, {"l": l}, "randomize", Options(on, p), allow_unsafe)
+    limits = {"most_values": most_values, "most_combinations": most_combinations}
+    made = _made(df, request, checkpoint, limits)
+    return made.rows, made.parameters or {}, made.report
 
 
-def _needed(name: str, checkpoint: str | None) -> str:
-    """Raises UsageError without a checkpoint."""
+def _request(
+    spec: SpecLike,
+    settings: Mapping[str, Any],
+    algorithm: str,
+    options: Any,
+    allow_unsafe: bool,
+    seed: int | None = None,
+) -> Request:
+    """What a release was asked for. `settings`: what is given over the spec."""
+    from anonymize import spec as specs
+    from anonymize.python import model_of
+    from anonymize.request import Request
+
+    model = specs.override(model_of(spec), **settings)
+    return Request(model, algorithm, options, seed=seed, allow_unsafe=allow_unsafe)
+
+
+def _made(df: DataFrame, request: Request, checkpoint: str | None, limits: Mapping[str, int | None]) -> EngineRelease:
+    """The release. `limits`: those of `EngineLimits` that have a value. Raises UsageError without a checkpoint."""
+    from anonymize.spark.outcome import EngineLimits
+    from anonymize.spark.road import release_on_engine
+
     if checkpoint is None:
+        name = "randomize" if request.algorithm == "randomize" else "release"
         hint = "checkpoint=FOLDER; what is measured has to be what is read afterwards"
         raise UsageError(Problem(f"spark.{name} needs a folder that workers can write to", hint=hint))
-    return checkpoint
+    given: dict[str, Any] = {name: value for name, value in limits.items() if value}
+    return release_on_engine(df, request, EngineLimits(checkpoint, **given))
 
 
 @guarded

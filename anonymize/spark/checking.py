@@ -15,15 +15,15 @@ from anonymize._recode import recode_frame, spec_of
 from anonymize.auditing import released_as, undivided, with_trees
 from anonymize.auditing.facts import AuditFacts
 from anonymize.declared import declared
-from anonymize.errors import Caution, DataError, Problem, UnsafeError, UsageError
+from anonymize.errors import Caution, DataError, Problem
 from anonymize.formats import Checked
 from anonymize.judging import refuse_absent
-from anonymize.privacy import weigh
 from anonymize.recoding.appearance import NumberColumns
 from anonymize.recoding.saved import FORMAT_VERSION, Saved
 from anonymize.records import dataclass
 from anonymize.report.head import head
 from anonymize.report.passing import PASSING, bounds_of, derived
+from anonymize.spark.capabilities import AUDIT, RECODE, EngineUse, refuse
 from anonymize.spark.engine import (
     DataFrame,
     Tables,
@@ -64,46 +64,69 @@ DATAFRAME = "<DataFrame>"
 """What a report calls a table that was no file."""
 
 
-@dataclass(frozen=True)
-class EngineAudit:
-    """What an audit on an engine comes to."""
-
-    facts: AuditFacts
-    version: str
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """The blocks that `audit` reports."""
-        report = self.facts.report()
-        return {**report, "privacy": {**report["privacy"], "order": None}, "engine": {"version": self.version}}
-
-    @property
-    def checked(self) -> Checked:
-        """What every form of the result is rendered from."""
-        return Checked(self.report, self.facts.findings())
-
-
 @with_settings
-def audit_on_engine(df: DataFrame, spec: Spec, threshold: float, name: str = DATAFRAME) -> EngineAudit:
+def audit_on_engine(df: DataFrame, spec: Spec, threshold: float, name: str = DATAFRAME) -> Checked:
     """The DataFrame, measured; `name`: what the report calls it. Raises UsageError for what an engine does not measure,
     DataError for a DataFrame without rows, that lacks a column, or has one without a role."""
-    _refuse(spec)
+    refuse(EngineUse(AUDIT, spec))
     table = _CheckedFrame.of(df, spec, name)
     requirements, checks = checks_asked(table.spec, grouped=False)
-    if any(each.population is not None for each in requirements):
-        raise UsageError("a population: not on an engine")
-    if weigh(requirements):
-        raise UsageError("a model that weighs what classes keep: not on an engine")
     if not table.rows.limit(1).count():
         raise DataError(Problem("has no rows", file=name))
-    reading, counts = table.reading, CountedRows(table.rows)
-    verdict = measured(counts, reading, table.with_trees(checks), threshold)[0]
-    refuse_absent(verdict.absent)
     places = {name: [table.places[each] for each in columns] for name, columns in table.columns_of.items()}
-    verdict = with_codes_of(verdict, counts, table.spec, reading, places)
-    verdict = with_combinations_of(verdict, counts, table.spec, reading, places)
-    verdict = replace(verdict, passing=passing_of(counts, table.spec, reading, table.places))
-    return EngineAudit(AuditFacts(table, requirements, verdict), str(table.rows.sparkSession.version))
+    counts, measuring = CountedRows(table.rows), FrameReading(table.spec, table.reading, table.places, places)
+    verdict = measuring.verdict(counts, table.with_trees(checks), threshold)[0]
+    facts = AuditFacts(table, requirements, verdict)
+    report = facts.report()
+    engine = {"version": str(table.rows.sparkSession.version)}
+    return Checked(
+        {**report, "privacy": {**report["privacy"], "order": None}, "engine": engine},
+        facts.findings(),
+    )
+
+
+@dataclass(frozen=True)
+class FrameReading:
+    """How a DataFrame is measured against a spec. `places`: of the columns that are in it, by their names; `columns`:
+    of those of each quasi-identifier."""
+
+    spec: Spec
+    reading: TextReading
+    places: Mapping[str, str]
+    columns: Mapping[str, Sequence[str]]
+
+    def verdict(self, counts: CountedRows, checks: Sequence[Check], threshold: float) -> tuple[Verdict, pl.Series]:
+        """What everything that is required comes to, and the sizes of the classes that are not suppressed. Raises
+        DataError for protected values that do not occur."""
+        verdict, sizes = measured(counts, self.reading, checks, threshold)
+        refuse_absent(verdict.absent)
+        verdict = self._with_codes(verdict, counts)
+        verdict = with_combinations(verdict, self.spec, self.columns, partial(group_figures, counts, self.reading))
+        return replace(verdict, passing=self.passing(counts)), sizes
+
+    def _with_codes(self, verdict: Verdict, counts: CountedRows) -> Verdict:
+        """The verdict with levels and codes measured."""
+        declarations = declared(self.spec, self.columns, None)
+        cells = {}
+        for each in declarations:
+            named = dict(zip(each.columns, ("low", "high", "missing"), strict=False))
+            texts = collected(compared_texts(counts, self.reading, list(each.columns))).rename(named)
+            lacking = {"high": pl.col("low"), "missing": pl.lit(None, pl.String)}
+            texts = texts.with_columns(**{name: text for name, text in lacking.items() if name not in texts.columns})
+            cells[each.name] = texts
+        return with_codes(verdict, cells, self.spec, declarations)
+
+    def passing(self, counts: CountedRows) -> PassingFigures:
+        """What the columns that pass through give away."""
+        roles = self.spec.roles()
+        names = [name for name in self.places if roles.get(name) in PASSING]
+        groups = {
+            "names": names,
+            "passing": [self.places[name] for name in names],
+            "generalized": list(self.reading.quasi_identifiers),
+            "sensitive": list(self.reading.attributes.values()),
+        }
+        return replace(passing(counts, self.reading, groups, self.spec.fewest), bounds=bounds_of(self.spec))
 
 
 def with_derived(verdict: Verdict, df: DataFrame, spec: Spec, rows: int) -> Verdict:
@@ -125,41 +148,8 @@ def with_derived(verdict: Verdict, df: DataFrame, spec: Spec, rows: int) -> Verd
     return replace(verdict, passing=replace(passing, derived=derivations, derived_rows=looked_at))
 
 
-def _refuse(spec: Spec) -> None:
-    refuse(beyond(spec), "audit the table on one machine")
-
-
-def beyond(spec: Spec) -> dict[str, object]:
-    """What a spec may ask for, and neither a release nor a check on an engine does."""
-    return {
-        "unit": spec.unit is not None,
-        "sampling_weight": spec.sampling_weight is not None,
-        "privacy.missing: wildcard": spec.privacy.missing == "wildcard",
-        "privacy.differential": spec.privacy.differential is not None,
-        "normalize: exact of a quasi-identifier": not spec.exact.isdisjoint(spec.quasi_identifiers),
-        "sensitive: missing: value": spec.missing_as_value,
-        "output.suppressed: null": spec.hides,
-        "output.pseudonym": spec.output.pseudonym is not None,
-        "input.header: false (a DataFrame has names)": not spec.input.header,
-        "output.row_order: keep (a DataFrame has no order)": spec.output.row_order == "keep",
-    }
-
-
-def refuse(given: Mapping[str, object], hint: str) -> None:
-    """Raises UsageError with all that is given and that an engine does not do."""
-    wrong = [f"{what}: not on an engine" for what, present in given.items() if present]
-    if wrong:
-        raise UsageError([Problem(each, hint=hint) for each in wrong])
-
-
-def refuse_unsafe(verdict: Verdict, *, allow_unsafe: bool) -> None:
-    """Raises UnsafeError with what a release does not meet, unless that is allowed."""
-    if verdict.state.fails and not allow_unsafe:
-        raise UnsafeError([Problem(each, hint="allow_unsafe=True returns it all the same") for each in verdict.unmet])
-
-
 @dataclass(frozen=True)
-class _FrameSource:
+class FrameSource:
     """What a report says of a DataFrame."""
 
     name: str
@@ -173,7 +163,7 @@ class _CheckedFrame:
     quasi-identifier."""
 
     spec: Spec
-    source: _FrameSource
+    source: FrameSource
     rows: DataFrame
     places: Mapping[str, str]
     columns_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -188,7 +178,7 @@ class _CheckedFrame:
         if strange:
             raise DataError(unclassified(strange, name))
         check_types(df, [column for column in df.columns if column not in spec.identifiers])
-        return cls(spec, _FrameSource(name, df.columns), named_by_place(df), places_of(df.columns), columns_of)
+        return cls(spec, FrameSource(name, df.columns), named_by_place(df), places_of(df.columns), columns_of)
 
     @property
     def exposed(self) -> list[str]:
@@ -226,41 +216,6 @@ def reading_of(spec: Spec, quasi_identifiers: Sequence[str], places: Mapping[str
     )
 
 
-def with_codes_of(
-    verdict: Verdict, counts: CountedRows, spec: Spec, reading: TextReading, places: Mapping[str, Sequence[str]]
-) -> Verdict:
-    """The verdict with levels and codes measured. `places`: of the columns of each quasi-identifier."""
-    declarations = declared(spec, places, None)
-    cells = {}
-    for each in declarations:
-        named = dict(zip(each.columns, ("low", "high", "missing"), strict=False))
-        texts = collected(compared_texts(counts, reading, list(each.columns))).rename(named)
-        lacking = {"high": pl.col("low"), "missing": pl.lit(None, pl.String)}
-        texts = texts.with_columns(**{name: text for name, text in lacking.items() if name not in texts.columns})
-        cells[each.name] = texts
-    return with_codes(verdict, cells, spec, declarations)
-
-
-def with_combinations_of(
-    verdict: Verdict, counts: CountedRows, spec: Spec, reading: TextReading, places: Mapping[str, Sequence[str]]
-) -> Verdict:
-    """The verdict with combinations of quasi-identifiers measured. `places`: of the columns of each."""
-    return with_combinations(verdict, spec, places, partial(group_figures, counts, reading))
-
-
-def passing_of(counts: CountedRows, spec: Spec, reading: TextReading, places: Mapping[str, str]) -> PassingFigures:
-    """What the columns that pass through give away."""
-    roles = spec.roles()
-    names = [name for name in places if roles.get(name) in PASSING]
-    groups = {
-        "names": names,
-        "passing": [places[name] for name in names],
-        "generalized": list(reading.quasi_identifiers),
-        "sensitive": list(reading.attributes.values()),
-    }
-    return replace(passing(counts, reading, groups, spec.fewest), bounds=bounds_of(spec))
-
-
 # --- a saved recoding -------------------------------------------------------------------------------------------------
 # A saved recoding applied to a DataFrame, chunk by chunk: what a row reads follows from its values alone.
 
@@ -269,8 +224,7 @@ def recode_on_engine(df: DataFrame, saved: Saved) -> tuple[DataFrame, dict[str, 
     """The recoded rows, and the report. Raises DataError for a DataFrame without rows, and as `recode` does."""
     names = tuple(df.columns)
     spec = spec_of(saved, names, DATAFRAME)
-    if spec.output.row_order == "keep":
-        raise UsageError("output.row_order: keep (a DataFrame has no order): not on an engine")
+    refuse(EngineUse(RECODE, spec))
     check_types(df, [name for name in names if name not in spec.identifiers])
     rows = named_by_place(df)
     first = collected(rows.limit(1))

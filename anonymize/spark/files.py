@@ -11,14 +11,15 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from uuid import uuid4
 
 from anonymize import files
+from anonymize._recode import Recode
 from anonymize.errors import DataError, Problem, UsageError, WriteError
 from anonymize.files import parameters_beside
 from anonymize.formats import Checked
@@ -27,13 +28,12 @@ from anonymize.publication import Paths, ReleasePaths, named_by, report_files
 from anonymize.recoding.saved import load
 from anonymize.records import dataclass
 from anonymize.request import Request
-from anonymize.spark.checking import audit_on_engine, recode_on_engine, refuse
+from anonymize.spark.capabilities import AUDIT, RANDOMIZE, RECODE, EngineUse, refuse
+from anonymize.spark.checking import audit_on_engine, recode_on_engine
 from anonymize.spark.engine import DataFrame, awaited, session_of
-from anonymize.spark.randomizing import NAME as RANDOMIZE
-from anonymize.spark.randomizing import EngineRandomize, randomize_on_engine
-from anonymize.spark.road import EngineRequest, release_on_engine
-from anonymize.spark.searches import EngineLimits, check_algorithm, lacking, search_of
-from anonymize.spec import Spec
+from anonymize.spark.outcome import EngineLimits
+from anonymize.spark.road import release_on_engine
+from anonymize.spec import Spec, override
 from anonymize.table import OutputFile
 from anonymize.verify import THRESHOLD
 
@@ -63,131 +63,63 @@ class Engine:
             yield str(own)
 
 
-@dataclass(frozen=True)
-class EngineCheck:
-    """A table to be measured against a spec; `threshold`: a record is at risk when its risk is higher."""
-
-    spec: Spec
-    path: str | None = None
-    threshold: float = THRESHOLD
-    reports: Sequence[str] = ()
-    force: bool = False
-
-
-@dataclass(frozen=True)
-class EngineRecode:
-    """The file of a saved recoding, and a table that it is applied to."""
-
-    recoding: str
-    input: str
-    output: str = "-"
-    reports: Sequence[str] = ()
-    force: bool = False
-
-
 def release_files(request: Request, engine: Engine) -> dict[str, Any]:
     """The release of a Parquet file, of a folder of them or of a URI that the engine reads; returns the report, which
     names them. A randomized one has the recipient's parameters beside it. Raises UsageError for whatever else is asked
     for, and as `spark.release` and `spark.randomize` do."""
-    beside, work = _randomization(request) if request.algorithm == RANDOMIZE else ([], _search(request))
-    place = _Place.of(request, *beside)
+    refuse(EngineUse.of_request(request))
+    beside = _parameters(request)
+    table = str(request.input or request.spec.input.path or "-")
+    source, target = _source(table), ParquetFolder.of(request.output, table, force=request.force)
+    paths = Paths(request.input, ReleasePaths((request.output,), beside), request.reports, force=request.force)
+    paths.check([table], named_by(request.spec))
     with ExitStack() as stack:
-        files = [stack.enter_context(OutputFile(path, force=request.force)) for path in beside]
-        published = [] if request.dry_run else files
-        publish = stack.enter_context(
-            report_files(request.reports, force=request.force, inputs=[place.source], beside=published)
-        )
-        stack.enter_context(place.target.cleared())
-        folder = stack.enter_context(engine.folder(request.tmp))
+        texts = [stack.enter_context(OutputFile(path, force=request.force)) for path in beside]
+        published = [] if request.dry_run else texts
+        reporting = report_files(request.reports, force=request.force, inputs=[source], beside=published)
+        publish = stack.enter_context(reporting)
+        stack.enter_context(target.cleared())
+        limits = EngineLimits(stack.enter_context(engine.folder(request.tmp)))
         session = stack.enter_context(session_of(engine.master))
-        made = awaited(lambda: work(session.read.parquet(place.source), folder))
-        for file, text in zip(files, made.texts, strict=True):
-            file.write_text(text)
-        report = _named(made.report, place.table, request.output)
-        with place.target.written(made.rows, wanted=not request.dry_run):
+        made = awaited(lambda: release_on_engine(session.read.parquet(source), request, limits))
+        for each in texts:
+            each.write_text(json.dumps(made.parameters, ensure_ascii=False, indent=1) + "\n")
+        report = _named(made.report, table, request.output)
+        with target.written(made.rows, wanted=not request.dry_run):
             publish(report)
     return report
 
 
-@dataclass(frozen=True)
-class _Made:
-    """A release: its rows, its report, and the texts of the files beside it."""
-
-    rows: DataFrame
-    report: dict[str, Any]
-    texts: Sequence[str] = ()
-
-
-_Work: TypeAlias = Callable[[DataFrame, str], _Made]
-"""Makes a release of a DataFrame, with a folder as its checkpoint."""
-
-
-def _search(request: Request) -> _Work:
-    """The work of an algorithm that makes classes. Raises UsageError for what an engine does not do."""
-    check_algorithm(request.algorithm)
-    _refuse(request, lacking(request.algorithm, request.options) | {"--manifest": request.manifest is not None})
-    search = search_of(request.algorithm, request.options, EngineLimits(), request.seed)
-
-    def work(df: DataFrame, folder: str) -> _Made:
-        task = EngineRequest(spec=request.spec, search=search, checkpoint=folder, allow_unsafe=request.allow_unsafe)
-        return _Made(*release_on_engine(df, task))
-
-    return work
-
-
-def _randomization(request: Request) -> tuple[list[str], _Work]:
-    """Where the recipient's parameters go, and the work. Raises UsageError for what an engine does not do."""
-    _refuse(request, {"--seed": request.seed is not None})
-    parameters = request.manifest or str(request.options.parameters)
-    if _is_remote(request.output) and not parameters:
+def _parameters(request: Request) -> list[str]:
+    """Where the recipient's parameters go, where a release has any. Raises UsageError for a URI that they would stand
+    beside."""
+    if EngineUse.of_request(request).road != RANDOMIZE:
+        return []
+    named = request.manifest or str(request.options.parameters)
+    if _is_remote(request.output) and not named:
         raise UsageError("a randomized release at a URI: name a file for its parameters with --parameters")
-
-    def work(df: DataFrame, folder: str) -> _Made:
-        task = EngineRandomize(
-            spec=request.spec, options=request.options, checkpoint=folder, allow_unsafe=request.allow_unsafe
-        )
-        made = randomize_on_engine(df, task)
-        text = json.dumps(made.parameters, ensure_ascii=False, indent=1) + "\n"
-        return _Made(made.rows, made.report, [text])
-
-    return [parameters or parameters_beside(request.output)], work
+    return [named or parameters_beside(request.output)]
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where a release comes from and goes to: the `table` as it was named, and as the engine reads it."""
-
-    table: str
-    source: str
-    target: ParquetFolder
-
-    @classmethod
-    def of(cls, request: Request, *texts: str) -> _Place:
-        """Raises UsageError for files that cannot be. `texts`: those that are published beside the rows."""
-        table = str(request.input or request.spec.input.path or "-")
-        source, target = _source(table), ParquetFolder.of(request.output, table, force=request.force)
-        paths = Paths(request.input, ReleasePaths((request.output,), texts), request.reports, force=request.force)
-        paths.check([table], named_by(request.spec))
-        return cls(table, source, target)
-
-
-def audit_files(request: EngineCheck, engine: Engine) -> Checked:
-    """A table that was checked. Raises UsageError, SpecError and DataError as `spark.audit` does."""
-    table = str(request.path or request.spec.input.path or "-")
+def audit_files(spec: Spec, path: str | None, given: Mapping[str, Any], engine: Engine) -> Checked:
+    """A table that was checked. `given`: the options of `audit` that have a value. Raises UsageError, SpecError and
+    DataError as `spark.audit` does."""
+    refuse(EngineUse(AUDIT, spec, given=given))
+    spec = override(spec, **{name: given.get(name) for name in ("k", "l", "t")})
+    table, threshold = str(path or spec.input.path or "-"), given.get("threshold", THRESHOLD)
     source = _source(table)
     with (
-        report_files(request.reports, force=request.force, inputs=[source]) as publish,
+        report_files(given.get("reports", ()), force=given.get("force", False), inputs=[source]) as publish,
         session_of(engine.master) as session,
     ):
-        audited = awaited(
-            lambda: audit_on_engine(session.read.parquet(source), request.spec, request.threshold, masked(table))
-        )
+        audited = awaited(lambda: audit_on_engine(session.read.parquet(source), spec, threshold, masked(table)))
         publish(audited.report)
-    return audited.checked
+    return audited
 
 
-def recode_files(request: EngineRecode, engine: Engine) -> dict[str, Any]:
+def recode_files(request: Recode, engine: Engine) -> dict[str, Any]:
     """Rows that a saved recoding has not seen, recoded; returns the report. Raises as `spark.recode` does."""
+    refuse(EngineUse(RECODE, given=vars(request)))
     source, target = _source(request.input), ParquetFolder.of(request.output, request.input, force=request.force)
     Paths(request.input, ReleasePaths((request.output,)), request.reports).check([request.input, request.recoding])
     saved = load(request.recoding)
@@ -209,18 +141,6 @@ def _named(report: dict[str, Any], table: str, output: str) -> dict[str, Any]:
         "input": {**report["input"], "path": masked(table)},
         "output": {**report["output"], "path": masked(output)},
     }
-
-
-# --- what is refused -------------------------------------------------------------------------------------------------
-
-
-def _refuse(request: Request, given: dict[str, object]) -> None:
-    """Raises UsageError for all that an engine does not do, at once. `given`: options of the algorithm, by flag."""
-    private = ("save_recoding", "save_link", "save_risk", "start_series", "after", "key", "budget")
-    others = ("memory_limit", "output_format", *private)
-    given = given | {f"--{name.replace('_', '-')}": getattr(request, name) is not None for name in others}
-    flags = {"--public-report": request.public, "--show-values": request.show_values, "--bound": request.bound}
-    refuse({**given, **flags}, "make the release on one machine")
 
 
 def _source(path: str) -> str:

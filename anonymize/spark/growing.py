@@ -40,10 +40,10 @@ from anonymize.recoding.appearance import Appearance
 from anonymize.recoding.base import region_appearance
 from anonymize.recoding.spans import Tails, Window
 from anonymize.records import dataclass
+from anonymize.spark.columns import CellTexts, Columns, EngineColumns, beside
 from anonymize.spark.cutting import Demands, labels_of
 from anonymize.spark.engine import DataFrame, hash_of
 from anonymize.spark.learned import CodeBook, Learned
-from anonymize.spark.outcome import CellTexts, Columns, EngineColumns, beside
 from anonymize.spec import Output
 from anonymize.table import Table
 

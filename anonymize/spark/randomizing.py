@@ -1,4 +1,4 @@
-"""The road of a randomized release on an engine: counts ─▶ parameters ─▶ rows, drawn once ─▶ measured ─▶ report.
+"""A randomized release on an engine: counts ─▶ parameters ─▶ rows, drawn once ─▶ measured ─▶ report.
 
 The driver chooses p from counts, workers draw. What is drawn is drawn once: it is written before anything else looks at
 it, since a worker that is lost and replaced would draw anew. Beside the distorted columns stand the original
@@ -18,38 +18,23 @@ from uuid import uuid4
 import numpy as np
 import polars as pl
 
-from anonymize.algorithms.randomize import Options, planned, unknown_values
+from anonymize.algorithms.randomize import planned, unknown_values
 from anonymize.channels import replaced, system_bits
 from anonymize.classes import Codes
 from anonymize.errors import UnsafeError
 from anonymize.families.randomized import bounds_of, warnings_of_spec
-from anonymize.families.steps import check_needs
 from anonymize.metrics import DRAWN, METRICS, undefined
-from anonymize.privacy import Requirement, disclosures
+from anonymize.privacy import Requirement
 from anonymize.records import dataclass
 from anonymize.report import Clock
 from anonymize.report.codebook import codebook
-from anonymize.report.data import settings, verdict_blocks
+from anonymize.report.data import Blocks, output_block, verdict_blocks
 from anonymize.report.head import unused_parts
-from anonymize.request import Request
-from anonymize.spark.checking import beyond, passing_of, reading_of, refuse, refuse_unsafe, with_derived
-from anonymize.spark.engine import (
-    DataFrame,
-    chunks,
-    collected,
-    held,
-    in_order,
-    named_by_place,
-    places_of,
-    read_otherwise,
-    struct,
-    with_settings,
-)
-from anonymize.spark.learned import MOST_COMBINATIONS, CodeBook, Learned, distinct_rows, learn
-from anonymize.spark.measured import CountedRows, check_rows
-from anonymize.spark.outcome import EngineColumns
-from anonymize.spark.road import EngineTask, algorithm_block, check_columns, foot, head, output_block
-from anonymize.spec import Spec, resolve
+from anonymize.spark.checking import DATAFRAME, FrameSource
+from anonymize.spark.engine import DataFrame, chunks, collected, held, struct
+from anonymize.spark.learned import CodeBook, distinct_rows
+from anonymize.spark.measured import CountedRows
+from anonymize.spark.outcome import EngineDraft, EngineFrame
 from anonymize.spec.patterns import left_over_warnings
 from anonymize.table import Attribute
 from anonymize.unclassed import Distorted, Randomized
@@ -87,21 +72,21 @@ class DrawnColumn:
         return self.texts.gather(replaced(original, self.p, len(self.texts), system_bits))
 
 
-def chosen(
-    rows: DataFrame, learned: Learned, requirements: tuple[Requirement, ...], options: Options, most: int
-) -> Randomized:
+def chosen(known: EngineFrame) -> Randomized:
     """The columns and their p. `released` of a column that is distorted has no rows: they are drawn by workers.
 
-    Raises what `planned` raises, and DataError for more than `most` combinations of categories.
+    Raises what `planned` raises, and DataError for too many combinations of categories.
     """
-    table = distinct_rows(rows, learned, [each.name for each in learned.sensitive], most, _taken_as(learned.attributes))
-    columns, p = planned(table, requirements, options)
+    learned, options = known.learned, known.request.options
+    names, most = [each.name for each in learned.sensitive], known.limits.most_combinations
+    table = distinct_rows(known.rows, learned, names, most, _taken_as(learned.attributes))
+    columns, p = planned(table, known.requirements, options)
     none: Codes = np.zeros(0, np.uint8)
     released = tuple(
         replace(each, released=None if p[each.name] == 1 and not each.generalized else none, p=p[each.name])
         for each in columns
     )
-    warnings = tuple(unknown_values(columns, requirements))
+    warnings = tuple(unknown_values(columns, known.requirements))
     return Randomized(options.on, released, False, bool(options.p.strip(" ,")), warnings)
 
 
@@ -148,66 +133,32 @@ def _draw(
         yield from pa.table(made | originals).to_batches()
 
 
-# --- the road ---------------------------------------------------------------------------------------------------------
-
-NAME = "randomize"
+# --- the release ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class EngineRandomize(EngineTask):
-    """What is asked of a randomized release."""
-
-    options: Options
-    most_combinations: int = MOST_COMBINATIONS
-
-
-@dataclass(frozen=True)
-class EngineRandomized:
-    """A randomized release: its rows, the recipient's parameters, and the report."""
-
-    rows: DataFrame
-    parameters: dict[str, Any]
-    report: dict[str, Any]
-
-
-@with_settings
-def randomize_on_engine(df: DataFrame, request: EngineRandomize) -> EngineRandomized:
-    """The release. Raises what is wrong; then nothing is returned."""
-    clock = Clock()
-    spec = resolve(request.spec, df.columns)
-    check_needs(Request(spec, NAME, request.options))
-    requirements = disclosures(spec)
-    check_columns(spec, df)
-    more = {"risk: attacks": spec.risk.attacks, "treatments": spec.treatments}
-    refuse(beyond(spec) | more, "make the release on one machine")
-    places, rows = places_of(df.columns), named_by_place(df)
-    with clock("read"):
-        learned = learn(rows, places, spec, (), request.most_values)
+def randomized(known: EngineFrame, clock: Clock) -> EngineDraft:
+    """The randomized release of a DataFrame, written and measured. Raises as `chosen` does."""
+    learned = known.learned
     with clock("search"):
-        result = chosen(rows, learned, requirements, request.options, request.most_combinations)
-    layout = EngineColumns(tuple(df.columns), spec.roles())
-    released = [f"c{place}" for place in layout.released]
+        result = chosen(known)
     columns = [DrawnColumn.of(column, book) for column, book in zip(result.columns, learned.books, strict=True)]
+    released = list(known.places.values())
     with clock("write"):
-        run = uuid4().hex
-        drawn = held(drawn_rows(rows, columns, released), request.checkpoint, f"drawn-{run}")
-        ordered = in_order(drawn, spec.output.row_order, layout.groups, learned.rows)
-        written = held(ordered, request.checkpoint, f"release-{run}")
-    parameters = json.loads(json.dumps(result.parameters(learned.rows, spec.input.separator)))
+        drawn = drawn_rows(known.rows, columns, released)
+        written = known.written(held(drawn, known.limits.checkpoint, f"drawn-{uuid4().hex}"))
+    parameters = json.loads(json.dumps(result.parameters(learned.rows, known.spec.input.separator)))
     with clock("verify"):
-        verdict = _measured(written, result, columns, parameters, requirements)
-        names = {name: place for name, place in places.items() if place in released}
-        reading = reading_of(spec, [places[name] for name in spec.quasi_identifiers], names)
-        verdict = replace(verdict, passing=passing_of(CountedRows(written), spec, reading, names))
-        verdict = with_derived(verdict, df, spec, learned.rows)
-    if verdict.rows != learned.rows:
-        raise read_otherwise()
+        verdict = _measured(written, result, columns, parameters, known.requirements)
+        verdict = replace(verdict, passing=known.reading.passing(CountedRows(written)))
     distorted = {column.place for column in columns if column.texts is not None}
-    check_rows(rows, written, [place for place in released if place not in distorted])
-    refuse_unsafe(verdict, allow_unsafe=request.allow_unsafe)
-    report = _report(spec, df, layout, request, result, verdict, clock)
-    visible = written.select(*released).toDF(*(layout.names[place] for place in layout.released))
-    return EngineRandomized(visible, parameters, report)
+    return EngineDraft(
+        written.select(*released),
+        verdict,
+        [place for place in released if place not in distorted],
+        partial(_blocks, known, result),
+        asdict(known.request.options),
+        parameters=parameters,
+    )
 
 
 def _measured(
@@ -236,32 +187,22 @@ def _measured(
     return verdict
 
 
-def _report(
-    spec: Spec,
-    df: DataFrame,
-    layout: EngineColumns,
-    request: EngineRandomize,
-    result: Randomized,
-    verdict: Verdict,
-    clock: Clock,
-) -> dict[str, Any]:
-    """The blocks of a report of one machine, without what an ordinary attacker guesses, which is not measured here."""
-    blocks = verdict_blocks(verdict)
-    return {
-        **head(spec, df, clock, verdict.rows),
-        "output": output_block(verdict.rows, {"suppressed_rows": 0, "suppressed_cells": 0}),
-        "algorithm": algorithm_block(NAME, asdict(request.options)),
-        "settings": settings(spec),
-        **blocks,
-        "left_out": undefined(METRICS, DRAWN),
-        "recoding": result.summary(),
-        "codebook": codebook(spec, [layout.names[place] for place in layout.released], result.meanings()),
-        **foot(df, clock),
-        "warnings": [
+def _blocks(known: EngineFrame, result: Randomized, verdict: Verdict) -> Blocks:
+    """The blocks of one machine, without what an ordinary attacker guesses, which is not measured here."""
+    spec, request = known.spec, known.request
+    return Blocks(
+        output=output_block(FrameSource(DATAFRAME, ()), verdict)
+        | dict.fromkeys(("suppressed_rows", "suppressed_cells"), 0),
+        measured=verdict_blocks(verdict),
+        utility={},
+        left_out=undefined(METRICS, DRAWN),
+        recoding=result.summary(),
+        codebook=codebook(spec, list(known.places), result.meanings()),
+        warnings=[
             *result.warnings,
-            *unused_parts(spec, NAME, request.options),
+            *unused_parts(spec, request.algorithm, request.options),
             *warnings_of_spec(spec),
             *left_over_warnings(spec),
             *verdict.cautions,
         ],
-    }
+    )

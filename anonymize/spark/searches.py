@@ -1,43 +1,33 @@
-"""The searches that an engine has, and the options of them that it has not: recoding that treats all rows alike,
-from distinct rows, and Mondrian and local recoding, in parts that workers search."""
+"""The searches that an engine has: recoding that treats all rows alike, from distinct rows, and Mondrian and local
+recoding, in parts that workers search."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from anonymize.algorithms import ALGORITHMS, Context, wrong_values
-from anonymize.algorithms.base import draws, flag_given, why_not_reusable
+from anonymize.algorithms import ALGORITHMS, Context
+from anonymize.algorithms.base import why_not_reusable
 from anonymize.algorithms.mondrian import CANDIDATES, TRIAL_ROWS, RuleSearch, best_rule
 from anonymize.algorithms.splitting.parts import PART_ROWS, upper_parts
 from anonymize.classes import Codes, Ints, Runs
 from anonymize.domain.numeric import Numeric
-from anonymize.errors import InfeasibleError, Problem, UsageError
+from anonymize.errors import InfeasibleError, Problem
 from anonymize.families.classes import must_drop
 from anonymize.families.steps import suppression_limit
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.recoding import Levels, Recoding, Regions, Released, SingleDimensional, render
 from anonymize.records import dataclass
+from anonymize.spark.columns import CellTexts, Columns, EngineColumns, beside
 from anonymize.spark.cutting import Demands, EngineRows
 from anonymize.spark.engine import DataFrame, read_otherwise
 from anonymize.spark.growing import LOCAL_ROWS, PartSearch, Plan, as_one_class, boxes_of, released_rows
-from anonymize.spark.learned import MOST_COMBINATIONS, CodeBook, Learned, distinct_rows
-from anonymize.spark.outcome import (
-    CellTexts,
-    Columns,
-    EngineColumns,
-    EngineFrame,
-    EngineOutcome,
-    beside,
-    targets_of,
-    with_targets,
-)
-from anonymize.spec import Spec
+from anonymize.spark.learned import CodeBook, Learned, distinct_rows
+from anonymize.spark.outcome import EngineFrame, EngineOutcome, with_targets
 from anonymize.table import Attribute, Table
 
 # --- all rows alike ---------------------------------------------------------------------------------------------------
@@ -51,40 +41,24 @@ from anonymize.table import Attribute, Table
 CLASS = "class"
 
 
-@dataclass(frozen=True)
-class FullDomain:
-    """A search on counted combinations. `options`: the algorithm's own. `most`: combinations that the driver takes."""
-
-    drops: ClassVar[bool] = True
-    seed: ClassVar[None] = None
-    algorithm: str
-    options: Any
-    most: int
-
-    def check(self) -> None:
-        """See `EngineSearch`."""
-
-    def outcome(self, rows: DataFrame, known: EngineFrame) -> EngineOutcome:
-        """What it finds. Raises InfeasibleError where no node is safe, and as `distinct_rows` does."""
-        spec, learned, requirements = known.spec, known.learned, known.requirements
-        targets = targets_of(spec, self.algorithm, self.options)
-        looked_at = [*(each.attribute for each in requirements), *targets]
-        table = with_targets(distinct_rows(rows, learned, looked_at, self.most), targets)
-        output = spec.output
-        limit = suppression_limit(spec, learned.rows)
-        context = Context(
-            limit, suppressed=output.suppressed, published=output.suppressed_rows == "keep", output=output
-        )
-        recoding = ALGORITHMS[self.algorithm].run(table, requirements, self.options, context)
-        assert isinstance(recoding, Levels | SingleDimensional)
-        drop = must_drop(spec, table, recoding, requirements)
-        released = render(recoding, table, output, drop=drop)
-        book = ClassBook.of(table, recoding, released, learned.books)
-        assert table.counts is not None
-        left_out = int(table.counts[released.class_of < 0].sum())
-        made = _made(rows, learned, book, known.layout, drops=left_out > 0)
-        shared = _shared(recoding, table)
-        return EngineOutcome(made, asdict(self.options), recoding.summary(), shared, left_out, recoding.labelled)
+def counted_search(known: EngineFrame) -> EngineOutcome:
+    """What a search of counted combinations finds. Raises InfeasibleError where no node is safe, and as `distinct_rows`
+    does."""
+    request, learned, requirements, output = known.request, known.learned, known.requirements, known.spec.output
+    looked_at = [*(each.attribute for each in requirements), *known.targets]
+    distinct = distinct_rows(known.rows, learned, looked_at, known.limits.most_combinations)
+    table = with_targets(distinct, known.targets)
+    limit = suppression_limit(known.spec, learned.rows)
+    context = Context(limit, suppressed=output.suppressed, published=output.suppressed_rows == "keep", output=output)
+    recoding = ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
+    assert isinstance(recoding, Levels | SingleDimensional)
+    released = render(recoding, table, output, drop=must_drop(known.spec, table, recoding, requirements))
+    book = ClassBook.of(table, recoding, released, learned.books)
+    assert table.counts is not None
+    left_out = int(table.counts[released.class_of < 0].sum())
+    made = _made(known, book, drops=left_out > 0)
+    shared = _shared(recoding, table)
+    return EngineOutcome(made, asdict(request.options), recoding.summary(), shared, left_out, recoding.labelled)
 
 
 def _shared(recoding: Recoding, table: Table) -> list[tuple[int, int]] | None:
@@ -142,9 +116,10 @@ def _nodes(recoding: Recoding, attribute: Attribute, place: int) -> Codes:
     return np.asarray(codes.astype(np.min_scalar_type(max(int(codes.max(initial=0)), 0))))
 
 
-def _made(rows: DataFrame, learned: Learned, book: ClassBook, layout: EngineColumns, *, drops: bool) -> DataFrame:
+def _made(known: EngineFrame, book: ClassBook, *, drops: bool) -> DataFrame:
     """The rows as they are released. `drops`: some are left out."""
-    keyed = learned.keyed(rows, *(f"c{place}" for place in layout.passing))
+    layout = known.layout
+    keyed = known.learned.keyed(known.rows, *(f"c{place}" for place in layout.passing))
     keys = [own.name for own in book.books]
     made = beside(keyed, keys, partial(_released, book, layout), {CLASS: "int", **layout.generalized})
     kept = made.filter(f"{CLASS} >= 0") if drops else made
@@ -170,69 +145,38 @@ AUTO = "auto"
 RULE = CANDIDATES[0]
 
 
-@dataclass(frozen=True)
-class Parted:
-    """Upper cuts, and a search of every part.
+def parted_search(known: EngineFrame) -> EngineOutcome:
+    """The classes of upper cuts and a search of every part. Raises InfeasibleError where all rows as one class do not
+    meet a requirement."""
+    request = known.request
+    _check_feasible(known.learned, known.requirements)
+    exact = why_not_reusable(ALGORITHMS[request.algorithm], request.options) is None
+    part_rows = known.limits.part_rows or (WORKER_ROWS if exact else LOCAL_ROWS)
+    cut = chosen_rule(known, str(getattr(request.options, "cut", AUTO)))
+    plan = _planned(known, Demands(known.requirements, cut), part_rows)
+    if not exact:  # equal rows may part, so that every part is searched by itself
+        local = PartSearch(request.algorithm, request.options, known.requirements, request.seed)
+        plan = replace(plan, local=local)
+    parts = {} if exact else {"parts": len(plan.parts.numbers)}
+    return EngineOutcome(
+        released_rows(known.rows, plan),
+        {**({"cut": cut} if exact else asdict(request.options)), "part_rows": part_rows},
+        {"kind": Regions.KIND, "cut": cut, **parts},
+        small=not plan.boxes,
+        as_one_class=lambda: released_rows(known.rows, as_one_class(plan)),
+    )
 
-    `options`: the algorithm's own. `part_rows`: how many rows a worker searches at once; None: what is usual. `seed`:
-    where chance begins in every part.
-    """
 
-    drops: ClassVar[bool] = False
-    algorithm: str
-    options: Any
-    part_rows: int | None = None
-    seed: int | None = None
-
-    @property
-    def cut(self) -> str:
-        """The rule of the upper cuts, or `auto`."""
-        return str(getattr(self.options, "cut", AUTO))
-
-    @property
-    def exact(self) -> bool:
-        """Whether the classes are those of a search of all rows: where equal rows stay together."""
-        return why_not_reusable(ALGORITHMS[self.algorithm], self.options) is None
-
-    @property
-    def rows(self) -> int:
-        """Rows of a part at most."""
-        return self.part_rows or (WORKER_ROWS if self.exact else LOCAL_ROWS)
-
-    def check(self) -> None:
-        """Raises UsageError for a rule that looks at more than one attribute at a time."""
-        if self.cut not in (AUTO, *CANDIDATES):
-            raise UsageError(f"cut {self.cut!r}: not on an engine, which has {', '.join(CANDIDATES)}")
-
-    def outcome(self, rows: DataFrame, known: EngineFrame) -> EngineOutcome:
-        """The classes that it makes. Raises InfeasibleError where all rows as one class do not meet a requirement."""
-        learned, requirements = known.learned, known.requirements
-        _check_feasible(learned, requirements)
-        demands = Demands(requirements, chosen_rule(rows, learned, requirements, self.cut))
-        plan = self._planned(rows, known, demands)
-        options = {"cut": demands.cut} if self.exact else asdict(self.options)
-        parts = {} if self.exact else {"parts": len(plan.parts.numbers)}
-        return EngineOutcome(
-            released_rows(rows, plan),
-            {**options, "part_rows": self.rows},
-            {"kind": Regions.KIND, "cut": demands.cut, **parts},
-            small=not plan.boxes,
-            as_one_class=lambda: released_rows(rows, as_one_class(plan)),
-        )
-
-    def _planned(self, rows: DataFrame, known: EngineFrame, demands: Demands) -> Plan:
-        """The upper cuts, as workers need them."""
-        learned = known.learned
-        source = EngineRows(rows, learned, demands)
-        refused = source.refused if demands.beyond_size else None
-        parts = upper_parts(source, demands.rule(learned), len(learned.attributes), self.rows, refused)
-        large = parts.numbers[parts.sizes > self.rows]
-        boxes = boxes_of(large, source.counts(large)) if len(large) else {}
-        bare, output = learned.without_codes(), known.spec.output
-        plan = Plan(bare, demands, known.layout, output, tuple(source.steps), parts, boxes, self.rows)
-        if self.exact:
-            return plan
-        return replace(plan, local=PartSearch(self.algorithm, self.options, known.requirements, self.seed))
+def _planned(known: EngineFrame, demands: Demands, part_rows: int) -> Plan:
+    """The upper cuts, as workers need them."""
+    learned = known.learned
+    source = EngineRows(known.rows, learned, demands)
+    refused = source.refused if demands.beyond_size else None
+    parts = upper_parts(source, demands.rule(learned), len(learned.attributes), part_rows, refused)
+    large = parts.numbers[parts.sizes > part_rows]
+    boxes = boxes_of(large, source.counts(large)) if len(large) else {}
+    bare, output = learned.without_codes(), known.spec.output
+    return Plan(bare, demands, known.layout, output, tuple(source.steps), parts, boxes, part_rows)
 
 
 def _check_feasible(learned: Learned, requirements: Sequence[Requirement]) -> None:
@@ -247,129 +191,19 @@ def _check_feasible(learned: Learned, requirements: Sequence[Requirement]) -> No
         raise InfeasibleError([Problem(f"{each} is not met by all rows as one class", hint=hint) for each in failing])
 
 
-def chosen_rule(rows: DataFrame, learned: Learned, requirements: tuple[Requirement, ...], cut: str) -> str:
+def chosen_rule(known: EngineFrame, cut: str) -> str:
     """The rule by which classes are cut. Where a trial decides, it is on the rows whose values hash lowest: as many as
     on one machine, where they are spread over the table."""
+    learned, requirements = known.learned, known.requirements
     if cut != AUTO:
         return cut
     if all(MODELS[each.model].sized(each.parameters) for each in requirements):
         return RULE
     columns = learned.columns
-    some = learned.keyed(rows, f"xxhash64({', '.join(columns)}) as hash")
+    some = learned.keyed(known.rows, f"xxhash64({', '.join(columns)}) as hash")
     trial = some.orderBy("hash", *learned.keys).limit(TRIAL_ROWS).toArrow()
     codes = learned.codes([trial[name].to_numpy() for name in learned.keys])
     count = len(learned.attributes)
     table = learned.table(codes[:count], codes[count:], trial.num_rows)
     everyone = np.arange(trial.num_rows, dtype=np.uint32)
     return best_rule(RuleSearch(table, requirements, False, Context(0), everyone))
-
-
-# --- searches ---------------------------------------------------------------------------------------------------------
-# The searches that an engine has, and the options of them that it has not.
-
-RANDOMIZE = "randomize"
-MULTIDIMENSIONAL, LOCAL = "multidimensional", "local"
-"""Families that work by parts."""
-INSTEAD = {
-    "single-dimensional": "incognito, tds and bug treat all rows alike as well, and mondrian loses less",
-    "bucketization": "mondrian meets the same models of sensitive values",
-}
-"""What to take in place of families that an engine does not have."""
-OF_ROWS = ("mask_minimality", "output_lattice")
-"""Options of full-domain searches that look at rows, or write a file beside the release."""
-OF_ALL = ("mask_minimality", "exact", "ties", "time_limit", "local")
-"""Options of searches by parts that are about the table as a whole: by seconds, parts would differ between workers."""
-
-
-class EngineSearch(Protocol):
-    """A search of the rows of a DataFrame."""
-
-    @property
-    def algorithm(self) -> str:
-        """Its name."""
-
-    @property
-    def options(self) -> Any:
-        """The options of the algorithm."""
-
-    @property
-    def seed(self) -> int | None:
-        """The seed of what is drawn, if one is given."""
-
-    @property
-    def drops(self) -> bool:
-        """Whether it can leave suppressed rows out."""
-
-    def check(self) -> None:
-        """Raises UsageError for what it does not do on an engine."""
-
-    def outcome(self, rows: DataFrame, known: EngineFrame) -> EngineOutcome:
-        """What it finds. `rows`: their columns by their places. Raises InfeasibleError where there is nothing."""
-
-
-Given: TypeAlias = dict[str, object]
-
-
-def on_engine() -> list[str]:
-    """The algorithms that an engine has."""
-    return [name for name, each in ALGORITHMS.items() if each.NEEDS.counted or _by_parts(name)]
-
-
-def _by_parts(name: str) -> bool:
-    return ALGORITHMS[name].NEEDS.family in (MULTIDIMENSIONAL, LOCAL)
-
-
-def check_algorithm(name: str) -> None:
-    """Raises UsageError for an algorithm that an engine does not have."""
-    if name == RANDOMIZE:
-        raise UsageError(Problem("randomize makes no classes", hint="anonymize.spark.randomize"))
-    if name not in on_engine():
-        able = ", ".join([*on_engine(), RANDOMIZE])
-        instead = INSTEAD.get(ALGORITHMS[name].NEEDS.family, "make the release on one machine")
-        raise UsageError(Problem(f"{name} does not run on an engine", hint=f"{instead}; these do: {able}"))
-
-
-def options_of(name: str, given: Mapping[str, Any]) -> Any:
-    """The algorithm's options. Raises UsageError for names that are none."""
-    own = ALGORITHMS[name].Options
-    unknown = sorted(given.keys() - {each.name for each in fields(own)})
-    if unknown:
-        raise UsageError(f"spark.release has no option {', '.join(unknown)}")
-    return own(**given)
-
-
-def lacking(name: str, options: Any) -> Given:
-    """By its flag, whether each of an algorithm's options that an engine does not have is given."""
-    without = OF_ALL if _by_parts(name) else OF_ROWS
-    own = [each for each in fields(options) if each.name in without]
-    return {flag_given(each): getattr(options, each.name) != each.default for each in own}
-
-
-def parted_by_levels(spec: Spec, name: str) -> Given:
-    """Whether levels part the rows of an algorithm that parts them by itself on an engine."""
-    bounded = any(each.levels is not None and each.levels.max is not None for each in spec.quasi_identifiers.values())
-    return {f"levels.max of {name}": bounded and _by_parts(name)}
-
-
-@dataclass(frozen=True)
-class EngineLimits:
-    """How much is done at once. `part_rows`: rows that a worker searches; None: what is usual with the algorithm.
-    `most_combinations`: of values, that the driver takes."""
-
-    part_rows: int | None = None
-    most_combinations: int = MOST_COMBINATIONS
-
-
-def search_of(name: str, options: Any, limits: EngineLimits, seed: int | None = None) -> EngineSearch:
-    """The search that an algorithm is on an engine. Raises UsageError for wrong values of its options, and for a seed
-    where nothing is drawn."""
-    if wrong := wrong_values(options):
-        raise UsageError(wrong)
-    if seed is not None and not draws(ALGORITHMS[name], options):
-        raise UsageError("--seed: nothing is drawn at random with these options")
-    if _by_parts(name):
-        search: EngineSearch = Parted(name, options, limits.part_rows, seed)
-    else:
-        search = FullDomain(name, options, limits.most_combinations)
-    search.check()
-    return search

@@ -271,7 +271,8 @@ FLAG = "--mask-minimality"
 
 def mask_option() -> Any:
     """The field of an algorithm's options."""
-    return option(False, "Bound what is learnt by who knows the method, under distinct and frequency l; more is lost.")
+    meaning = "Bound what is learnt by who knows the method, under distinct and frequency l; more is lost."
+    return option(False, meaning, alone="every step that was refused is looked at again, row by row")
 
 
 def check_maskable(table: Table, requirements: Iterable[Requirement]) -> None:
