@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from anonymize.recoding import Released
-from anonymize.recoding.columns import ReleasedColumn
+from anonymize.recoding.columns import RecodedColumn
 from anonymize.spark.columns import CellTexts, EngineColumns
 
 LAYOUT = EngineColumns(("age", "ill"), {"age": "quasi-identifier", "ill": "sensitive"})
@@ -14,7 +14,7 @@ LAYOUT = EngineColumns(("age", "ill"), {"age": "quasi-identifier", "ill": "sensi
 def part(name: str, classes: int, kind: type[np.unsignedinteger]) -> Released:
     """A part of as many classes as rows, each with a text of its own."""
     texts = pl.Series([f"{name}{number}" for number in range(classes)])
-    column = ReleasedColumn("age", "age", texts, np.arange(classes).astype(kind))
+    column = RecodedColumn("age", "age", texts, np.arange(classes).astype(kind))
     none = (np.zeros(classes),)
     return Released(np.arange(classes, dtype=np.int32), (column,), np.ones(classes, np.int64), none, none, 0, 0)
 
