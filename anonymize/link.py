@@ -54,7 +54,7 @@ class LinkedFile:
 class Link:
     """`rows` (released rows,): the row of the input, from 0, that each released row is; -1 for one of an earlier input,
     of which `earlier` says: the released row, the hash of that input, and the row there, from 0. `series`: what the
-    state of a series had on record then, see `anonymize.series.last`."""
+    state of a series had on record then, see `anonymize.series.keeping`."""
 
     input: LinkedFile
     release: LinkedFile

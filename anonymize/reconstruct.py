@@ -16,13 +16,13 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from anonymize.channels import Floats, estimate, where
+from anonymize.channels import Floats, estimate
 from anonymize.channels.estimate import About, Count, Method, interval
-from anonymize.channels.where import Comparison
 from anonymize.classes import mixed_radix
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.fidelity.moments import NOISE, SampleMoments, estimates
 from anonymize.meaning import Channel, Manifest
+from anonymize.meaning.kinds import Comparison, conditions_in
 from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.records import dataclass
 from anonymize.report import as_json
@@ -120,7 +120,7 @@ def reconstruct(request: Reconstruct) -> None:
     if not manifest.channels and _undo_steps(request, manifest):
         return
     manifest = Manifest.read_channels(request.manifest)
-    conditions = [CountCondition(text, where.parse(text)) for text in request.conditions]
+    conditions = [CountCondition(text, conditions_in(text)) for text in request.conditions]
     if request.attributes and conditions:
         raise UsageError("--attributes: is about the joint table, and --where counts without it")
     names = [name for condition in conditions for name in condition.names] or request.attributes

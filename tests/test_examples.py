@@ -17,7 +17,7 @@ MODULES = (
     "domain.numeric",
     "guarding",
     "channels.estimate",
-    "channels.where",
+    "meaning.kinds",
     "recoding.appearance",
 )
 

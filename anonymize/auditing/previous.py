@@ -35,7 +35,7 @@ from anonymize.domain.cells import cells_of
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution, UsageError
-from anonymize.reading.labels import CategoryReader, LabelledNodes
+from anonymize.reading import CategoryReader, LabelledNodes
 from anonymize.records import dataclass
 from anonymize.spec import Flat, Spec
 from anonymize.table.named import column

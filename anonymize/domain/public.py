@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from anonymize.domain import Ints, files
 from anonymize.errors import Problem, RowsError, SpecError
 from anonymize.records import dataclass
+from anonymize.spec.blocks import ColumnDomain
 from anonymize.spec.columns import QuasiIdentifier
-from anonymize.spec.domains import ColumnDomain
 from anonymize.spec.model import Spec
 from anonymize.spec.notation import normalized, trimmed
 

@@ -26,7 +26,7 @@ from anonymize.dp.selection import MOST_CELLS, CountedTable, Drawing, by_error, 
 from anonymize.errors import UsageError
 from anonymize.records import dataclass
 from anonymize.spec import Spec
-from anonymize.spec.domains import Synthesis
+from anonymize.spec.blocks import Synthesis
 from anonymize.spec.model import EpsilonDelta
 from anonymize.table.model import Table
 

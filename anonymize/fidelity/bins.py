@@ -18,7 +18,7 @@ from anonymize.domain.grid import Grid
 from anonymize.domain.grid import texts as grid_texts
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.reading.labels import UNKNOWN, Category, CategoryReader, LabelledNodes
+from anonymize.reading import UNKNOWN, Category, CategoryReader, LabelledNodes
 from anonymize.recoding import Released
 from anonymize.records import dataclass
 from anonymize.spec import Spec

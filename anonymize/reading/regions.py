@@ -26,7 +26,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import DataError, Problem
 from anonymize.parallel import mapped, worth
-from anonymize.reading.labels import CategoryReader, LabelledNodes
+from anonymize.reading import CategoryReader, LabelledNodes
 from anonymize.recoding.appearance import MISSING
 from anonymize.records import dataclass
 from anonymize.spec import Output, Spec

@@ -25,14 +25,14 @@ from anonymize.privacy import MODELS, Requirement
 from anonymize.recoding import Recoding, Released
 from anonymize.records import dataclass
 from anonymize.report import head as cautions
-from anonymize.report.candidates import candidate_rows
 from anonymize.report.codebook import FileCells, codebook, columns_of, generalized
 from anonymize.report.head import Clock, TableSource, head, table_block
 from anonymize.request import Request
 from anonymize.risk import Sizes, merged, risk_before, sizes_before
+from anonymize.risk.records import candidate_rows
 from anonymize.spec import Spec
 from anonymize.spec.base import Means
-from anonymize.spec.domains import Synthesis
+from anonymize.spec.blocks import Synthesis
 from anonymize.table import Attribute, OutputFile, Table
 from anonymize.verify import THRESHOLD, Verdict
 from anonymize.verify.verdict import OrderVerdict

@@ -22,7 +22,7 @@ from anonymize.domain import files
 from anonymize.domain.cells import CellKind, ReadCells, cells_of, numbers
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.reading.labels import CategoryReader, LabelledNodes
+from anonymize.reading import CategoryReader, LabelledNodes
 from anonymize.records import dataclass
 from anonymize.report.published import Published
 from anonymize.spec import Spec

@@ -31,8 +31,8 @@ from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.series import kept, state
 from anonymize.series.guarantee import about_table, check_kept, reserve_of
+from anonymize.series.keeping import StateRecord, check_last, kept_link
 from anonymize.series.kept import cells_of, continued, next_rows
-from anonymize.series.last import StateRecord, check_last, kept_link
 from anonymize.series.people import CurrentPeople, check_known, naming, pseudonyms
 from anonymize.series.record import DEFERRED, Attendance, nothing_yet, told_by_values
 from anonymize.series.search import Run, SeriesClasses, SeriesSearch

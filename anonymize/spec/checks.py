@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from anonymize.spec import domained, tabulated, treated
+from anonymize.spec import treated
 from anonymize.spec.base import Entry, KeyPath, Means, Value
+from anonymize.spec.block_checks import check_domains, check_tables, in_marginals
 from anonymize.spec.blocks import Condition
 from anonymize.spec.columns import KINDS, WITHHELD, Definition, QuasiIdentifier, Rule, RuleRange, SamplingWeight
 from anonymize.spec.hierarchy import Dates, Intervals, NumberBands, Rare
@@ -49,8 +50,8 @@ def check(spec: Spec) -> Iterator[Fault]:
     yield from _targets(expanded)
     yield from selections(expanded)
     yield from treated.check(expanded)
-    yield from domained.check(expanded)
-    yield from tabulated.check(expanded)
+    yield from check_domains(expanded)
+    yield from check_tables(expanded)
     yield from _output(spec)
     weight = spec.sampling_weight
     if isinstance(weight, SamplingWeight) and weight.round and weight.bands:
@@ -64,7 +65,7 @@ def _named_elsewhere(spec: Spec) -> list[str]:
     selected = [name for selection in spec.workload.selections for name in selection]
     accepted = () if spec.privacy.passing is None else spec.privacy.passing.accept_derived
     steps = [name for step in spec.treatments for name in (*step.treated, *step.read)]
-    counted = [*spec.domains, *domained.in_marginals(spec)]
+    counted = [*spec.domains, *in_marginals(spec)]
     counted += [] if spec.tabulate is None else [*spec.tabulate.grouped_by, *spec.tabulate.measured]
     return list(dict.fromkeys([*attributes, *spec.workload.target_names, *selected, *accepted, *steps, *counted]))
 

@@ -26,7 +26,7 @@ from anonymize.spec.base import (
     TablePath,
     Text,
 )
-from anonymize.spec.blocks import RiskTrials, SeriesOptions, Workload
+from anonymize.spec.blocks import ColumnDomain, DomainEntry, RiskTrials, SeriesOptions, Synthesis, Workload
 from anonymize.spec.columns import (
     NORMALIZE,
     Kind,
@@ -37,7 +37,6 @@ from anonymize.spec.columns import (
     WeightEntry,
     as_normalize,
 )
-from anonymize.spec.domains import ColumnDomain, DomainEntry, Synthesis
 from anonymize.spec.notation import POINT, Decimal, Missing, Notation, NumberFormat, Thousands, normalized
 from anonymize.spec.tabulation import Tabulation
 from anonymize.spec.treatments import Combination, Treatment, TreatmentEntry

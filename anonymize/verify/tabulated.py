@@ -18,8 +18,7 @@ from anonymize.claims import Basis, Result, State
 from anonymize.records import dataclass
 from anonymize.spec.tabulation import SuppressionRules
 from anonymize.verify.differential import UNDRAWN
-from anonymize.verify.perturbed import cell_keyed
-from anonymize.verify.private_tables import private_tables, undrawn
+from anonymize.verify.perturbed import cell_keyed, private_tables, undrawn
 from anonymize.verify.recount import NOBODY, Counted, Group, Paths, Recount, TableAudit, WrittenTable, children
 
 CLOSE = 1e-6

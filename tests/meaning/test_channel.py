@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from anonymize.channels.where import parse
 from anonymize.errors import DataError, UsageError
 from anonymize.meaning import Channel, Manifest
+from anonymize.meaning.kinds import conditions_in
 
 SEX = {"name": "sex", "role": "quasi-identifier", "p": 0.8, "values": ["F", "M"]}
 FILE: dict[str, Any] = {
@@ -124,26 +124,26 @@ PLAIN = Channel("n", "quasi-identifier", 1.0)
     ],
 )
 def test_what_a_comparison_takes(told: Channel, text: str, expected: list[int]) -> None:
-    (comparison,) = parse(text)
+    (comparison,) = conditions_in(text)
     assert told.chosen(comparison, told.values or ("1", "2", "3", "x")).tolist() == expected
 
 
 @pytest.mark.parametrize("text", ["age in 25-39", "age > 35", "age <= 25", "age >= 29", "age <= 20", "age in 29-39"])
 def test_a_range_that_cuts_an_interval_is_refused(text: str) -> None:
-    (comparison,) = parse(text)
+    (comparison,) = conditions_in(text)
     with pytest.raises(UsageError, match="cuts an interval in two"):
         AGES.chosen(comparison, AGES.values or ())
 
 
 @pytest.mark.parametrize("values", [("M", "F"), ("nan", ""), ("inf", "-inf")])
 def test_a_range_over_what_are_no_numbers_is_refused(values: tuple[str, ...]) -> None:
-    (comparison,) = parse("sex < 3")
+    (comparison,) = conditions_in("sex < 3")
     with pytest.raises(UsageError, match="the values of sex are not numbers"):
         Channel("sex", "quasi-identifier", 0.9, values).chosen(comparison, values)
 
 
 def test_a_value_that_there_is_not_is_refused_without_its_text() -> None:
-    (comparison,) = parse("age = SECRET")
+    (comparison,) = conditions_in("age = SECRET")
     with pytest.raises(UsageError, match="age has no such value") as raised:
         AGES.chosen(comparison, AGES.values or ())
     assert "SECRET" not in str(raised.value)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from anonymize.channels.where import Comparison, Span, parse
 from anonymize.errors import UsageError
+from anonymize.meaning.kinds import Comparison, Span, conditions_in
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from anonymize.errors import UsageError
     ],
 )
 def test_conditions(text: str, expected: list[Comparison]) -> None:
-    assert list(parse(text)) == expected
+    assert list(conditions_in(text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -54,5 +54,5 @@ def test_conditions(text: str, expected: list[Comparison]) -> None:
 )
 def test_what_makes_no_sense(text: str, message: str) -> None:
     with pytest.raises(UsageError) as raised:
-        parse(text)
+        conditions_in(text)
     assert message in str(raised.value)
