@@ -55,8 +55,6 @@ UNCOVERED = Caution.of(
     "choose once, on a table of other people if there is one; publish one release, and none of these figures",
 )
 ALL = "all"
-SAMPLED = "sampled"
-"""The family of releases whose rows are drawn from the people under differential privacy."""
 SENSIBLE = ("release", "mondrian", "incognito")
 RISK = ("prosecutor_max", "prosecutor_mean", "records_at_risk")
 
@@ -176,7 +174,7 @@ def cells_of(request: Compare) -> list[Cell]:
         if name not in ALGORITHMS:
             hint = nearest(name, ALGORITHMS) or f"{ALL}, or of {', '.join(ALGORITHMS)}"
             raise UsageError(Problem(f"--algorithms: there is no {name}", hint=hint))
-        if ALGORITHMS[name].NEEDS.family == SAMPLED:
+        if not ALGORITHMS[name].NEEDS.family.compared:
             hint = "draw it once with --budget, and evaluate the release"
             raise UsageError(
                 Problem(
@@ -216,7 +214,7 @@ def _algorithms(request: Compare) -> Sequence[str]:
     """The algorithms that are named; without any the recommended one, the fastest, the one of whole columns, and what
     suits the spec's targets, or a spec that requires no k."""
     if request.algorithms:
-        every = [name for name, each in ALGORITHMS.items() if each.NEEDS.family != SAMPLED]
+        every = [name for name, each in ALGORITHMS.items() if each.NEEDS.family.compared]
         return every if ALL in request.algorithms else request.algorithms
     spec = request.spec
     if spec.privacy.k is None and not request.ks and spec.privacy.l is not None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.errors import AnonymizeError, Caution
-from anonymize.families import Draft, check_bound, family_of
+from anonymize.families import Draft, check_bound, maker_of
 from anonymize.families.charging import Charging, Rehearsal, local_epsilons
 from anonymize.families.steps import (
     check_needs,
@@ -36,7 +36,6 @@ from anonymize.families.steps import (
     write_manifest,
     write_risks,
 )
-from anonymize.families.synthetic import SyntheticDraft
 from anonymize.families.treating import check_treatments, release_paths
 from anonymize.link import SAVE_LINK, link_of
 from anonymize.publication import SAVE_RECODING, SAVE_RISK, Files, Paths, named_by, opened
@@ -88,12 +87,12 @@ def release(request: Request) -> dict[str, Any]:
 
 def _walked(request: Request) -> dict[str, Any]:
     """The road itself."""
-    family, clock, paths, charging = family_of(request.algorithm), Clock(), _paths(request), Charging.of(request)
+    maker, clock, paths, charging = maker_of(request.algorithm), Clock(), _paths(request), Charging.of(request)
     with following(request) as series, opened(request.spec, paths) as files:
         files = series.begin(files)
         spec = resolve(series.request.spec, files.source.columns).of_types(files.source.numeric)
         request = replace(request, spec=spec)
-        requirements, room = family.requirements(spec), room_for(request, files.source)
+        requirements, room = maker.requirements(spec), room_for(request, files.source)
         timed = partial(stage, request, clock, room=room)
         with timed("read"):
             table = _table(request, files.source, room)
@@ -104,14 +103,14 @@ def _walked(request: Request) -> dict[str, Any]:
             result = series.search(request, table, requirements, run)
         with timed("recode"):
             table = series.named(table)
-            draft = family.draft(request, requirements, table, result).held(room.arrays)
+            draft = maker.draft(request, requirements, table, result).held(room.arrays)
             del result
         with timed("write"):
             draft.write(files)
             write_manifest(files, manifest := treated.manifest(draft.manifest(files)))
             _write_private(request, series, files, table, draft)
         with timed("verify"), files.sealing():
-            measured = with_claim(draft, with_derived(request, files, draft.measure(files)))
+            measured = with_claim(draft, with_derived(draft, files, draft.measure(files)))
             steps = treated.measured(draft.table_text(files), draft.written.rows)
         check_satisfied(request, measured.verdict)
         trial = _tried(request, files, table, draft)
@@ -133,14 +132,14 @@ def _walked(request: Request) -> dict[str, Any]:
 def _with_nearness(report: dict[str, Any], request: Request, files: Files, draft: Draft) -> dict[str, Any]:
     """The private report, with how near invented rows are to the original where the report is kept. The table has been
     drawn and paid for by then: what goes wrong is a warning."""
-    if not isinstance(draft, SyntheticDraft) or not request.reports:
+    if draft.invented is None or not request.reports:
         return report
     from anonymize.evaluation.invented import UNPAID, InventedTable
     from anonymize.metrics.queries import QueryPlan, drawn
 
     try:
         table = read(request.spec, files.source, workload=True)
-        near = InventedTable(request.spec, table, draft.made.frame).blocks(drawn(table, QueryPlan()))
+        near = InventedTable(request.spec, table, draft.invented).blocks(drawn(table, QueryPlan()))
     except AnonymizeError:
         unread = Caution.of("how near the table is to its original was not measured", "`evaluate` says why")
         return {**report, "warnings": [*report["warnings"], unread]}

@@ -27,7 +27,7 @@ from anonymize._attack import Attack, attack
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, files_of
 from anonymize.errors import Caution, DataError, Problem, UsageError
-from anonymize.families import family_of, synthetic
+from anonymize.families import maker_of
 from anonymize.files import FRAME, split
 from anonymize.formats import Concluded
 from anonymize.publication import named_by, reported
@@ -139,7 +139,7 @@ def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
             made_by.options,
             input=str(parts.rest),
             output=str(parts.folder / f"released{suffix}"),
-            save_link=None if family_of(made_by.algorithm) is synthetic else str(parts.folder / "link.json"),
+            save_link=None if ALGORITHMS[made_by.algorithm].NEEDS.domains else str(parts.folder / "link.json"),
             seed=made_by.seed,
             progress=attack_request.progress,
         )
@@ -147,7 +147,7 @@ def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
         again = replace(
             attack_request,
             spec=written,
-            released=family_of(made_by.algorithm).paths(request).tables[0],
+            released=maker_of(made_by.algorithm).paths(request).tables[0],
             original=str(parts.rest),
             control=str(parts.others),
             link=request.save_link,

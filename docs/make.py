@@ -618,7 +618,7 @@ def _not_reusable() -> str:
     lines = []
     for name, algorithm in ALGORITHMS.items():
         if not algorithm.NEEDS.reusable:
-            lines.append(f"- `{name}`: {plain(algorithm.NEEDS.family)}")
+            lines.append(f"- `{name}`: {plain(algorithm.NEEDS.family.name)}")
         for each in fields(algorithm.Options):
             values = ["" if value is True else f" {value}" for value in sorted(each.metadata["local"], key=str)]
             flag = each.name.replace("_", "-")

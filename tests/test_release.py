@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,14 +17,15 @@ import pytest
 from anonymize._compare import figures, pick, with_front
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
-from anonymize.algorithms.base import Needs
+from anonymize.algorithms.base import Family, Needs
 from anonymize.classes import Partition
 from anonymize.errors import SpecError, UnsafeError, UsageError
-from anonymize.families import FAMILIES, Draft, Family, Measured
+from anonymize.families import FAMILIES, Draft, DraftMaker, Measured
 from anonymize.meaning import Manifest
 from anonymize.privacy import PARAMETERS
 from anonymize.publication import Files, ReleasePaths
 from anonymize.recoding import Regions
+from anonymize.records import dataclass
 from anonymize.report.data import Blocks, verdict_blocks
 from anonymize.report.tables import sections
 from anonymize.request import Request
@@ -351,8 +352,8 @@ PLAIN = SimpleNamespace(
 def test_a_release_of_which_nothing_is_required_is_published_with_a_warning(
     ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    algorithm = registered(monkeypatch, replace(mondrian.NEEDS, family="plain"), lambda *_: ())
-    monkeypatch.setitem(FAMILIES, "plain", cast(Family, PLAIN))
+    algorithm = registered(monkeypatch, replace(mondrian.NEEDS, family=Family("plain")), lambda *_: ())
+    monkeypatch.setitem(FAMILIES, "plain", cast(DraftMaker, PLAIN))
     request = ask(TABLE, "privacy: {}\n", algorithm)
     report = release(request)
     assert rows_of(request) == [["age"], ["1"]] and report["privacy"]["state"] == "nothing required"
@@ -369,6 +370,6 @@ def test_a_family_that_is_not_known_is_not_taken_for_classes(
     ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = ask(TABLE, algorithm=forced(monkeypatch, [0, 0, 1, 1, 2, 2]))
-    monkeypatch.setattr(ALGORITHMS["forced"], "NEEDS", replace(mondrian.NEEDS, family="odd"))
+    monkeypatch.setattr(ALGORITHMS["forced"], "NEEDS", replace(mondrian.NEEDS, family=Family("odd")))
     with pytest.raises(UsageError, match="forced: there are no releases of the family odd"):
         release(request)

@@ -19,7 +19,6 @@ from anonymize.algorithms.base import (
 
 __all__ = [
     "ALGORITHMS",
-    "FOLLOWED",
     "Algorithm",
     "Context",
     "Needs",
@@ -33,8 +32,6 @@ __all__ = [
     "wrong_values",
 ]
 
-FOLLOWED = ("multidimensional", "full-domain", "local")
-"""Families of which a series of releases can be made."""
 ALGORITHMS: Registry[Algorithm] = Registry(
     __name__,
     {

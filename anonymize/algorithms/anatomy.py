@@ -37,17 +37,19 @@ Reference. Xiao, Tao: Anatomy: simple and effective privacy preservation, VLDB 2
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import Context, Family, Needs, option
 from anonymize.algorithms.remaining import remaining
 from anonymize.classes import Ints, starts_of
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import MODELS, Requirement, frequency_l_diversity
+from anonymize.recoding import SearchResult
 from anonymize.records import dataclass
 from anonymize.table import SensitiveColumn, Table
-from anonymize.unclassed import Bucketized
 
 # --- the order of buckets ---------------------------------------------------------------------------------------------
 # Which buckets give a row to each group, by the rule "one row from each of the l largest", without a loop over groups.
@@ -159,7 +161,7 @@ class _State:
 
 ID = "anatomy"
 NEEDS = Needs(
-    family="bucketization",
+    Family("bucketization", treats_sensitive=False),
     sensitive=True,
     populations=False,
     reusable=False,
@@ -174,6 +176,41 @@ class Options:
 
     joined: bool = option(False, "Write one file, with sensitive values assigned at random within each group.")
     group: str = option("group", "Name of the group column.")
+
+
+@dataclass(frozen=True)
+class Bucketized(SearchResult):
+    """Groups of rows.
+
+    `group` (rows,) int32: number of each row's group from 0, -1 for a row that is left out. `count`: number of groups.
+    `mixed` (rows,) int64: the row whose sensitive value each row shows where both stand in one file, a random one of
+    its group; -1 for a row that is left out. `l`: the fewest different values of a group. `joined`: one file, not two.
+    `name`: of the column of groups.
+    """
+
+    KIND: ClassVar[str] = "buckets"
+
+    group: NDArray[np.int32]
+    count: int
+    mixed: Ints
+    l: int  # noqa: E741
+    joined: bool
+    name: str
+
+    @property
+    def sizes(self) -> Ints:
+        """(groups,) rows of each group."""
+        return np.bincount(self.group[self.group >= 0], minlength=self.count)
+
+    @property
+    def left_out(self) -> int:
+        """Rows that are in no group."""
+        return int(np.count_nonzero(self.group < 0))
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block."""
+        files = "one" if self.joined else "two"
+        return {"kind": self.KIND, "files": files, "groups": self.count, "l": self.l, "suppressed_rows": self.left_out}
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Bucketized:

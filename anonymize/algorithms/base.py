@@ -16,11 +16,10 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 from anonymize.dp.ledger import Charge
 from anonymize.errors import Caution, Problem, UsageError
 from anonymize.privacy import Requirement
-from anonymize.recoding import Recoding
+from anonymize.recoding import Levels, Regions, SearchResult
 from anonymize.records import dataclass
 from anonymize.spec import Output, Spec
 from anonymize.table import OutputFile, Table
-from anonymize.unclassed import Unclassed
 
 # --- what a search has so far -----------------------------------------------------------------------------------------
 # What a search has so far, for whoever interrupts it.
@@ -40,17 +39,63 @@ def of_levels(levels: Mapping[str, int], score: str, gap: float | None) -> str:
     return f"best so far: levels {named}; {score}; gap {away}"
 
 
-# --- base -------------------------------------------------------------------------------------------------------------
+# --- families ---------------------------------------------------------------------------------------------------------
+# What kinds of releases there are, and what can be done with each: whatever comes after an algorithm asks this record.
 
-Found: TypeAlias = Recoding | Unclassed
-"""What a search finds."""
+
+@dataclass(frozen=True)
+class Sampling:
+    """How rows were drawn: with the probability `beta`, of classes of at least `k` of those that were. `search`: the
+    epsilon that the choice of levels has spent."""
+
+    search: float
+    beta: float
+    k: int
+
+
+Drawing: TypeAlias = Callable[[Spec, Any, Sequence[Requirement]], Sampling]
+"""From the spec, the options of the algorithm, and what is required."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A recoding model, and what can be done with its releases; what is not said cannot be done.
+
+    `name`: in the report. `recoding`: its kind, as a public report names it; None where the manifest says it.
+    `classes`: rows that read the same form equivalence classes, which lose something. `followed`: a series of releases
+    can be made of it. `unmerged`: it takes models that merged classes may not keep. `identified`: the spec must name
+    quasi-identifiers. `treats_quasi`, `treats_sensitive`: steps of `treatments` may change quasi-identifiers, sensitive
+    attributes. `compared`: several releases can be made of one table, to choose among them. `drawing`: how its rows are
+    drawn; None where none are left out at random.
+    """
+
+    name: str
+    recoding: str | None = None
+    classes: bool = False
+    followed: bool = False
+    unmerged: bool = False
+    identified: bool = True
+    treats_quasi: bool = False
+    treats_sensitive: bool = True
+    compared: bool = True
+    drawing: Drawing | None = None
+
+
+FULL_DOMAIN = Family("full-domain", Levels.KIND, classes=True, followed=True, unmerged=True)
+CELL_SUPPRESSION = Family("full-domain and cell suppression", Levels.KIND, classes=True)
+SINGLE_DIMENSIONAL = Family("single-dimensional", "single-dimensional", classes=True)
+MULTIDIMENSIONAL = Family("multidimensional", Regions.KIND, classes=True, followed=True)
+LOCAL = Family("local", Regions.KIND, classes=True, followed=True)
+
+
+# --- base -------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Needs:
     """What an algorithm asks of a spec, and what it makes of one.
 
-    `family` is the recoding model's name in the report. `sensitive`, `target`: the spec must name one. `uses`: the
+    `family`: what kind of release it makes. `sensitive`, `target`: the spec must name one. `uses`: the
     parts of a spec beyond roles, domains and privacy that have an effect; the report warns of the others. `guarantees`:
     what it returns meets the requirements; where it does not guarantee that, the check of the release may find it
     unsafe. `units`: it can count whom rows are about instead of rows. `populations`: it can count the people of a
@@ -64,7 +109,7 @@ class Needs:
     else.
     """
 
-    family: str
+    family: Family
     sensitive: bool = False
     target: bool = False
     uses: frozenset[str] = frozenset()
@@ -83,7 +128,7 @@ class Needs:
     def of_full_domain(cls, *uses: str) -> Needs:
         """The needs of a search among level vectors: it works on distinct rows, and counts individuals where a unit
         says whom rows are about."""
-        return cls(family="full-domain", uses=frozenset(uses), units=True, counted=True, levels=True)
+        return cls(FULL_DOMAIN, uses=frozenset(uses), units=True, counted=True, levels=True)
 
 
 @dataclass(frozen=True)
@@ -122,8 +167,9 @@ class Algorithm(Protocol):
     """Frozen dataclass; its fields are made by `option`."""
     NEEDS: Needs
 
-    def run(self, table: Table, requirements: tuple[Requirement, ...], options: Any, context: Context) -> Found:
-        """The recoding it finds. Raises InfeasibleError where no release meets the requirements."""
+    def run(self, table: Table, requirements: tuple[Requirement, ...], options: Any, context: Context) -> SearchResult:
+        """The recoding it finds, or what else is to be released. Raises InfeasibleError where no release meets the
+        requirements."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import LOCAL, Context, Needs, option
 from anonymize.algorithms.clustering import codes_of
 from anonymize.algorithms.clustering.methods import equal_rows
 from anonymize.algorithms.clustering.run import MONDRIAN, STARTS, WHOLE
@@ -61,7 +61,7 @@ from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "bottom-up"
-NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=False, parted=True)
+NEEDS = Needs(LOCAL, uses=frozenset({"weights"}), units=True, reusable=False, parted=True)
 
 AUTO = "auto"
 CHOICES = (AUTO, *STARTS)

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs
+from anonymize.algorithms.base import SINGLE_DIMENSIONAL, Context, Needs
 from anonymize.algorithms.feasibility import necessary_size, no_generalization
 from anonymize.algorithms.single import DistinctRows, LabelCounts, children, class_labels
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
@@ -45,7 +45,7 @@ from anonymize.table import Attribute, Table
 
 ID = "bug"
 NEEDS = Needs(
-    family="single-dimensional", target=True, uses=frozenset({"workload"}), populations=False, units=True, counted=True
+    SINGLE_DIMENSIONAL, target=True, uses=frozenset({"workload"}), populations=False, units=True, counted=True
 )
 
 

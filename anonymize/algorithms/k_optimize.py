@@ -92,7 +92,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import SINGLE_DIMENSIONAL, Context, Needs, option
 from anonymize.algorithms.deadline import TIME, Deadline, ended_by
 from anonymize.algorithms.feasibility import no_generalization
 from anonymize.algorithms.optimize import SplitCells, Splits
@@ -112,7 +112,7 @@ from anonymize.table import Table
 
 ID = "k-optimize"
 NEEDS = Needs(
-    family="single-dimensional",
+    SINGLE_DIMENSIONAL,
     uses=frozenset({"workload"}),
     populations=False,
     units=True,

@@ -56,7 +56,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import MULTIDIMENSIONAL, Context, Needs, option
 from anonymize.algorithms.clustering import codes_of
 from anonymize.algorithms.cuts import BY_TARGET, RULES, CutRule, Selecting
 from anonymize.algorithms.deadline import Refinable
@@ -75,7 +75,7 @@ from anonymize.records import dataclass
 from anonymize.table import Table, TargetColumn
 
 ID = "mondrian"
-NEEDS = Needs(family="multidimensional", uses=frozenset({"weights", "workload"}), units=True, parted=True)
+NEEDS = Needs(MULTIDIMENSIONAL, uses=frozenset({"weights", "workload"}), units=True, parted=True)
 
 CANDIDATES = ("rate", "widest", "entropy", "ncp")
 """Rules that `auto` tries under models beyond k-anonymity, where refused cuts upset what a rule expects."""

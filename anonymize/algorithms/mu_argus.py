@@ -56,7 +56,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, of_levels, option
+from anonymize.algorithms.base import CELL_SUPPRESSION, Context, Needs, of_levels, option
 from anonymize.algorithms.deadline import INTERRUPTED, Deadline, ended_by
 from anonymize.algorithms.feasibility import allowed_rows, outliers_option
 from anonymize.algorithms.lattice import FrequencySet, Lattice, Vector
@@ -71,7 +71,7 @@ from anonymize.table import Table
 
 ID = "mu-argus"
 NEEDS = Needs(
-    family="full-domain and cell suppression",
+    CELL_SUPPRESSION,
     guarantees=False,
     units=True,
     reusable=False,

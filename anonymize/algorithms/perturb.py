@@ -23,15 +23,17 @@ Journal of Statistical Software 67(4), 2015.
 
 from __future__ import annotations
 
-from anonymize.algorithms.base import Context, Needs
+from typing import Any, ClassVar
+
+from anonymize.algorithms.base import Context, Family, Needs
 from anonymize.privacy import Requirement
+from anonymize.recoding import SearchResult
 from anonymize.records import dataclass
 from anonymize.table import Table
-from anonymize.unclassed import Unchanged
 
 ID = "perturb"
 NEEDS = Needs(
-    family="perturbation",
+    Family("perturbation", identified=False, treats_quasi=True),
     guarantees=False,
     reusable=False,
     units=True,
@@ -42,6 +44,17 @@ NEEDS = Needs(
 @dataclass(frozen=True)
 class Options:
     """It has none."""
+
+
+@dataclass(frozen=True)
+class Unchanged(SearchResult):
+    """Rows as they are, but for the columns that steps of the spec's `treatments` have changed."""
+
+    KIND: ClassVar[str] = "unchanged"
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block."""
+        return {"kind": self.KIND}
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Unchanged:

@@ -46,25 +46,29 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize import channels
+from anonymize.algorithms.base import Context, Family, Needs, option
 from anonymize.channels import Bits, replaced, representable, seeded_bits, system_bits
 from anonymize.channels.optimum import optimum
-from anonymize.channels.problem import MOST_CELLS, ChannelProblem, Guarded, JointAxis, largest_p, pose
+from anonymize.channels.problem import MOST_CELLS, ChannelProblem, Guarded, JointAxis, epsilon, largest_p, pose
 from anonymize.classes import Codes, Floats, Ints
 from anonymize.domain.levels import Categories
 from anonymize.errors import Caution, InfeasibleError, Problem, UsageError
 from anonymize.files import parted
+from anonymize.meaning import Channel
+from anonymize.meaning.manifest import RANDOMIZED, VERSION
 from anonymize.privacy import Requirement, amplification, disclosure, local_dp
+from anonymize.recoding import SearchResult
 from anonymize.records import dataclass
 from anonymize.table import Table
-from anonymize.unclassed import Distorted, Randomized
 
 ID = "randomize"
 NEEDS = Needs(
-    family="randomization",
+    Family("randomization", treats_sensitive=False),
     sensitive=True,
     uses=frozenset({"level or bins"}),
     populations=False,
@@ -85,6 +89,98 @@ class Options:
     on: str = option("both", "What may be distorted.", ("both", "qi", "sensitive"), only_with={"p": ("",)})
     p: str = option("", "Set the parameters by hand, NAME=P,...; attributes that are not named are not distorted.")
     parameters: str = option("", "File for the recipient's parameters; by default next to the release.", path=True)
+
+
+@dataclass(frozen=True)
+class Distorted:
+    """One column: the categories it is over, (rows,) codes of them as they were and as they are released, and p.
+
+    `released` is None where the column is left alone: it passes through as the text it came in. `missing`: the category
+    of missing sensitive values. `generalized`: the categories are not the values themselves.
+    """
+
+    name: str
+    role: Literal["quasi-identifier", "sensitive"]
+    categories: Categories
+    original: Codes
+    released: Codes | None = None
+    p: float = 1.0
+    missing: int | None = None
+    generalized: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of categories."""
+        return len(self.categories.texts)
+
+    @property
+    def meaning(self) -> str:
+        """What the column holds where it does not hold what it held."""
+        own = "the label of the original value" if self.generalized else "the original value"
+        return own if self.p == 1 else f"{own}, or another one at random"
+
+    @property
+    def channel(self) -> Channel:
+        """What the recipient needs: p, the values, and the numbers that each of them spans where they are intervals."""
+        if self.released is None:
+            return Channel(self.name, self.role, 1.0)
+        categories = self.categories
+        return Channel(self.name, self.role, self.p, categories.texts, categories.bounds, categories.half_open)
+
+
+@dataclass(frozen=True)
+class Randomized(SearchResult):
+    """A randomized table: its quasi-identifiers and sensitive attributes. `on`: which of them could be distorted.
+
+    `seeded`: the random numbers can be had again by whoever knows the seed. `by_hand`: parameters that were given.
+    `warnings`: for the report.
+    """
+
+    KIND: ClassVar[str] = "randomized"
+
+    on: str
+    columns: tuple[Distorted, ...]
+    seeded: bool
+    by_hand: bool
+    warnings: tuple[Caution, ...] = ()
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block."""
+        distortion = {
+            each.name: {
+                "p": each.p,
+                "q": channels.other(each.p, each.size),
+                "values": each.size,
+                "epsilon": epsilon(each.p, each.size),
+            }
+            for each in self.columns
+        }
+        product = 1.0
+        for each in self.columns:
+            product *= channels.norm_squared(each.p, each.size)
+        return {
+            "kind": self.KIND,
+            "on": self.on,
+            "parameters": "by hand" if self.by_hand else "optimal",
+            "entropy": "seed" if self.seeded else "system",
+            "safe_to_publish": not self.seeded,
+            "distortion": distortion,
+            "norms": product,
+        }
+
+    def meanings(self) -> dict[str, dict[str, str]]:
+        """What the distorted columns hold, as a codebook has it."""
+        return {each.name: {each.name: each.meaning} for each in self.columns if each.released is not None}
+
+    def parameters(self, rows: int, separator: str) -> dict[str, Any]:
+        """The file for the recipient."""
+        return {
+            "format": RANDOMIZED,
+            "version": VERSION,
+            "rows": rows,
+            "separator": separator,
+            "attributes": [{"name": each.name, **each.channel.entry()} for each in self.columns],
+        }
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Randomized:

@@ -57,7 +57,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms import mondrian, starts
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import LOCAL, Context, Needs, option
 from anonymize.algorithms.clustering import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, grouped, grouped_by_width
 from anonymize.algorithms.deadline import BY_SECONDS, Deadline, Refinable
@@ -72,7 +72,7 @@ from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "release"
-NEEDS = Needs(family="local", uses=frozenset({"weights", "workload"}), units=True, parted=True)
+NEEDS = Needs(LOCAL, uses=frozenset({"weights", "workload"}), units=True, parted=True)
 
 LEAST_WORK = 2_500_000
 """Cells of quasi-identifiers that passes of refinement may go over, where all rows are too many for a trial."""

@@ -44,30 +44,24 @@ import math
 import os
 from collections.abc import Sequence
 from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import Context, Family, Needs, Sampling, option
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
 from anonymize.dp.ledger import ROW, Charge
 from anonymize.dp.mechanisms import exponential
 from anonymize.dp.published import HierarchicalColumn, hierarchical_columns
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import Requirement
+from anonymize.recoding import SearchResult
 from anonymize.records import dataclass
-from anonymize.spec.model import EpsilonDelta
+from anonymize.spec import Spec
 from anonymize.table import Table
-from anonymize.unclassed import SampledColumn, SampledRows
 
 ID = "safepub"
-NEEDS = Needs(
-    family="sampled",
-    reusable=False,
-    random=True,
-    levels=True,
-    populations=False,
-    alone="the budget of differential privacy is spent, and the sample drawn, by one process",
-)
 NODES = 2000
 """Nodes of the lattice that are candidates, beside the top."""
 LONGEST = 5_000_000
@@ -82,31 +76,75 @@ class Options:
     search: float = option(0.1, "Share of epsilon that the choice of levels spends.", above=0.0, maximum=0.9)
 
 
+@dataclass(frozen=True)
+class SampledColumn:
+    """How a column reads at the `level` of a hierarchy. `texts`: of each node; `nodes` (rows of the input,)."""
+
+    name: str
+    texts: tuple[str, ...]
+    nodes: NDArray[np.int64]
+    level: int
+
+
+@dataclass(frozen=True)
+class SampledRows(SearchResult):
+    """Rows of the input that were drawn with the probability `beta`, of classes of at least `k` of those that were.
+    `search`: the epsilon that the choice of levels has spent; `delta`: what was left out."""
+
+    KIND: ClassVar[str] = "sampled"
+
+    columns: tuple[SampledColumn, ...]
+    rows: NDArray[np.int64]
+    k: int
+    beta: float
+    search: float
+    delta: float
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block."""
+        levels = {each.name: each.level for each in self.columns}
+        return {"kind": self.KIND, "levels": levels, "k": self.k, "beta": self.beta, "epsilon_of_search": self.search}
+
+
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> SampledRows:
     """The rows that are published. Raises DataError for values outside the declared domains, InfeasibleError where no
     class has k rows in the sample."""
     assert context.spec is not None and context.spec.privacy.differential is not None
     bound = context.spec.privacy.differential
-    search = bound.epsilon * options.search
-    beta, k = drawing(bound, options.search, requirements)
+    sampling = drawing(context.spec, options, requirements)
+    beta, k = sampling.beta, sampling.k
     columns = hierarchical_columns(context.spec, table)
     nodes = candidates([each.levels for each in columns])
     scores = _scores(columns, nodes, math.ceil(k / beta) - 1)
     context.before_draw(Charge.of_approximate(ID, ROW, bound.epsilon, bound.delta))
-    chosen = nodes[exponential(scores, 1.0, search)]
+    chosen = nodes[exponential(scores, 1.0, sampling.search)]
     rows = _published(columns, chosen, _drawn(table.rows, beta), k)
     if not len(rows):
         message = f"no class has {k} rows in the sample, and nothing could be published; what was drawn stays charged"
         raise InfeasibleError(Problem(message, hint="fewer or coarser columns, or a larger epsilon"))
     pairs = zip(columns, chosen, strict=True)
     generalized = tuple(SampledColumn(each.name, each.texts, each.nodes(level), level) for each, level in pairs)
-    return SampledRows(generalized, rows, k, beta, search, bound.delta)
+    return SampledRows(generalized, rows, k, beta, sampling.search, bound.delta)
 
 
-def drawing(bound: EpsilonDelta, search: float, requirements: Sequence[Requirement]) -> tuple[float, int]:
-    """(beta, k) of a release: of what the choice of levels leaves of epsilon, and no k below one that is required."""
-    beta, k = parameters(bound.epsilon - bound.epsilon * search, bound.delta)
-    return beta, max([k, *(each.parameters.k for each in requirements if hasattr(each.parameters, "k"))])
+def drawing(spec: Spec, options: Options, requirements: Sequence[Requirement]) -> Sampling:
+    """How a release is drawn: by what the choice of levels leaves of epsilon, and with no k below one that is
+    required."""
+    assert spec.privacy.differential is not None
+    bound, search = spec.privacy.differential, spec.privacy.differential.epsilon * options.search
+    beta, k = parameters(bound.epsilon - search, bound.delta)
+    required = [each.parameters.k for each in requirements if hasattr(each.parameters, "k")]
+    return Sampling(search, beta, max([k, *required]))
+
+
+NEEDS = Needs(
+    Family("sampled", "sampled", compared=False, drawing=drawing),
+    reusable=False,
+    random=True,
+    levels=True,
+    populations=False,
+    alone="the budget of differential privacy is spent, and the sample drawn, by one process",
+)
 
 
 def parameters(epsilon: float, delta: float) -> tuple[float, int]:

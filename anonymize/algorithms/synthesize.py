@@ -40,15 +40,20 @@ Synthetic Data, VLDB 2022; McKenna, Miklau, Sheldon: Winning the NIST Contest, J
 
 from __future__ import annotations
 
-from anonymize.algorithms.base import Context, Needs, option
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import polars as pl
+
+from anonymize.algorithms.base import Context, Family, Needs, option
 from anonymize.privacy import Requirement
+from anonymize.recoding import SearchResult
 from anonymize.records import dataclass
 from anonymize.table import Table
-from anonymize.unclassed import Synthesized
 
 ID = "synthesize"
 NEEDS = Needs(
-    family="invention",
+    Family("invention", identified=False),
     uses=frozenset({"workload", "level or bins"}),
     reusable=False,
     units=True,
@@ -63,6 +68,35 @@ class Options:
     """See the module."""
 
     model_size: float = option(2.0, "Size of the fitted model, in MB, at most.", above=0.0, maximum=1000.0)
+
+
+@dataclass(frozen=True)
+class Synthesized(SearchResult):
+    """Invented rows: a `frame` of texts, and the `block` of the manifest, which says all of how they were drawn."""
+
+    KIND: ClassVar[str] = "synthetic"
+
+    frame: pl.DataFrame
+    block: Mapping[str, Any]
+
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block: what was measured, and not the counts."""
+        measured = self.block["measurements"]
+        return {
+            "kind": self.KIND,
+            "method": self.block["method"],
+            "individual": self.block["individual"],
+            "rows_per_unit": self.block["rows_per_unit"],
+            "count": self.block["count"],
+            "spent": dict(self.block["differential"]),
+            "measured": [list(each["columns"]) for each in measured if len(each["columns"]) > 1],
+            "selections": len(self.block["selections"]),
+            "largest_clique": max(len(each["values"]) for each in self.block["model"]["cliques"]),
+        }
+
+    def meanings(self) -> dict[str, dict[str, str]]:
+        """What the columns hold, as a codebook has it."""
+        return {name: {name: "an invented value"} for name in self.frame.columns}
 
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Synthesized:

@@ -37,7 +37,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import SINGLE_DIMENSIONAL, Context, Needs, option
 from anonymize.algorithms.feasibility import beyond_size
 from anonymize.algorithms.remaining import remaining_within
 from anonymize.algorithms.single import DistinctRows, LabelCounts, children, class_labels
@@ -50,7 +50,7 @@ from anonymize.table import Attribute, Table
 
 ID = "tds"
 NEEDS = Needs(
-    family="single-dimensional", target=True, uses=frozenset({"workload"}), populations=False, units=True, counted=True
+    SINGLE_DIMENSIONAL, target=True, uses=frozenset({"workload"}), populations=False, units=True, counted=True
 )
 
 

@@ -34,7 +34,7 @@ Reference. Xu, Wang, Pei, Wang, Shi, Fu: Utility-based anonymization using local
 
 from __future__ import annotations
 
-from anonymize.algorithms.base import Context, Needs, option
+from anonymize.algorithms.base import LOCAL, Context, Needs, option
 from anonymize.algorithms.clustering.bisect import JOINS
 from anonymize.algorithms.clustering.methods import RISE, ROUNDS
 from anonymize.algorithms.clustering.run import STARTS, Method
@@ -47,7 +47,7 @@ from anonymize.records import dataclass
 from anonymize.table import Table
 
 ID = "top-down"
-NEEDS = Needs(family="local", uses=frozenset({"weights"}), units=True, reusable=False, random=True, parted=True)
+NEEDS = Needs(LOCAL, uses=frozenset({"weights"}), units=True, reusable=False, random=True, parted=True)
 
 
 @dataclass(frozen=True)

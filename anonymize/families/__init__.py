@@ -6,36 +6,45 @@
 from __future__ import annotations
 
 from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms.base import Family, Registry
 from anonymize.errors import UsageError
-from anonymize.families import bucketized, classes, perturbed, randomized, sampled, synthetic
-from anonymize.families.base import Draft, Family, Measured
-from anonymize.report.published import KINDS
+from anonymize.families.base import Draft, DraftMaker, Measured
 from anonymize.request import Request
 
-__all__ = ["FAMILIES", "Draft", "Family", "Measured", "check_bound", "family_of"]
+__all__ = ["FAMILIES", "Draft", "DraftMaker", "Measured", "check_bound", "family_of", "maker_of"]
 
-FAMILIES: dict[str, Family] = {
-    **dict.fromkeys(KINDS, classes),
-    "bucketization": bucketized,
-    "randomization": randomized,
-    "perturbation": perturbed,
-    "invention": synthetic,
-    "sampled": sampled,
-}
+CLASSED = ("full-domain", "full-domain and cell suppression", "single-dimensional", "multidimensional", "local")
+FAMILIES: Registry[DraftMaker] = Registry(
+    __name__,
+    {
+        **dict.fromkeys(CLASSED, "classes"),
+        "bucketization": "bucketized",
+        "randomization": "randomized",
+        "perturbation": "perturbed",
+        "invention": "synthetic",
+        "sampled": "sampled",
+    },
+)
+"""By name, and the module of each, which is imported when it is first taken."""
 
 
 def check_bound(request: Request) -> None:
     """Raises UsageError where a bound on what classes lose is asked for, and there are none, or it would be public."""
-    if request.bound and family_of(request.algorithm) is not classes:
+    if request.bound and not family_of(request.algorithm).classes:
         raise UsageError(f"--bound: a release of {request.algorithm} has no equivalence classes")
     if request.bound and request.public:
         raise UsageError("--bound: depends on the input, and so cannot be in a public report")
 
 
 def family_of(algorithm: str) -> Family:
-    """The family of an algorithm's releases. Raises UsageError for one that is not known: what is not known to have
+    """The family of an algorithm's releases."""
+    return ALGORITHMS[algorithm].NEEDS.family
+
+
+def maker_of(algorithm: str) -> DraftMaker:
+    """What makes an algorithm's releases. Raises UsageError for a family that is not known: what is not known to have
     classes is not taken for having them."""
-    name = ALGORITHMS[algorithm].NEEDS.family
+    name = family_of(algorithm).name
     if name not in FAMILIES:
         raise UsageError(f"{algorithm}: there are no releases of the family {name}")
     return FAMILIES[name]

@@ -8,10 +8,11 @@ from contextlib import ExitStack
 from dataclasses import field, replace
 from typing import Any, Protocol
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from anonymize import verify
-from anonymize.algorithms.base import Found
 from anonymize.declared import with_people
 from anonymize.meaning import Manifest
 from anonymize.privacy import Requirement
@@ -26,6 +27,7 @@ from anonymize.table import Codes, OutputFile, Source, Table
 from anonymize.table.named import column
 from anonymize.table.scratch import Arrays
 from anonymize.verify import Check, SharedNumbers, Verdict, checks_of, text_of
+from anonymize.verify.kept import Derivation
 from anonymize.writing.rows import Written, null_text, passing_column
 
 
@@ -58,7 +60,7 @@ class Draft(ABC):
 
     @property
     def local(self) -> dict[str, float | None]:
-        """By column, the epsilon of values that the family randomizes one by one; None for one without bound."""
+        """By column, the epsilon of values that the family distorts one by one; None for one without bound."""
         return {}
 
     @property
@@ -70,6 +72,11 @@ class Draft(ABC):
     def units(self) -> Codes | None:
         """Whom the written rows are about, where the table knows it; the release does not show it."""
         return None if self.table.units is None else self.table.units[self.written.rows]
+
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """The released columns of each quasi-identifier."""
+        return {name: [name] for name in self.request.spec.quasi_identifiers}
 
     def table_text(self, files: Files) -> pl.LazyFrame:
         """The table as it was written, as text."""
@@ -105,9 +112,23 @@ class Draft(ABC):
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """The blocks of the report that depend on the family."""
 
+    @property
+    def invented(self) -> pl.DataFrame | None:
+        """The rows, where they are nobody's."""
+        return None
 
-class Family(Protocol):
-    """A module of this room."""
+    def derived(self, derivations: tuple[Derivation, ...]) -> tuple[Derivation, ...]:
+        """Which of the columns that follow from others give away something that the release does not show."""
+        return derivations
+
+    @property
+    def class_of(self) -> NDArray[np.int32]:
+        """(rows,) the class of each row of the input, -1 for one that is not released."""
+        raise NotImplementedError(f"{self.request.algorithm} makes no classes: this is probably a bug")
+
+
+class DraftMaker(Protocol):
+    """A module of this room, which makes the releases of one family or several."""
 
     def requirements(self, spec: Spec, /) -> tuple[Requirement, ...]:
         """What the release has to meet. Raises SpecError for a spec that the family can do nothing with."""
@@ -115,8 +136,8 @@ class Family(Protocol):
     def paths(self, request: Request, /) -> ReleasePaths:
         """Where the release goes. Raises UsageError for outputs that the family cannot make."""
 
-    def draft(self, request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found, /) -> Draft:
-        """The release that follows from what the search returned."""
+    def draft(self, request: Request, requirements: tuple[Requirement, ...], table: Table, result: Any, /) -> Draft:
+        """The release that follows from what the algorithm returned."""
 
 
 # --- the measured text ------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from anonymize import verify
-from anonymize.algorithms.base import Found
+from anonymize.algorithms.anatomy import Bucketized
 from anonymize.classes import Runs, mixed_radix
 from anonymize.errors import Caution, UsageError
 from anonymize.families.base import Draft, Measured
@@ -30,7 +30,6 @@ from anonymize.spec import Spec
 from anonymize.table import SensitiveColumn, Table
 from anonymize.table.named import unnamed
 from anonymize.table.write import check_table, refuse_uri
-from anonymize.unclassed import Bucketized
 from anonymize.verify import Verdict
 from anonymize.verify.unclassed import Reading, measure_bucketized
 from anonymize.writing import cell_ranks
@@ -63,9 +62,8 @@ def paths(request: Request) -> ReleasePaths:
     return ReleasePaths(pair_of(output))
 
 
-def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
+def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Bucketized) -> Draft:
     """The table beside its groups."""
-    assert isinstance(result, Bucketized)
     return BucketizedDraft(request, requirements, table, result)
 
 
@@ -90,9 +88,8 @@ class BucketizedDraft(Draft):
 
     def measure(self, files: Files) -> Measured:
         """The text of the files, group by group."""
-        columns = {name: [name] for name in self.request.spec.quasi_identifiers}
-        verdict = with_passing(self.request, files.table, self._verdict(files), columns)
-        return Measured(verdict, by_weights(text_shown(self.request, files.table, list(columns.values()))))
+        verdict = with_passing(self.request, files.table, self._verdict(files), self.columns)
+        return Measured(verdict, by_weights(text_shown(self.request, files.table, list(self.columns.values()))))
 
     def _verdict(self, files: Files) -> Verdict:
         spec = self.request.spec

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from anonymize import privacy, recoding, verify
-from anonymize.algorithms.base import Found
-from anonymize.classes import Bools, Partition
+from anonymize.classes import Bools
 from anonymize.declared import declared
 from anonymize.families.base import Draft, DraftText, Measured
 from anonymize.families.steps import (
@@ -30,7 +28,7 @@ from anonymize.meaning import Manifest
 from anonymize.parallel import ahead, meanwhile, worth
 from anonymize.privacy import Requirement
 from anonymize.publication import SAVE_RECODING, Files, ReleasePaths
-from anonymize.recoding import Levels, Recoding, Regions, Released
+from anonymize.recoding import Levels, Recoding, Released
 from anonymize.records import dataclass
 from anonymize.report.data import Beside, Blocks, ClassedFacts, classed_blocks
 from anonymize.report.passing import PASSING
@@ -38,7 +36,7 @@ from anonymize.request import Request
 from anonymize.risk import Text
 from anonymize.spec import Spec
 from anonymize.table import Table
-from anonymize.table.scratch import Arrays
+from anonymize.table.scratch import Arrays, copied
 from anonymize.writing.columns import PIECE
 from anonymize.writing.rows import frames
 
@@ -53,13 +51,12 @@ def paths(request: Request) -> ReleasePaths:
     return ReleasePaths([request.output])
 
 
-def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
+def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> Draft:
     """How each class reads, and whether the suppressed rows are published.
 
     Classes may read as suppressed rows do. Where these are more than may be suppressed, all rows are shown as one
     class; raises InfeasibleError where that cannot be, or they are too many even so.
     """
-    assert isinstance(result, Recoding)
     check_hidden(request.spec, table)
     drawn = _drawn(request, requirements, table, result)
     if drawn.released.suppressed_rows > suppression_limit(request.spec, table.rows):
@@ -93,11 +90,13 @@ class ClassedDraft(Draft):
         """The draft, with the class of each row and the rows of regions moved to where `arrays` are."""
         if arrays is np.empty:
             return self
-        released = replace(self.released, class_of=_copied(self.released.class_of, arrays))
-        if not isinstance(self.recoding, Regions):
-            return replace(self, released=released)
-        partition = Partition(_copied(self.recoding.partition.order, arrays), self.recoding.partition.starts)
-        return replace(self, released=released, recoding=replace(self.recoding, partition=partition))
+        released = replace(self.released, class_of=copied(self.class_of, arrays))
+        return replace(self, released=released, recoding=self.recoding.held(arrays))
+
+    @property
+    def class_of(self) -> NDArray[np.int32]:
+        """As they are rendered."""
+        return self.released.class_of
 
     def manifest(self, files: Files) -> Manifest:
         """Quasi-identifiers span values, and all else passed through."""
@@ -124,7 +123,7 @@ class ClassedDraft(Draft):
 
     def measure(self, files: Files) -> Measured:
         """The text of the table, class by class; what passes through is measured meanwhile, from the same reading."""
-        columns = self._columns()
+        columns = self.columns
         own = [name for names in columns.values() for name in names]
         shared = numbers_of(files.table, self._measured(columns), self.request.spec, own)
         text = passing_text(self.request, files.table, columns, self.units, shared)
@@ -143,7 +142,7 @@ class ClassedDraft(Draft):
 
     def text(self, files: Files) -> Text:
         """The rows as they are released."""
-        return text_shown(self.request, files.table, list(self._columns().values()), self.units)
+        return text_shown(self.request, files.table, list(self.columns.values()), self.units)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         beside = self._beside()
@@ -180,8 +179,9 @@ class ClassedDraft(Draft):
         is_released = pl.Series(self.released.class_of >= 0) if some else None
         return DraftText(self, columns, is_released)
 
-    def _columns(self) -> dict[str, list[str]]:
-        """The released columns of each quasi-identifier."""
+    @property
+    def columns(self) -> dict[str, list[str]]:
+        """The released columns of each quasi-identifier: one, or the two ends of what it shows."""
         names = self.request.spec.quasi_identifiers
         return {name: [column.name for column in self.released.columns_of(name)] for name in names}
 
@@ -191,12 +191,6 @@ class ClassedDraft(Draft):
         others = [name for name in self.table.columns if roles[name] in (*PASSING, "sensitive")]
         passing = any(roles[name] in PASSING for name in others)
         return [*(name for names in columns.values() for name in names), *others] if passing else []
-
-
-def _copied(array: NDArray[Any], arrays: Arrays) -> NDArray[Any]:
-    copy = arrays(len(array), array.dtype)
-    copy[:] = array
-    return copy
 
 
 # --- suppressed rows -------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from anonymize import privacy, verify
-from anonymize.algorithms.base import Found
+from anonymize.algorithms.perturb import Unchanged
 from anonymize.classes import Bools
 from anonymize.errors import Problem, UsageError
 from anonymize.families.base import Draft, DraftText, Measured
@@ -32,9 +32,12 @@ from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Table
 from anonymize.table.named import column
-from anonymize.unclassed import Unchanged
 from anonymize.verify import Verdict
+from anonymize.verify.kept import Derivation
 from anonymize.writing.rows import RowGroups, unclassed_frames
+
+MORE_KEPT = "require less in the step that suppresses, or pool its strata"
+"""What leaves fewer rows suppressed."""
 
 
 def requirements(spec: Spec) -> tuple[Requirement, ...]:
@@ -52,9 +55,8 @@ def paths(request: Request) -> ReleasePaths:
     return ReleasePaths([request.output])
 
 
-def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
+def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Unchanged) -> Draft:
     """The rows as they are."""
-    assert isinstance(result, Unchanged)
     return PerturbedDraft(request, requirements, table, _left_out(request.spec, requirements, table))
 
 
@@ -118,7 +120,7 @@ class PerturbedDraft(Draft):
 
     def measure(self, files: Files) -> Measured:
         """The text of the table: rows that read the same are a class, whatever made them so."""
-        request, columns = self.request, {name: [name] for name in self.request.spec.quasi_identifiers}
+        request, columns = self.request, self.columns
         hidden = _suppressed(request.spec)
         shared = numbers_of(files.table, spec=request.spec, hidden=hidden)
         text = passing_text(request, files.table, columns, self.units, shared)
@@ -127,8 +129,13 @@ class PerturbedDraft(Draft):
         released = None if self.left_out is None else pl.Series(~self.left_out)
         verdict = text.with_combinations(DraftText(self, columns, released).verdict(files, shared))
         if hidden:
-            check_suppression(request, self.table.rows, verdict.suppressed_rows + self._dropped)
+            hidden_rows = verdict.suppressed_rows + self._dropped
+            check_suppression(request, self.table.rows, hidden_rows, MORE_KEPT)
         return Measured(replace(verdict, passing=text.measured()), by_weights(self._classes(files)))
+
+    def derived(self, derivations: tuple[Derivation, ...]) -> tuple[Derivation, ...]:
+        """Those of columns that a step changes: what is not treated is there to be read anyway."""
+        return tuple(each for each in derivations if self.request.spec.treated.keys() & set(each.sources))
 
     @property
     def _dropped(self) -> int:
@@ -160,8 +167,7 @@ class PerturbedDraft(Draft):
         return self._classes(files) if self.request.spec.quasi_identifiers else None
 
     def _classes(self, files: Files) -> Text:
-        columns = [[name] for name in self.request.spec.quasi_identifiers]
-        return text_shown(self.request, files.table, columns, self.units)
+        return text_shown(self.request, files.table, list(self.columns.values()), self.units)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """No cell is generalized, and no row left out but such as are suppressed as a whole."""

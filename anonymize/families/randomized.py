@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from anonymize import verify
-from anonymize.algorithms.base import Found
+from anonymize.algorithms.randomize import Distorted, Randomized
 from anonymize.channels.problem import epsilon
 from anonymize.errors import Caution, UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
@@ -29,7 +29,6 @@ from anonymize.risk import guessing
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.write import refuse_uri
-from anonymize.unclassed import Distorted, Randomized
 from anonymize.verify import Verdict
 from anonymize.verify.unclassed import Bound, RatioBound, measure_randomized
 from anonymize.writing.columns import HeldColumn
@@ -57,9 +56,8 @@ def paths(request: Request) -> ReleasePaths:
     return ReleasePaths([output], [parameters] if parameters else [])
 
 
-def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
+def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Randomized) -> Draft:
     """The rows, and the text of the parameters."""
-    assert isinstance(result, Randomized)
     parameters = json.dumps(result.parameters(table.rows, table.source.separator), ensure_ascii=False, indent=1)
     return RandomizedDraft(request, requirements, table, result, parameters)
 
@@ -105,8 +103,7 @@ class RandomizedDraft(Draft):
         verdict, wrong = measure_randomized(text, self._original(), parameters, bounds)
         if wrong:
             raise UnsafeError(wrong)
-        columns = {name: [name] for name in self.request.spec.quasi_identifiers}
-        return Measured(with_passing(self.request, files.table, verdict, columns))
+        return Measured(with_passing(self.request, files.table, verdict, self.columns))
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         """No row is lost; the metrics of generalized cells do not apply."""

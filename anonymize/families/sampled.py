@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from anonymize import privacy, verify
-from anonymize.algorithms.base import Found
+from anonymize.algorithms.safepub import SampledRows
 from anonymize.classes import Ints
 from anonymize.dp.accounting import require
 from anonymize.dp.published import check_public
@@ -23,7 +23,6 @@ from anonymize.request import Request
 from anonymize.risk import Text
 from anonymize.spec import Spec
 from anonymize.table import Table
-from anonymize.unclassed import SampledRows
 from anonymize.verify import Spent
 
 PUBLISHED = ("sensitive", "insensitive", "target", "sampling-weight")
@@ -74,9 +73,8 @@ def paths(request: Request) -> ReleasePaths:
     return ReleasePaths([request.output])
 
 
-def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
+def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: SampledRows) -> Draft:
     """The rows that were drawn."""
-    assert isinstance(result, SampledRows)
     return SampledDraft(request, requirements, table, result)
 
 

@@ -14,8 +14,7 @@ import numpy as np
 import polars as pl
 
 from anonymize import verify
-from anonymize.algorithms import ALGORITHMS, FOLLOWED, Context, to_be_reusable, why_not_reusable, wrong_values
-from anonymize.algorithms.base import Found
+from anonymize.algorithms import ALGORITHMS, Context, to_be_reusable, why_not_reusable, wrong_values
 from anonymize.algorithms.deadline import INTERRUPTED, ended_by, ends_early
 from anonymize.domain.numeric import included
 from anonymize.dp.ledger import Charge
@@ -25,7 +24,7 @@ from anonymize.judging import check_protected
 from anonymize.meaning import Manifest
 from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import SAVE_RISK, Files
-from anonymize.recoding import Regions
+from anonymize.recoding import SearchResult
 from anonymize.report import Clock
 from anonymize.report.codebook import originals, sample
 from anonymize.report.data import Blocks
@@ -66,7 +65,7 @@ def search(
     *,
     by_parts: bool = False,
     before_draw: Callable[[Charge], None] = lambda charge: None,
-) -> Found:
+) -> SearchResult:
     """What the algorithm returns; it writes the `files` that its options name. `by_parts`, `before_draw`: see
     `Context`.
 
@@ -103,7 +102,7 @@ def search(
     try:
         result = ALGORITHMS[request.algorithm].run(table, requirements, request.options, context)
         late = ends_early(request.options) and ended_by() == INTERRUPTED
-        return replace(result, stopped=INTERRUPTED) if late and isinstance(result, Regions) else result
+        return result.interrupted(INTERRUPTED) if late else result
     except InfeasibleError as error:
         raise InfeasibleError([*error.problems, *_looking_alike(table, requirements)]) from None
     except KeyboardInterrupt as interruption:
@@ -127,8 +126,9 @@ def suppression_limit(spec: Spec, rows: int) -> int:
     return int(np.floor(spec.privacy.suppression * rows + 1e-9))
 
 
-def check_suppression(request: Request, rows: int, suppressed: int) -> None:
-    """Raises InfeasibleError where more of the `rows` are suppressed than may be, whoever made them so."""
+def check_suppression(request: Request, rows: int, suppressed: int, other: str = "try incognito") -> None:
+    """Raises InfeasibleError where more of the `rows` are suppressed than may be, whoever made them so. `other`: what
+    suppresses fewer."""
     limit = suppression_limit(request.spec, rows)
     if suppressed > limit:
         share = np.ceil(suppressed / rows * 1e4) / 1e4
@@ -136,8 +136,6 @@ def check_suppression(request: Request, rows: int, suppressed: int) -> None:
             f"{request.algorithm} found no release in which at most {limit} rows are suppressed: {suppressed} read as "
             "suppressed in every quasi-identifier, or are left out"
         )
-        steps = "require less in the step that suppresses, or pool its strata"
-        other = steps if ALGORITHMS[request.algorithm].NEEDS.family == "perturbation" else "try incognito"
         raise InfeasibleError(Problem(message, hint=f"allow it with --suppression {share:g}, or {other}"))
 
 
@@ -160,13 +158,11 @@ def check_needs(request: Request) -> None:
             if entry.parameters.given(Means.POPULATION) is not None:
                 message = f"{entry.model}: {{}} does not look up people in a population"
                 raise UsageError(_unable(request, ("privacy", "models", index), message, "populations"))
-    if algorithm.NEEDS.family != "full-domain":
+    if not algorithm.NEEDS.family.unmerged:
         _check_merges(request)
     coded = [name for name, each in spec.quasi_identifiers.items() if each.has_levels]
     if request.in_series and coded and not algorithm.NEEDS.levels:
-        able = ", ".join(
-            name for name, each in ALGORITHMS.items() if each.NEEDS.levels and each.NEEDS.family in FOLLOWED
-        )
+        able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.levels and each.NEEDS.family.followed)
         message = f"quasi_identifiers.{coded[0]}.levels: a series of {request.algorithm} does not keep to levels"
         raise UsageError(spec.problem(("quasi_identifiers", coded[0], "levels"), message, f"these do: {able}"))
     if algorithm.NEEDS.sensitive and not spec.sensitive:
@@ -321,15 +317,14 @@ def passing_text(
     return PassingText(shared.frame, spec, columns_of, spec.missing(target.format), subjects, shared=shared)
 
 
-def with_derived(request: Request, files: Files, measured: Measured) -> Measured:
+def with_derived(draft: Draft, files: Files, measured: Measured) -> Measured:
     """Adds the columns that pass through and follow from a quasi-identifier, as measured in the input."""
-    passing, spec = measured.verdict.passing, request.spec
+    passing, spec = measured.verdict.passing, draft.request.spec
     if passing is None or not passing.columns:
         return measured
     derivations = derived(files.source.scan(), spec, spec.missing(files.source.format), passing.columns)
-    if ALGORITHMS[request.algorithm].NEEDS.family == "perturbation":  # what is not treated is there to be read anyway
-        derivations = tuple(each for each in derivations if spec.treated.keys() & set(each.sources))
-    return replace(measured, verdict=replace(measured.verdict, passing=replace(passing, derived=derivations)))
+    passing = replace(passing, derived=draft.derived(derivations))
+    return replace(measured, verdict=replace(measured.verdict, passing=passing))
 
 
 def with_claim(draft: Draft, measured: Measured) -> Measured:

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+import polars as pl
+
 from anonymize import verify
-from anonymize.algorithms.base import Found
+from anonymize.algorithms.synthesize import Synthesized
 from anonymize.declared import synthetic_faults
 from anonymize.errors import Caution, Problem, SpecError, UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
@@ -28,7 +30,6 @@ from anonymize.request import Request
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.forms import CSV
-from anonymize.unclassed import Synthesized
 from anonymize.verify import Verdict
 from anonymize.verify.synthetic import SyntheticManifest
 
@@ -104,9 +105,8 @@ def _refuse(request: Request) -> None:
         raise UsageError([Problem(f"synthesize: {each}") for each in wrong])
 
 
-def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Found) -> Draft:
+def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Synthesized) -> Draft:
     """The rows, and how they were drawn."""
-    assert isinstance(result, Synthesized)
     return SyntheticDraft(request, requirements, table, result)
 
 
@@ -129,6 +129,11 @@ class SyntheticDraft(Draft):
     def drawn(self) -> verify.Spent:
         """As the check adds it up."""
         return self.declared.spent
+
+    @property
+    def invented(self) -> pl.DataFrame:
+        """All of them."""
+        return self.made.frame
 
     def write(self, files: Files) -> None:
         """The table; what is missing is a null wherever the format has one."""

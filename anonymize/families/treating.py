@@ -4,32 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from anonymize.algorithms import ALGORITHMS
 from anonymize.errors import Problem, UsageError
-from anonymize.families import family_of
+from anonymize.families import family_of, maker_of
 from anonymize.families.steps import refuse_seed
 from anonymize.files import manifest_beside
 from anonymize.places import is_uri
 from anonymize.publication import ReleasePaths
 from anonymize.request import Request
 
-PERTURB = "perturb"
-"""The command that makes treatments alone."""
-UNCLASSED = ("perturbation", "invention")
-"""Families that need no quasi-identifiers."""
-
 
 def check_treatments(request: Request) -> None:
     """Raises UsageError for steps of `treatments` that cannot be made on this road."""
     spec, method = request.spec, request.algorithm
-    if not spec.quasi_identifiers and ALGORITHMS[method].NEEDS.family not in UNCLASSED:
+    family = family_of(method)
+    if not spec.quasi_identifiers and family.identified:
         hint = "`anonymize perturb` applies only the spec's treatments"
         raise UsageError(Problem(f"{method} needs quasi-identifiers, and the spec has none", hint=hint))
     if not spec.quasi_identifiers and request.save_risk is not None:
         raise UsageError("--save-risk: records are found by quasi-identifiers, and the spec has none")
     if not spec.treatments:
         return
-    unclassed = ALGORITHMS[method].NEEDS.family in ("bucketization", "randomization")
     treated = list(spec.treated)
     refused = {
         "--save-recoding: rows that are recoded later would keep what a step of `treatments` changes": (
@@ -37,10 +31,10 @@ def check_treatments(request: Request) -> None:
         ),
         "treatments: not in a series: values drawn again at each release average out": request.in_series,
         f"treatments: {method} has no meaning of its own sensitive attributes for a changed one": (
-            unclassed and bool(set(spec.sensitive) & set(treated))
+            not family.treats_sensitive and bool(set(spec.sensitive) & set(treated))
         ),
         f"treatments: {method} generalizes quasi-identifiers; `anonymize perturb` changes them": (
-            method != PERTURB and bool(set(spec.quasi_identifiers) & set(treated))
+            not family.treats_quasi and bool(set(spec.quasi_identifiers) & set(treated))
         ),
     }
     if wrong := [each for each, present in refused.items() if present]:
@@ -54,7 +48,7 @@ def check_treatments(request: Request) -> None:
 def release_paths(request: Request) -> ReleasePaths:
     """Where a release goes, with the manifest: where it is asked for, and beside a release whose columns mean more than
     the spec says of quasi-identifiers. Raises UsageError for outputs that the family cannot make."""
-    paths = family_of(request.algorithm).paths(request)
+    paths = maker_of(request.algorithm).paths(request)
     if paths.texts:
         return paths
     output = paths.tables[0]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from anonymize.domain.cells import escaped
 from anonymize.recoding.appearance import Appearance, format_number
-from anonymize.recoding.base import Recoding, Regions, render
+from anonymize.recoding.base import Recoding, Regions, SearchResult, render
 from anonymize.recoding.columns import CutTree, RecodedColumn, Released
 from anonymize.recoding.single_dimensional import Cut, Levels, SingleDimensional
 
@@ -25,6 +25,7 @@ __all__ = [
     "Recoding",
     "Regions",
     "Released",
+    "SearchResult",
     "SingleDimensional",
     "escaped",
     "format_number",

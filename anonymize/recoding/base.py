@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from anonymize.recoding.spans import Tails
 from anonymize.records import dataclass
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
+from anonymize.table.scratch import Arrays, copied
 
 if TYPE_CHECKING:
     from anonymize.recoding.saved.save import Contents
@@ -30,21 +31,30 @@ if TYPE_CHECKING:
 # What every kind of recoding is: classes of rows, and how these are shown, saved and levelled.
 
 
-class Recoding(ABC):
+class SearchResult(ABC):
+    """What an algorithm returns."""
+
+    KIND: ClassVar[str]
+
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """The report's `recoding` block."""
+
+    def interrupted(self, reason: str) -> Self:
+        """The same, found by a search that ended before it was done."""
+        return self
+
+
+class Recoding(SearchResult):
     """What an algorithm that makes equivalence classes returns.
 
     `partition`: the classes. `suppressed` (s,) uint32: rows of no class, which the algorithm gave up. `SETS`: whether
     the output's `categorical: set` has an effect.
     """
 
-    KIND: ClassVar[str]
     SETS: ClassVar[bool] = True
     partition: Partition
     suppressed: NDArray[np.uint32]
-
-    @abstractmethod
-    def summary(self) -> dict[str, Any]:
-        """The report's `recoding` block."""
 
     @abstractmethod
     def appearances(self, table: Table, output: Output) -> list[Appearance]:
@@ -61,6 +71,15 @@ class Recoding(ABC):
     def vector(self) -> tuple[int, ...] | None:
         """The level of every quasi-identifier's hierarchy that all classes show; None where there is no such vector."""
         return None
+
+    @property
+    def followed(self) -> bool:
+        """Whether a later release can show the same classes again."""
+        return self.vector is not None
+
+    def held(self, arrays: Arrays) -> Recoding:
+        """The recoding, with what it has of each row moved to where `arrays` are."""
+        return self
 
     def whole(self) -> Recoding | None:
         """The recoding of all rows into one class, where that is the least this kind of recoding can show; else
@@ -218,6 +237,20 @@ class Regions(Recoding):
     def regions(self) -> Partition:
         """The classes, all of them."""
         return self.partition
+
+    @property
+    def followed(self) -> bool:
+        """A region can be drawn around the same rows again."""
+        return True
+
+    def interrupted(self, reason: str) -> Self:
+        """The report says why."""
+        return replace(self, stopped=reason)
+
+    def held(self, arrays: Arrays) -> Regions:
+        """With the rows of its classes."""
+        partition = Partition(copied(self.partition.order, arrays), self.partition.starts)
+        return replace(self, partition=partition)
 
     def whole(self) -> Regions | None:
         """One region around all rows that are not suppressed; a tree without a cut leads to it."""

@@ -158,7 +158,7 @@ def report_of(
         "output": blocks.output,
         "algorithm": {
             "name": request.algorithm,
-            "family": ALGORITHMS[request.algorithm].NEEDS.family,
+            "family": ALGORITHMS[request.algorithm].NEEDS.family.name,
             "options": dict(options),
             "seed": request.seed,
             **chosen,
@@ -275,7 +275,7 @@ def spec_block(spec: Spec) -> dict[str, Any]:
 def settings(spec: Spec, algorithm: str = "") -> dict[str, Any]:
     """The values that the command line can replace, and where each came from; t where all models have the same. Of
     invented rows, those of the block `synthesize`."""
-    if algorithm == "synthesize":
+    if algorithm and ALGORITHMS[algorithm].NEEDS.domains:
         drawing = spec.synthesize or Synthesis()
         return {
             name: {"value": getattr(drawing, name), "from": "spec" if name in drawing.model_fields_set else "default"}

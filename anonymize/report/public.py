@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from anonymize import privacy, verify
+from anonymize.algorithms.base import Sampling
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
 from anonymize.declared import declared
@@ -31,13 +32,12 @@ from anonymize.report.data import (
 )
 from anonymize.report.head import beside_steps, head, order_warnings, unused_parts
 from anonymize.report.passing import PassingText, bounds_of
-from anonymize.report.published import KINDS, Published, differential_block
+from anonymize.report.published import Published, differential_block
 from anonymize.report.shown import ShownClasses
 from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec
 from anonymize.table.coding import trees
 from anonymize.table.named import column
-from anonymize.unclassed import SampledRows
 from anonymize.verify import Check, Verdict
 from anonymize.verify.kept import PassingFigures
 from anonymize.verify.risk import classes_block
@@ -49,10 +49,11 @@ def public_report(published: Published) -> dict[str, Any]:
     """The report; what is not known from the arguments is not in it."""
     blocks = _maker(published)(published)
     spec, options, name = published.spec, published.options, str(published.algorithm)
+    family = "" if published.family is None else published.family.name
     return {
         **public_head(spec),
         "output": {"sha256": published.table.sha256, **blocks.output},
-        "algorithm": {"name": name, "family": published.family, "options": without_paths(options)},
+        "algorithm": {"name": name, "family": family, "options": without_paths(options)},
         "settings": settings(spec, name),
         **blocks.measured,
         **defined({"utility": blocks.utility, "left_out": blocks.left_out}),
@@ -117,14 +118,13 @@ def _classed(published: Published) -> Blocks:
     """The report of a release with equivalence classes."""
     requirements = privacy.requirements_if_any(published.spec)
     classes = ShownClasses.of(published)
-    verdict = _with_passing(published, _measured(published, _checks(published, requirements)))
+    sampling = published.sampling(requirements)
+    verdict = _with_passing(published, _measured(published, _checks(published, requirements), sampling))
     levels = {name: costs.level for name, costs in classes.costs.items() if costs.level is not None}
-    kind, unlike = (
-        KINDS.get(published.family),
-        published.manifest.replaced.keys() & published.spec.quasi_identifiers.keys(),
-    )
+    kind = published.family.recoding if published.family else None
+    unlike = published.manifest.replaced.keys() & published.spec.quasi_identifiers.keys()
     rows = {"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": classes.hidden}
-    drawn = _drawing(published, requirements)
+    drawn = {} if sampling is None else {"k": sampling.k, "beta": sampling.beta}
     return Blocks(
         output={name: value for name, value in rows.items() if not drawn or name != "suppressed_rows"},
         measured=_with_unknown(published, verdict, requirements),
@@ -133,17 +133,6 @@ def _classed(published: Published) -> Blocks:
         recoding=defined({"kind": kind, "levels": levels if kind == "levels" else None}) | drawn,
         warnings=[*beside_steps(published.spec, verdict.cautions), *verdict.remarks],
     )
-
-
-def _drawing(published: Published, requirements: Sequence[Requirement]) -> dict[str, Any]:
-    """How rows were drawn at random, which follows from the spec and the options; nothing where all were released."""
-    bound, options = published.spec.privacy.differential, published.options
-    if published.family != "sampled" or bound is None:
-        return {}
-    from anonymize.algorithms.safepub import drawing
-
-    beta, k = drawing(bound, options.search, requirements)
-    return {"kind": SampledRows.KIND, "k": k, "beta": beta}
 
 
 def _checks(published: Published, requirements: Iterable[Requirement]) -> list[Check]:
@@ -157,7 +146,7 @@ def _checks(published: Published, requirements: Iterable[Requirement]) -> list[C
     return [replace(check, tree=hierarchies.get(check.attribute or "")) for check in checks]
 
 
-def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
+def _measured(published: Published, checks: Sequence[Check], sampling: Sampling | None) -> Verdict:
     spec, table = published.spec, published.table
     verdict = verify.measure(
         table.text,
@@ -172,18 +161,17 @@ def _measured(published: Published, checks: Sequence[Check]) -> Verdict:
         ordering=_ordering(published),
     )
     verdict = verify.measure_codes(verdict, table.text, spec, declared(spec, published.columns_of, None))
-    verdict = verify.with_differential(verdict, spec, _spent(published))
+    verdict = verify.with_differential(verdict, spec, _spent(published, sampling))
     return _text_of(published).with_combinations(verdict) if spec.unit is None else verdict
 
 
-def _spent(published: Published) -> verify.Spent | str:
+def _spent(published: Published, sampling: Sampling | None) -> verify.Spent | str:
     """What a release with classes has spent of differential privacy, by its smallest one; or why it has none."""
-    bound, search = published.spec.privacy.differential, getattr(published.options, "search", None)
-    if published.family != "sampled" or bound is None or search is None:
+    bound = published.spec.privacy.differential
+    if sampling is None or bound is None:
         return verify.UNDRAWN
     smallest = verify.smallest_group(published.table.text, list(published.spec.quasi_identifiers))
-    chosen = bound.epsilon * search
-    spent = verify.sampled_spent(chosen, -math.expm1(chosen - bound.epsilon), smallest or 1)
+    spent = verify.sampled_spent(sampling.search, -math.expm1(sampling.search - bound.epsilon), smallest or 1)
     return verify.Spent(spent.epsilon, max(spent.delta, bound.delta))
 
 

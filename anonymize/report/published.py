@@ -12,19 +12,13 @@ import polars as pl
 
 from anonymize import verify
 from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms.base import Family, Sampling
 from anonymize.meaning import Manifest
+from anonymize.privacy import Requirement
 from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.verify.table import with_suppressed
 
-KINDS = {
-    "full-domain": "levels",
-    "full-domain and cell suppression": "levels",
-    "single-dimensional": "single-dimensional",
-    "multidimensional": "regions",
-    "local": "regions",
-}
-"""What the recoding of each family of algorithms is."""
 BESIDE = ("", "_low", "_high", "_missing")
 """What the names of the columns that show a quasi-identifier end with."""
 
@@ -69,9 +63,14 @@ class Published:
         return self.files[0]
 
     @property
-    def family(self) -> str:
-        """The algorithm's recoding model; empty where that is not known."""
-        return "" if self.algorithm is None else ALGORITHMS[self.algorithm].NEEDS.family
+    def family(self) -> Family | None:
+        """The algorithm's; None where that is not known."""
+        return None if self.algorithm is None else ALGORITHMS[self.algorithm].NEEDS.family
+
+    def sampling(self, requirements: Sequence[Requirement]) -> Sampling | None:
+        """How rows were drawn at random, which follows from the spec and the options; None where all were released."""
+        drawing = None if self.family is None else self.family.drawing
+        return None if drawing is None else drawing(self.spec, self.options, requirements)
 
     @cached_property
     def columns(self) -> list[str]:

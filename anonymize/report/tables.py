@@ -11,7 +11,6 @@ from anonymize.report import blocks, evaluation
 from anonymize.report.evaluation import risks
 from anonymize.report.section import Section, explained, figure, share
 from anonymize.report.verdict import known_by
-from anonymize.unclassed import SampledRows
 
 INTROS = {
     "Re-identification risk": "Before is the original with its values as they are; after is the release. The "
@@ -112,7 +111,7 @@ def _classes(report: dict[str, Any]) -> list[Section]:
         "suppressed_rows": "rows that are suppressed, or were left out",
         "suppressed_cells": "cells of quasi-identifiers that are suppressed",
     }
-    if report.get("recoding", {}).get("kind") == SampledRows.KIND:
+    if "beta" in report.get("recoding", {}):
         meanings["dropped_rows"] = "rows that are not in the release: not drawn, or in groups below k"
     sizes = {name: value for name, value in report["classes"].items() if value is not None}
     block = sizes | {name: value for name, value in report.get("output", {}).items() if name in meanings}

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anonymize.algorithms.base import Found
 from anonymize.errors import Problem, UsageError
 from anonymize.link import Link
 from anonymize.privacy import Requirement
 from anonymize.publication import Files
+from anonymize.recoding import SearchResult
 from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.table import OutputFile, Table, commit
@@ -32,7 +32,7 @@ class Following(Protocol):
     def begin(self, files: Files) -> Files:
         """Takes note of the files of the run, which are open; returns those that it goes on with."""
 
-    def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
+    def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> SearchResult:
         """The classes, or whatever the algorithm returns; `run` runs it."""
 
     def linked(self, link: Link) -> Link:
@@ -61,7 +61,7 @@ class Alone:
         """They are as they are."""
         return files
 
-    def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
+    def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> SearchResult:
         """As the algorithm has it."""
         return run(request, table, requirements)
 

@@ -35,12 +35,12 @@ OUTPUT = ("interval", "open_high", "open_low", "numeric", "categorical", "suppre
 RISING = ("k", "l")
 
 
-def fixed_part(spec: Spec, family: str) -> dict[str, Any]:
-    """What is kept in the state, as JSON has it. `family`: of the algorithm."""
+def fixed_part(spec: Spec, *, by_levels: bool) -> dict[str, Any]:
+    """What is kept in the state, as JSON has it. `by_levels`: whether classes are levels of whole hierarchies."""
     quasi = {name: [each.type, _hierarchy(each.hierarchy), each.round] for name, each in spec.quasi_identifiers.items()}
     pseudonym = {} if spec.output.pseudonym is None else {"pseudonym": spec.output.pseudonym}
     content = {
-        "recoding": "levels" if family == "full-domain" else "regions",
+        "recoding": "levels" if by_levels else "regions",
         "quasi_identifiers": quasi,
         "sensitive": {name: [each.type, _hierarchy(each.hierarchy)] for name, each in spec.sensitive.items()},
         "missing": [list(spec.input.missing), spec.input.normalize],

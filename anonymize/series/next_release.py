@@ -16,17 +16,17 @@ import polars as pl
 
 from anonymize import files as temporary
 from anonymize import key
-from anonymize.algorithms import ALGORITHMS, FOLLOWED
-from anonymize.algorithms.base import Found
+from anonymize.algorithms import ALGORITHMS
+from anonymize.algorithms.base import Algorithm
 from anonymize.errors import Problem, UnsafeError, UsageError
 from anonymize.families.base import Draft
-from anonymize.families.classes import ClassedDraft
 from anonymize.files import FRAME
 from anonymize.journal import Journal, locked
 from anonymize.link import Link
 from anonymize.places import is_uri
 from anonymize.privacy import Requirement
 from anonymize.publication import Files
+from anonymize.recoding import SearchResult
 from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.series import kept, state
@@ -94,16 +94,21 @@ def _check(request: Request) -> None:
     if problems:
         raise UsageError(problems)
     algorithm = ALGORITHMS[request.algorithm]
-    if algorithm.NEEDS.family not in FOLLOWED:
-        able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.family in FOLLOWED)
+    if not algorithm.NEEDS.family.followed:
+        able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.family.followed)
         message = f"{request.algorithm}: a series is of classes that are regions, or levels of whole hierarchies"
         raise UsageError(Problem(message, hint=f"these can: {able}"))
-    if request.save_recoding is not None and algorithm.NEEDS.family != LEVELS:
-        able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.family == LEVELS)
+    if request.save_recoding is not None and not _by_levels(algorithm):
+        able = ", ".join(name for name, each in ALGORITHMS.items() if _by_levels(each))
         what = f"in a series {request.algorithm} shows regions of people who stay together"
         message = f"--save-recoding: {what}, which no function of the values makes"
         raise UsageError(Problem(message, hint=f"leave it out, or take one that shows levels: {able}"))
     kept.check_possible(request.spec)
+
+
+def _by_levels(algorithm: Algorithm) -> bool:
+    """Whether its classes in a series are levels of whole hierarchies."""
+    return algorithm.NEEDS.family.followed and algorithm.NEEDS.levels
 
 
 @dataclass
@@ -161,7 +166,7 @@ class NextRelease:
         inputs = [release.input.sha256 for release in self.base.releases]
         return self.stack.enter_context(continued(source, self.base.person, departed, inputs))
 
-    def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> Found:
+    def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> SearchResult:
         """Classes of histories, and of newcomers as the algorithm has them."""
         check_kept(requirements)
         self.unbounded = [str(each) for each in about_table(requirements)]
@@ -185,7 +190,7 @@ class NextRelease:
         assert spec.largest_k is not None
         self.k = spec.largest_k
         names = naming(spec)
-        now = kept.fixed_part(spec, ALGORITHMS[request.algorithm].NEEDS.family)
+        now = kept.fixed_part(spec, by_levels=_by_levels(ALGORITHMS[request.algorithm]))
         self.intent = kept.fingerprint_of(request, now)
         fresh = nothing_yet(self.key.fingerprint, names, spec.series.departures, list(spec.sensitive))
         if spec.output.pseudonym is not None:
@@ -253,9 +258,8 @@ class NextRelease:
 
         Raises UnsafeError where the promise is not kept, and UsageError where the same input makes another release.
         """
-        assert isinstance(draft, ClassedDraft)
         self._check_name(files)
-        presence = Attendance(self.current, draft.released.class_of)
+        presence = Attendance(self.current, draft.class_of)
         self.counts = presence.counts(self.base if self.base.releases else None, self.k)
         base = self.base if self.base.releases else replace(self.base, edges=self.classes.edges)
         self.made = self._with_rows(presence.next_state(base, draft.table, self._release(draft, files)), draft)
@@ -279,18 +283,18 @@ class NextRelease:
                 message = f"{self.request.output}: is release {number} of the series as it was published"
                 raise UsageError(Problem(message, hint="give each release a name of its own"))
 
-    def _with_rows(self, state: SeriesState, draft: ClassedDraft) -> SeriesState:
+    def _with_rows(self, state: SeriesState, draft: Draft) -> SeriesState:
         """The state with people as they were last, where departures are deferred, and the count that follows."""
         if state.departures != DEFERRED:
             return state
         cells = cells_of(draft.request.spec, draft.table.source)
-        released = np.asarray(draft.released.class_of >= 0)
+        released = np.asarray(draft.class_of >= 0)
         rows = next_rows(cells, self.person, released, len(self.base.releases), self.departed)
         state = replace(state, rows=rows, rows_before=self.base.rows)
         self.counts |= {"told_by_values": told_by_values(state, self.k)} if self.base.releases else {}
         return replace(state, releases=(*state.releases[:-1], replace(state.releases[-1], people=self.counts)))
 
-    def _release(self, draft: ClassedDraft, files: Files) -> SeriesRelease:
+    def _release(self, draft: Draft, files: Files) -> SeriesRelease:
         request, table = self.request, draft.table
         link = request.save_link if self.link is None else self.link.name
         name = FRAME if temporary.is_own(table.source.name) else table.source.name
@@ -314,7 +318,7 @@ class NextRelease:
 
     def _measured(
         self,
-        draft: ClassedDraft,
+        draft: Draft,
         files: Files,
         absent: pl.DataFrame | None,
         on_record: pl.DataFrame,
@@ -325,7 +329,7 @@ class NextRelease:
         return measure_next(
             on_record,
             text_of(target.part, target.format, target.separator).collect(),
-            [column.name for column in draft.released.columns],
+            [name for names in draft.columns.values() for name in names],
             list(self.base.values),
             draft.checks(),
             everybody,

@@ -26,12 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize import recoding
-from anonymize.algorithms.base import Found
 from anonymize.classes import Bools, Ints, Partition, mixed_radix
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.judging import Judge
 from anonymize.privacy import Requirement
-from anonymize.recoding import Levels, Recoding, Regions, Released
+from anonymize.recoding import Levels, Recoding, Regions, Released, SearchResult
 from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.series.guarantee import PublishedValues, about_table, check_values_stay, judged_columns, per_class
@@ -53,7 +52,7 @@ from anonymize.series.state import SeriesState
 from anonymize.table import Table
 from anonymize.table.model import subset
 
-Run = Callable[[Request, Table, tuple[Requirement, ...]], Found]
+Run = Callable[[Request, Table, tuple[Requirement, ...]], SearchResult]
 """The algorithm of a request, run on a table."""
 
 
@@ -87,8 +86,7 @@ class SeriesSearch:
         """Raises InfeasibleError where nobody can be released, and what the algorithm raises at the first release."""
         old, new = self._known(), self._new(run)
         partition = joined([old, *([] if new is None else [new.partition])])
-        levels = new.vector if isinstance(new, Levels) else None
-        return self._settled(partition, new, levels)
+        return self._settled(partition, new, None if new is None else new.vector)
 
     # --- the two kinds of people ---
 
@@ -115,7 +113,7 @@ class SeriesSearch:
             if self.state is None:
                 raise
             return None
-        if not isinstance(result, (Regions, Levels)) or (isinstance(result, Levels) and result.vector is None):
+        if not isinstance(result, Regions | Levels) or not result.followed:
             raise UsageError("a series: these options show equal values at different levels, which cannot be continued")
         return replace(result, partition=result.partition.renumbered(rows))
 

@@ -75,8 +75,8 @@ class EngineUse:
     @classmethod
     def of_request(cls, request: Request) -> EngineUse:
         """A release."""
-        family = ALGORITHMS[request.algorithm].NEEDS.family
-        road = RANDOMIZE if family == "randomization" else RELEASE
+        needs = ALGORITHMS[request.algorithm].NEEDS
+        road = RELEASE if needs.family.classes or needs.alone else RANDOMIZE
         others = [each for each in fields(request) if each.name not in ("spec", "algorithm", "options")]
         given = {each.name: getattr(request, each.name) for each in others}
         return cls(road, request.spec, request.algorithm, request.options, given)

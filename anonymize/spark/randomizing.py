@@ -18,7 +18,7 @@ from uuid import uuid4
 import numpy as np
 import polars as pl
 
-from anonymize.algorithms.randomize import planned, unknown_values
+from anonymize.algorithms.randomize import Distorted, Randomized, planned, unknown_values
 from anonymize.channels import replaced, system_bits
 from anonymize.classes import Codes
 from anonymize.errors import UnsafeError
@@ -37,7 +37,6 @@ from anonymize.spark.measured import CountedRows
 from anonymize.spark.outcome import EngineDraft, EngineFrame
 from anonymize.spec.patterns import left_over_warnings
 from anonymize.table import Attribute
-from anonymize.unclassed import Distorted, Randomized
 from anonymize.verify import Verdict
 from anonymize.verify.unclassed import ROWS, measure_counted
 

@@ -34,6 +34,13 @@ Arrays: TypeAlias = Callable[[int, DTypeLike], NDArray[Any]]
 """(length, dtype) -> (length,) an array to be filled, in memory or in a file."""
 
 
+def copied(array: NDArray[Any], arrays: Arrays) -> NDArray[Any]:
+    """(n,) the same numbers where `arrays` are."""
+    copy = arrays(len(array), array.dtype)
+    copy[:] = array
+    return copy
+
+
 @dataclass(frozen=True)
 class Scratch:
     """Files of mode 0600 in a folder, the system's own for temporary files where none is named."""

@@ -135,7 +135,7 @@ def test_rows_are_given_up_where_they_must_be() -> None:
 
 def test_it_is_registered() -> None:
     assert ALGORITHMS["bottom-up"] is bottom_up
-    assert bottom_up.NEEDS.family == "local" and "weights" in bottom_up.NEEDS.uses
+    assert bottom_up.NEEDS.family.name == "local" and "weights" in bottom_up.NEEDS.uses
 
 
 def test_a_table_that_is_too_large_is_searched_in_parts_and_not_whole() -> None:

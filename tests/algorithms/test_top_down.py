@@ -115,4 +115,4 @@ def test_equal_rows_are_one_part_that_is_cut_evenly() -> None:
 
 def test_it_is_registered() -> None:
     assert ALGORITHMS["top-down"] is top_down
-    assert top_down.NEEDS.family == "local" and "weights" in top_down.NEEDS.uses
+    assert top_down.NEEDS.family.name == "local" and "weights" in top_down.NEEDS.uses

@@ -7,7 +7,6 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 from anonymize.algorithms import ALGORITHMS
-from anonymize.report.published import KINDS
 from tests.examples import THOROUGH
 
 _A_PASS: dict[str, Any] = {} if THOROUGH else {"passes": 1, "sweeps": 1}
@@ -20,7 +19,7 @@ LIMITED: dict[str, dict[str, Any]] = {
 """Options that end a search early whose budget is the same for small tables as for large ones. What it finds with all
 of its budget, its own tests check."""
 
-CLASSED = [name for name, algorithm in ALGORITHMS.items() if algorithm.NEEDS.family in KINDS]
+CLASSED = [name for name, algorithm in ALGORITHMS.items() if algorithm.NEEDS.family.classes]
 """Algorithms whose releases have equivalence classes."""
 CHANGES_VALUES = ["perturb", "synthesize", "safepub"]
 """Those that make nothing but the steps of a spec, which most tables of tests have none of; see

@@ -12,7 +12,7 @@ from anonymize.spec import Spec
 
 def manifest_of(spec: Spec, algorithm: str, options: Any, files: list[Path]) -> Manifest:
     """`files`: the table with the rows first, then what is beside it."""
-    family, others = ALGORITHMS[algorithm].NEEDS.family, [str(path) for path in files[1:]]
+    family, others = ALGORITHMS[algorithm].NEEDS.family.name, [str(path) for path in files[1:]]
     if family == "randomization":
         return Manifest.read(others[0])
     if family == "bucketization":

@@ -240,7 +240,7 @@ def test_what_is_left_out_there_knows_nothing_of_threads() -> None:
 def test_threads_do_not_show_in_a_table_of_several_batches(algorithm: str, tmp_path: Path) -> None:
     """One thread, polars' own included, against several: a process has to know the number before it imports polars."""
     module = ALGORITHMS[algorithm]
-    privacy, more = UNCLASSED.get(module.NEEDS.family, ("k: 50, l: 2", ["--seed", "5"]))
+    privacy, more = UNCLASSED.get(module.NEEDS.family.name, ("k: 50, l: 2", ["--seed", "5"]))
     refines = "passes" in {field.name for field in fields(module.Options)}
     count = ROWS.get(algorithm, 150_000)
     rows = [f"{n * 7919 % 97},{n * 104729 % 89:03},{n * 31 % 5},{n * 17 % 7},{n % 11 > 4}" for n in range(count)]

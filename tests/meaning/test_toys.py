@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,14 +17,16 @@ from anonymize._audit import Audit, audit
 from anonymize._evaluate import Evaluate, evaluate
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
+from anonymize.algorithms.base import Family
 from anonymize.claims import Basis, State
 from anonymize.errors import Caution, UsageError
-from anonymize.families import FAMILIES, Draft, Family, Measured, classes
+from anonymize.families import FAMILIES, Draft, DraftMaker, Measured, classes
 from anonymize.families.classes import ClassedDraft
 from anonymize.files import manifest_beside
 from anonymize.meaning import Exact, Manifest, Named
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.publication import Files, ReleasePaths
+from anonymize.records import dataclass
 from anonymize.report.data import Blocks, verdict_blocks
 from anonymize.report.verdict import KNOWN_BY, known_by
 from anonymize.request import Request
@@ -91,11 +93,11 @@ def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Re
         output = str(request.output)
         return ReleasePaths([output, output.replace(".csv", ".counts.csv")], [manifest_beside(output)])
 
-    needs = replace(mondrian.NEEDS, family="counting")
+    needs = replace(mondrian.NEEDS, family=Family("counting"))
     module = SimpleNamespace(ID="counting", Options=mondrian.Options, NEEDS=needs, run=mondrian.run)
     monkeypatch.setitem(ALGORITHMS, "counting", cast(Algorithm, module))
     family = SimpleNamespace(requirements=classes.requirements, paths=paths, draft=draft)
-    monkeypatch.setitem(FAMILIES, "counting", cast(Family, family))
+    monkeypatch.setitem(FAMILIES, "counting", cast(DraftMaker, family))
     return lambda **more: Request(
         small_spec(tmp_path), "counting", mondrian.Options(), output=str(tmp_path / "out.csv"), **more
     )
@@ -121,10 +123,10 @@ def noisy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Requ
             paths=lambda request: ReleasePaths([request.output]),
             draft=lambda request, required, table, result: NoisyDraft(request, required, table, column),
         )
-        needs = replace(mondrian.NEEDS, family="noise")
+        needs = replace(mondrian.NEEDS, family=Family("noise"))
         module = SimpleNamespace(ID="noise", Options=mondrian.Options, NEEDS=needs, run=lambda *_: ())
         monkeypatch.setitem(ALGORITHMS, "noise", cast(Algorithm, module))
-        monkeypatch.setitem(FAMILIES, "noise", cast(Family, family))
+        monkeypatch.setitem(FAMILIES, "noise", cast(DraftMaker, family))
         spec, at = small_spec(tmp_path), str(tmp_path / "out")
         options = mondrian.Options()
         return Request(spec, "noise", options, output=f"{at}.csv", manifest=f"{at}.manifest.json", **more)

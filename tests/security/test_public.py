@@ -48,7 +48,7 @@ def prepared(folder: Path, rows: list[tuple[Any, ...]], algorithm: str, **spec: 
     with (folder / "table.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("age", "sex", "job", "ill", "ok"), *rows])
     (folder / "jobs.csv").write_text(JOBS, encoding="utf-8")
-    classed = ALGORITHMS[algorithm].NEEDS.family not in ("bucketization", "randomization")
+    classed = ALGORITHMS[algorithm].NEEDS.family.treats_sensitive
     content = {
         "version": 1,
         "input": {"path": "table.csv"},

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anonymize.algorithms import ALGORITHMS, FOLLOWED
+from anonymize.algorithms import ALGORITHMS
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
 from anonymize.series.people import CurrentPeople
@@ -291,7 +291,7 @@ AGREEING = {"both of those who leave": {0, 1}, "one of them": {1, 2}, "two of th
 
 WHO_LEAVES = [("unseen", 2, 0), ("deferred", 2, 12), ("deferred", 12, 0), ("unseen", 0, 12)]
 """How departures are dealt with, how many of the twelve leave, and how many are shown then."""
-OTHERS = sorted(name for name, each in ALGORITHMS.items() if each.NEEDS.family in FOLLOWED and name != "mondrian")
+OTHERS = sorted(name for name, each in ALGORITHMS.items() if each.NEEDS.family.followed and name != "mondrian")
 SERIES = [("mondrian", *each) for each in WHO_LEAVES] + [(name, *WHO_LEAVES[0]) for name in OTHERS]
 """Every algorithm that a series takes: whom it shows again is decided before it runs, so that one case is enough."""
 QUICK = {"top-down": ["--no-refine"], "bottom-up": ["--no-refine"]}
