@@ -51,7 +51,7 @@ def manuals() -> Manuals:
     from anonymize.attacks import ATTACKERS
     from anonymize.metrics import METRICS
     from anonymize.metrics.measures import MEASURES
-    from anonymize.privacy import ALL
+    from anonymize.privacy import MODELS
     from anonymize.publication import SAVE_RISK
     from anonymize.risk.population import global_risk
     from anonymize.risk.records import record_risks
@@ -59,7 +59,7 @@ def manuals() -> Manuals:
     from anonymize.treatments import TREATMENTS
 
     return {
-        "privacy model": {name: _of_model(name) for name in ALL},
+        "privacy model": {name: _of_model(name) for name in MODELS},
         "metric": {name: _of_metric(metric) for name, metric in METRICS.items()},
         "measure of evaluate": {name: _doc(measure) for name, measure in MEASURES.items()},
         "algorithm": {name: _doc(algorithm) for name, algorithm in ALGORITHMS.items()},
@@ -102,12 +102,12 @@ def _doc(thing: Any) -> str:
 
 def _of_model(name: str) -> str:
     """A model's manual, and its parameters."""
-    from anonymize.privacy import ALL, PARAMETERS
+    from anonymize.privacy import MODELS, PARAMETERS
 
     properties = PARAMETERS[name].model_json_schema()["properties"]
     lines = [f"    {key}: {' '.join(value['description'].split())}" for key, value in properties.items()]
     parameters = ["Parameters:", "\n".join(lines)] if lines else []
-    return "\n\n".join([inspect.cleandoc(ALL[name].manual), *parameters])
+    return "\n\n".join([inspect.cleandoc(MODELS[name].manual), *parameters])
 
 
 def _of_treatment(name: str, manual: str) -> str:

@@ -28,7 +28,7 @@ from anonymize.cli.main import COMMANDS, cli
 from anonymize.cli.options import NamedOrNumber
 from anonymize.metrics import METRICS, computed
 from anonymize.metrics.measures import MEASURES
-from anonymize.privacy import ALL, PARAMETERS
+from anonymize.privacy import MODELS, PARAMETERS
 from anonymize.spark import capabilities
 from anonymize.spec.hierarchy import BUILDERS
 from anonymize.spec.schema import json_schema
@@ -489,7 +489,7 @@ def tables() -> str:
 
 def privacy_models() -> str:
     """What a spec can require."""
-    rows = [(f"[`{name}`](#{name})", plain(_sentence(model.manual))) for name, model in ALL.items()]
+    rows = [(f"[`{name}`](#{name})", plain(_sentence(model.manual))) for name, model in MODELS.items()]
     lines = [
         NOTE,
         "",
@@ -509,7 +509,7 @@ def privacy_models() -> str:
         "",
         table(("model", "in a sentence"), rows),
     ]
-    for name, model in ALL.items():
+    for name, model in MODELS.items():
         lines += _section(name, model.manual, _parameters(name), _model_example(name), *_on_adult(name))
     return "\n".join([*lines, ""])
 
@@ -546,7 +546,7 @@ IN_PLACE = {
 def _model_example(name: str) -> str:
     given = {key: value for key, value in _properties(name).items() if key not in IN_PLACE.get(name, ())}
     values = ", ".join(f"{key}: {_sample(key, value)}" for key, value in given.items())
-    attribute = "" if ALL[name].sensitive == "none" else "attribute: NAME, "
+    attribute = "" if MODELS[name].sensitive == "none" else "attribute: NAME, "
     return f"```yaml\n- {{model: {name}, {attribute}{values}}}\n```"
 
 

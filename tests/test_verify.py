@@ -89,7 +89,7 @@ def test_twin_model_and_brute_force_agree(rows: list[tuple[Any, ...]]) -> None:
         checks, measure(table(rows, "a", "b", "s"), ["a", "b"], checks, MISSING).results, strict=True
     ):
         parameters = privacy.PARAMETERS[check.model](**check.parameters)
-        model = privacy.assess(groups, privacy.Requirement(check.model, check.attribute, parameters))
+        model = privacy.Assessment(groups, privacy.Requirement(check.model, check.attribute, parameters))
         expected = [by_hand(check.model, values) for values in classes.values()]
         worst = (max if check.model == "recursive-cl-diversity" else min)(figure for figure, _ in expected)
         name = next(iter(check.parameters))

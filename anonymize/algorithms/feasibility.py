@@ -22,7 +22,7 @@ from anonymize.algorithms.base import Context, option
 from anonymize.classes import Bools, Ints
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Judge
-from anonymize.privacy import MODELS, Assessment, Requirement, assess
+from anonymize.privacy import MODELS, Assessment, Requirement
 from anonymize.privacy.histogram import protected_mask, values_of
 from anonymize.table import SensitiveColumn, Table
 
@@ -129,7 +129,7 @@ def _mended(table: Table, requirements: tuple[Requirement, ...]) -> tuple[Bools,
 def _assessed(table: Table, staying: Bools, requirement: Requirement) -> Assessment:
     """The requirement measured with all kept rows as one class."""
     rows = np.flatnonzero(staying).astype(np.uint32)
-    return assess(Judge(table, (requirement,), rows).one_class(), requirement)
+    return Assessment(Judge(table, (requirement,), rows).one_class(), requirement)
 
 
 def _column(table: Table, name: str) -> SensitiveColumn:

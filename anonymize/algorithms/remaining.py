@@ -17,7 +17,7 @@ from anonymize.algorithms.feasibility import rows_to_suppress
 from anonymize.classes import KeyGroups, Partition, mixed_radix
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.judging import Judge
-from anonymize.privacy import MODELS, Requirement, assess
+from anonymize.privacy import MODELS, Assessment, Requirement
 from anonymize.recoding import Regions
 from anonymize.records import dataclass
 from anonymize.table import Table
@@ -76,7 +76,7 @@ def _check_region(table: Table, requirements: Iterable[Requirement], rows: NDArr
     if not of_population or not len(rows):
         return
     groups = Judge(table, of_population, rows).groups(np.zeros(len(rows), np.int64), 1)
-    assessments = [assess(groups, requirement) for requirement in of_population]
+    assessments = [Assessment(groups, requirement) for requirement in of_population]
     failing = [assessment for assessment in assessments if not assessment.satisfied]
     if failing:
         hint = "full-domain generalization, such as incognito, may show everything, and meets it"

@@ -43,7 +43,7 @@ from anonymize.algorithms.remaining import remaining_within
 from anonymize.algorithms.single import DistinctRows, LabelCounts, children, class_labels
 from anonymize.classes import Bools, Ints, KeyGroups, mixed_radix
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.privacy import MODELS, Groups, Requirement, of_classes, of_table
+from anonymize.privacy import MODELS, Assessment, Groups, Requirement, check
 from anonymize.recoding import Cut, SingleDimensional
 from anonymize.records import dataclass
 from anonymize.table import Attribute, Table
@@ -217,7 +217,8 @@ class SpecializationSearch:
             return True
         class_of, _, parents = self._parted(index, number)
         sizes = self.distinct.tally.sizes(class_of, len(self.sizes) + len(parents))
-        return of_table(Groups(sizes[sizes > 0]), self.asked_of_table)
+        groups = Groups(sizes[sizes > 0])
+        return all(Assessment(groups, each).within for each in self.asked_of_table)
 
     def _valid(self, side: AttributeCut) -> Iterable[tuple[int, int]]:
         """The intervals whose specialization is valid, and how far the anonymity falls with each."""
@@ -276,7 +277,7 @@ class SpecializationSearch:
         groups = self._groups(rows, key, filled, sizes)
         sizes[filled] = groups.sizes
         passed = np.ones(classes * width, np.bool_)
-        passed[filled] = of_classes(groups, self.requirements)
+        passed[filled] = check(groups, self.requirements, "necessary")
         smallest = np.where(sizes > 0, sizes, self.distinct.total).reshape(classes, width).min(axis=1)
         return smallest, np.asarray(passed.reshape(classes, width).all(axis=1))
 

@@ -13,7 +13,7 @@ from anonymize.auditing.previous import Together
 from anonymize.claims import State, said
 from anonymize.errors import Caution, UsageError
 from anonymize.formats import LEVELS, Finding, Level, privacy_block, state_of
-from anonymize.privacy import ALL, Model, Requirement, Worse
+from anonymize.privacy import MODELS, Model, Requirement, Worse
 from anonymize.records import dataclass
 from anonymize.report.data import verdict_blocks
 from anonymize.report.head import TableSource, head, table_block
@@ -96,7 +96,7 @@ def read(path: str | Path) -> dict[str, Any]:
 
 
 def compare(
-    before: Mapping[str, Any], now: Mapping[str, Any], models: Mapping[str, Model] = ALL
+    before: Mapping[str, Any], now: Mapping[str, Any], models: Mapping[str, Model] = MODELS
 ) -> list[BaselineChange]:
     """The figures of two reports that differ, in the order of the first; groups below k only where k is the same.
 
@@ -113,7 +113,7 @@ def compare(
     return [change for figure, was in old.items() if (change := _change(figure, was, new[figure])) is not None]
 
 
-def figures(report: Mapping[str, Any], models: Mapping[str, Model] = ALL) -> dict[Figure, float | None]:
+def figures(report: Mapping[str, Any], models: Mapping[str, Model] = MODELS) -> dict[Figure, float | None]:
     """What a report has of figures that can be compared. `models`: those that it may be about.
 
     Raises UsageError for a figure of which it is not known which way it gets worse; ValueError, LookupError, TypeError

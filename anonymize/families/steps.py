@@ -113,8 +113,7 @@ def search(
 
 def _looking_alike(table: Table, requirements: Sequence[Requirement]) -> Iterator[Problem]:
     """How many values requirements do not count, because they look like others or read as unknown."""
-    models = [each for each in requirements if each.model in MODELS]  # no others count different values
-    diverse = {each.attribute for each in models if MODELS[each.model].alike}
+    diverse = {each.attribute for each in requirements if MODELS[each.model].alike}
     for column in table.sensitive:
         if column.name in diverse and column.together is not None:
             uncounted = int((column.together != np.arange(column.size)).sum())
@@ -185,7 +184,7 @@ def _check_limited(request: Request) -> None:
 def _check_merges(request: Request) -> None:
     """Raises UsageError for a model that merged classes may not keep."""
     for index, entry in enumerate(request.spec.privacy.models):
-        if entry.model in MODELS and not MODELS[entry.model].merges(entry.parameters):
+        if not MODELS[entry.model].merges(entry.parameters):
             hint = "incognito, samarati, mingen, datafly and research-value can"
             message = f"{entry.model}: {request.algorithm} cannot do with what merged classes may not keep"
             raise UsageError(request.spec.problem(("privacy", "models", index), message, hint))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from anonymize.classes import Bools, Codes, Integers, Ints, KeyGroups, Runs, first_of_each, mixed_radix, run_starts
 from anonymize.errors import DataError, Problem
 from anonymize.judging.suppression import Suppression
-from anonymize.privacy import Crowd, Groups, Histogram, Members, Requirement, Whole, check, granted, weigh
+from anonymize.privacy import Crowd, Groups, Histogram, Members, Requirement, Whole, check, weigh
 from anonymize.privacy.histogram import Names, absent, values_of
 from anonymize.records import dataclass
 from anonymize.table import SensitiveColumn, Table
@@ -260,7 +260,7 @@ class Judge:
 
     def grants(self, labels: Integers, count: int) -> Bools:
         """As `meets`, of the rows that are released; but no class fails what the table as a whole meets."""
-        return granted(self.groups(labels, count), self.requirements)
+        return check(self.groups(labels, count), self.requirements, "granted")
 
     def groups(self, labels: Integers, count: int, among: Extract | None = None) -> Groups:
         """The classes as the privacy models see them."""

@@ -23,7 +23,7 @@ from itertools import combinations
 import numpy as np
 
 from anonymize.classes import Bools, Ints
-from anonymize.privacy import MODELS, Groups, Requirement, of_classes, of_table
+from anonymize.privacy import MODELS, Assessment, Groups, Requirement, check
 from anonymize.records import dataclass
 
 FEW = 6
@@ -49,13 +49,17 @@ class Suppression:
         """The requirements that ask something of the table as a whole."""
         return tuple(each for each in self.requirements if MODELS[each.model].asks_table(each.parameters))
 
+    def _within(self, groups: Groups) -> bool:
+        """Whether the table as a whole meets what is asked of it."""
+        return all(Assessment(groups, each).within for each in self.of_table)
+
     def failing(self, groups: Groups, rows: Ints) -> Bools:
         """(C,) which classes are suppressed; `rows` (C,) of each. More rows than the limit where no choice within it
         was found; then they are those that fail by themselves, and maybe others.
 
         Ties: classes of one size in their own order; published rather than dropped where as many rows go.
         """
-        failing = ~of_classes(groups, self.requirements)
+        failing = ~check(groups, self.requirements, "necessary")
         if not self.of_table and not (self.compares and failing.any()):
             return failing
         choices = []
@@ -71,7 +75,7 @@ class Suppression:
     def certain(self, groups: Groups) -> Bools:
         """(C,) which classes are suppressed whatever else is: those that fail what is asked of each by itself."""
         alone = (each for each in self.requirements if not MODELS[each.model].compares)
-        return ~of_classes(groups, alone)
+        return ~check(groups, alone, "necessary")
 
     def legal(self, groups: Groups, rows: Ints) -> list[Bools] | None:
         """Every choice of classes (C,) that may be suppressed, those of fewest classes first; None where there are too
@@ -93,8 +97,8 @@ class Suppression:
         """Whether a release without some classes is safe, be they published or dropped."""
         kept = groups.subset(~suppressed)
         return any(
-            bool(of_classes(classes, self.requirements).all())
-            and of_table(_released(groups, suppressed, published=published), self.of_table)
+            bool(check(classes, self.requirements, "necessary").all())
+            and self._within(_released(groups, suppressed, published=published))
             and (not published or self._hides(groups, suppressed))
             for published, classes in (((True, kept),) if self.published else ()) + ((False, kept.by_itself()),)
         )
@@ -117,14 +121,14 @@ class Suppression:
         """Whether suppressed classes, if there are any, are safe as the one class that they are published as."""
         if not suppressed.any():
             return True
-        return bool(of_classes(_together(groups, suppressed), self.requirements).all())
+        return bool(check(_together(groups, suppressed), self.requirements, "necessary").all())
 
     def _withheld(self, groups: Groups, rows: Ints, failing: Bools) -> Bools:
         """The classes to be suppressed if they are dropped."""
         suppressed = failing.copy()
         while int(rows[suppressed].sum()) <= self.limit and not suppressed.all():
             again = suppressed.copy()
-            again[~suppressed] = ~of_classes(groups.subset(~suppressed).by_itself(), self.requirements)
+            again[~suppressed] = ~check(groups.subset(~suppressed).by_itself(), self.requirements, "necessary")
             if (again == suppressed).all() and self.of_table:
                 extended = self._extended(groups, suppressed, published=False)
                 again = np.ones_like(suppressed) if extended is None else extended
@@ -151,7 +155,7 @@ class Suppression:
 
         def fine(count: int) -> bool:
             suppressed = taken(count)
-            within = of_table(_released(groups, suppressed, published=published), self.of_table)
+            within = self._within(_released(groups, suppressed, published=published))
             return within and (not published or self._hides(groups, suppressed))
 
         low, high = 0, len(smallest) - (not published)  # of dropped classes, one has to stay

@@ -6,9 +6,10 @@ here (and its independent twin in `anonymize.verify`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ from anonymize.privacy import (
     squared_error_diversity,
     t_closeness,
 )
-from anonymize.privacy.base import Achieved, ClassModel, Limit, Measured, Model, Needed, Parameters, Requirement, Worse
+from anonymize.privacy.base import About, Achieved, Limit, Measured, Model, Needed, Parameters, Requirement, Worse
 from anonymize.privacy.groups import Crowd, Groups, Histogram, Members, Pairs, Whole
 from anonymize.records import dataclass
 from anonymize.spec.base import Means
@@ -48,12 +49,9 @@ if TYPE_CHECKING:
     from anonymize.spec.model import Spec
 
 __all__ = [
-    "ALL",
     "MODELS",
     "PARAMETERS",
-    "RANDOMIZED",
     "Assessment",
-    "ClassModel",
     "Crowd",
     "Groups",
     "Histogram",
@@ -64,19 +62,18 @@ __all__ = [
     "Requirement",
     "Whole",
     "Worse",
-    "assess",
     "check",
     "disclosures",
     "diversities",
-    "granted",
-    "of_classes",
-    "of_table",
+    "models_about",
     "requirements",
     "requirements_if_any",
     "weigh",
 ]
 
-MODELS: dict[str, ClassModel] = {
+Bools: TypeAlias = NDArray[np.bool_]
+
+MODELS: dict[str, Model] = {
     module.MODEL.id: module.MODEL
     for module in (
         k_anonymity,
@@ -98,47 +95,98 @@ MODELS: dict[str, ClassModel] = {
         profitability,
         sample_uniqueness,
         population_uniqueness,
+        disclosure,
+        amplification,
+        local_dp,
     )
 }
-"""Models of equivalence classes."""
+"""Every model that a spec may name; what it is about, it says."""
 
-RANDOMIZED: dict[str, Model] = {module.MODEL.id: module.MODEL for module in (disclosure, amplification, local_dp)}
-"""Models of randomized tables, which have no classes to be measured."""
+PARAMETERS: dict[str, type[Parameters]] = {name: model.parameters for name, model in MODELS.items()}
 
-ALL: dict[str, Model] = {**MODELS, **RANDOMIZED}
-"""Every model that a spec may name."""
 
-PARAMETERS: dict[str, type[Parameters]] = {name: model.parameters for name, model in ALL.items()}
+def models_about(*about: About) -> tuple[str, ...]:
+    """The names of the models that are about one of these."""
+    return tuple(name for name, model in MODELS.items() if model.about in about)
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """A requirement, measured: what the classes achieve, and how many classes and rows do not meet it."""
+    """A requirement, measured for classes: which of them meet it, and what they achieve together. Groups have a
+    histogram of the attribute that it names."""
 
+    groups: Groups
     requirement: Requirement
-    achieved: Achieved
-    satisfied: bool
-    failing_classes: int
-    failing_rows: int
+
+    @property
+    def model(self) -> Model:
+        """The model that is required."""
+        return MODELS[self.requirement.model]
+
+    @cached_property
+    def measured(self) -> Measured:
+        """The figures of the classes; of how diverse values are, the worse one of what is counted as it stands and with
+        those that look alike as one."""
+        return _measured(self.groups, self.requirement)
+
+    @cached_property
+    def passed(self) -> Bools:
+        """(C,) whether each class meets the requirement."""
+        return self.model.satisfied(self.measured, self.requirement.parameters)
+
+    @property
+    def necessary(self) -> Bools:
+        """(C,) whether each class meets what is asked of every class; what is asked of the table is left out."""
+        return self.model.necessary(self.measured, self.requirement.parameters)
+
+    @property
+    def granted(self) -> Bools:
+        """(C,) as `passed`; but no class fails what the table as a whole meets."""
+        whole = self.model.asks_table(self.requirement.parameters) and self.within
+        return self.necessary if whole else self.passed
+
+    @cached_property
+    def achieved(self) -> Achieved:
+        """The strongest parameters that all classes meet."""
+        return self.model.achieved(self.measured, self.requirement.parameters)
+
+    @cached_property
+    def within(self) -> bool:
+        """Whether the classes together, as a table, meet the requirement."""
+        return self.model.within(self.achieved, self.requirement.parameters)
+
+    @cached_property
+    def failing(self) -> Bools:
+        """(C,) the classes that do not meet it; none where the table does that it is about."""
+        whole = self.model.about == "table" and self.within
+        return np.zeros_like(self.passed) if whole else ~self.passed
+
+    @property
+    def satisfied(self) -> bool:
+        """Whether it is met."""
+        return not self.failing.any()
+
+    @property
+    def failing_classes(self) -> int:
+        """How many classes do not meet it."""
+        return int(np.count_nonzero(self.failing))
+
+    @property
+    def failing_rows(self) -> int:
+        """How many rows are in them."""
+        return int(self.groups.sizes[self.failing].sum())
 
 
-def check(groups: Groups, requirements: Iterable[Requirement]) -> NDArray[np.bool_]:
-    """(C,) whether each class meets all requirements. Groups have a histogram of every attribute that these name."""
-    passed = np.ones(groups.sizes.size, dtype=np.bool_)
+def check(
+    groups: Groups,
+    requirements: Iterable[Requirement],
+    sense: Literal["passed", "necessary", "granted"] = "passed",
+) -> Bools:
+    """(C,) whether each class meets all requirements. `sense`: in which, a property of `Assessment`."""
+    met = np.ones(groups.sizes.size, dtype=np.bool_)
     for requirement in requirements:
-        passed &= _meets(groups, requirement)[1]
-    return passed
-
-
-def of_classes(groups: Groups, requirements: Iterable[Requirement]) -> NDArray[np.bool_]:
-    """(C,) whether each class meets what the requirements ask of every class; what they ask of the table as a whole is
-    left out."""
-    passed = np.ones(groups.sizes.size, dtype=np.bool_)
-    for requirement in requirements:
-        model = MODELS[requirement.model]
-        measured = _measured(groups, requirement)
-        passed &= model.necessary(measured, requirement.parameters)
-    return passed
+        met &= getattr(Assessment(groups, requirement), sense)
+    return met
 
 
 def weigh(requirements: Iterable[Requirement]) -> bool:
@@ -146,48 +194,7 @@ def weigh(requirements: Iterable[Requirement]) -> bool:
     return any(MODELS[each.model].weighs(each.parameters) for each in requirements)
 
 
-def of_table(groups: Groups, requirements: Iterable[Requirement]) -> bool:
-    """Whether the classes together, as a table, meet the requirements, each of which is a model of the table."""
-    for requirement in requirements:
-        model, measured = MODELS[requirement.model], _measured(groups, requirement)
-        if not model.within(model.achieved(measured, requirement.parameters), requirement.parameters):
-            return False
-    return True
-
-
-def granted(groups: Groups, requirements: Sequence[Requirement]) -> NDArray[np.bool_]:
-    """(C,) as `check`; but no class fails what the table as a whole meets."""
-    passed = np.ones(groups.sizes.size, dtype=np.bool_)
-    for requirement in requirements:
-        whole = MODELS[requirement.model].asks_table(requirement.parameters) and of_table(groups, [requirement])
-        passed &= of_classes(groups, [requirement]) if whole else check(groups, [requirement])
-    return passed
-
-
-def assess(groups: Groups, requirement: Requirement) -> Assessment:
-    """One requirement measured over all classes, as the report and an explanation of failure need it."""
-    measured, passed = _meets(groups, requirement)
-    model = MODELS[requirement.model]
-    achieved = model.achieved(measured, requirement.parameters)
-    if model.scope == "table" and model.within(achieved, requirement.parameters):
-        passed = np.ones_like(passed)
-    return Assessment(
-        requirement=requirement,
-        achieved=achieved,
-        satisfied=bool(passed.all()),
-        failing_classes=int(np.count_nonzero(~passed)),
-        failing_rows=int(groups.sizes[~passed].sum()),
-    )
-
-
-def _meets(groups: Groups, requirement: Requirement) -> tuple[Measured, NDArray[np.bool_]]:
-    model, measured = MODELS[requirement.model], _measured(groups, requirement)
-    return measured, model.satisfied(measured, requirement.parameters)
-
-
 def _measured(groups: Groups, requirement: Requirement) -> Measured:
-    """The figures of a requirement; of how diverse values are, the worse one of what is counted as it stands and with
-    those that look alike as one."""
     model, parameters = MODELS[requirement.model], requirement.parameters
     measured = model.measure(groups, requirement.attribute, parameters)
     alike = groups.of(requirement.attribute).alike if model.alike else None
@@ -270,12 +277,13 @@ def diversities(spec: Spec) -> tuple[Requirement, ...]:
 
 
 def disclosures(spec: Spec) -> tuple[Requirement, ...]:
-    """What is asked of randomize: models of randomized tables, and `privacy.l` as `disclosure`, of every sensitive
+    """What is asked of randomize: models of a channel, and `privacy.l` as `disclosure`, of every sensitive
     attribute.
 
     SpecError where there is none, and for anything else that is asked for.
     """
-    problems = list(_refused(spec, "randomize", tuple(RANDOMIZED)))
+    channel = models_about("channel")
+    problems = list(_refused(spec, "randomize", channel))
     collected: dict[Requirement, None] = {}
     if spec.privacy.l is not None:
         line = (spec.place("privacy", "l") or (None,))[0]
@@ -284,12 +292,12 @@ def disclosures(spec: Spec) -> tuple[Requirement, ...]:
             dict.fromkeys(Requirement(disclosure.MODEL.id, name, parameters, line) for name in spec.sensitive)
         )
     for entry in spec.privacy.models:
-        if entry.model in RANDOMIZED:
+        if entry.model in channel:
             given = PARAMETERS[entry.model].model_validate(entry.parameters)
             names = list(spec.sensitive) if entry.attribute is None else [entry.attribute]
             collected.update(dict.fromkeys(Requirement(entry.model, name, given, entry.line) for name in names))
     if not collected and not problems:
-        models = f"needs l, or one of the models {', '.join(RANDOMIZED)}"
+        models = f"needs l, or one of the models {', '.join(channel)}"
         what = models if spec.sensitive else "needs a sensitive attribute"
         problems.append(Problem(f"randomize {what}", _file(spec), hint="set privacy.l and sensitive"))
     if problems:
@@ -339,7 +347,7 @@ def _entries(spec: Spec) -> Iterator[tuple[str, str | None, Parameters, int | No
 
 def _attributes(spec: Spec, model: str, attribute: str | None, parameters: Parameters) -> list[str | None]:
     """The attributes that a model is to be measured on; ValueError says why there is none."""
-    if model in RANDOMIZED:
+    if MODELS[model].about == "channel":
         raise ValueError("bounds a randomized table, and cannot be measured from equivalence classes: only `randomize`")
     if MODELS[model].sensitive == "none":
         if attribute is not None:

@@ -56,7 +56,7 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return np.column_stack((share, groups.sizes))
 
 
-MODEL = base.ClassModel(
+MODEL = base.Model(
     id="alpha-k-anonymity",
     parameters=Parameters,
     measure=measure,

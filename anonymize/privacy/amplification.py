@@ -56,6 +56,7 @@ class Parameters(base.Parameters):
 
 
 MODEL = base.Model(
+    about="channel",
     id="amplification",
     parameters=Parameters,
     limits=(base.Limit("rho2", "below"),),

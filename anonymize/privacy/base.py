@@ -42,6 +42,8 @@ UNREACHED_ROWS = 2**60
 
 Achieved = dict[str, float | int | str | list[str] | None]
 Measured = NDArray[np.float64]
+About = Literal["classes", "table", "channel"]
+"""What a model is about: every class, the table as a whole, or the channel that values went through."""
 Worse = Literal["higher", "lower"]
 """Which way a figure gets worse."""
 Needed = Literal["any", "numeric", "order", "hierarchy"]
@@ -127,9 +129,14 @@ def beyond(count: int, rows: int, share: float) -> int:
 # --- records ---------------------------------------------------------------------------------------------------------
 
 
+def unmeasured(groups: Groups, attribute: str | None, parameters: Any) -> Measured:
+    """In place of `measure`, for a model that is not about classes."""
+    raise TypeError("a model of a channel has no figure of classes: this is probably a bug")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A privacy model, whatever kind of release it is about."""
+    """A privacy model: everything is measured for all classes at once, unless it is about a channel."""
 
     id: str
     """Name in a spec."""
@@ -137,36 +144,17 @@ class Model:
     """Defined in the model's own module."""
     limits: tuple[Limit, ...]
     """In the order of the figures that `measure` gives."""
+    about: About = "classes"
+    """What must be within the limits. For a model of the table, `satisfied` is what a search may ask of every class:
+    enough for the table to meet the model, and no more than the model where all rows are one class. A search that can
+    weigh classes against each other asks `necessary` of them, and the table for the rest."""
+    measure: Callable[[Groups, str | None, Any], Measured] = unmeasured
+    """(C,) the figure of each class, given the attribute and the parameters; (C, limits) where there are several."""
     given: tuple[str, ...] = ()
     """Parameters that say what is measured. They are not compared; figures for different ones are different figures."""
     sensitive: Literal["none", "any", "numeric"] = "any"
     """The sensitive attribute that the model is about."""
 
-    @property
-    def manual(self) -> str:
-        """The docstring of the model's module."""
-        return sys.modules[self.parameters.__module__].__doc__ or ""
-
-    def limit(self, parameter: str) -> Limit | None:
-        """The limit that a parameter sets; None for one that is given, and for a name that the model does not know."""
-        return next((limit for limit in self.limits if limit.parameter == parameter), None)
-
-    def needs(self, parameters: Any) -> Needed:
-        """What a sensitive attribute has to be, so that the model can be measured on it."""
-        return "numeric" if self.sensitive == "numeric" else "any"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClassModel(Model):
-    """A privacy model of equivalence classes: everything is measured for all classes at once."""
-
-    measure: Callable[[Groups, str | None, Any], Measured]
-    """(C,) the figure of each class, given the attribute and the parameters; (C, limits) where there are several."""
-    scope: Literal["class", "table"] = "class"
-    """What must be within the limits: every class, or the table as a whole. For a model of the table, `satisfied`
-    is what a search may ask of every class: enough for the table to meet the model, and no more than the model where
-    all rows are one class. A search that can weigh classes against each other asks `necessary` of them, and the table
-    for the rest."""
     grows: bool = False
     """A class that meets the model still does with any further rows, whether these meet it or not."""
     by_size: bool = False
@@ -182,6 +170,19 @@ class ClassModel(Model):
     rank: str | None = None
     """A parameter that is given, a whole number from 1, of which a smaller one asks for less."""
 
+    @property
+    def manual(self) -> str:
+        """The docstring of the model's module."""
+        return sys.modules[self.parameters.__module__].__doc__ or ""
+
+    def limit(self, parameter: str) -> Limit | None:
+        """The limit that a parameter sets; None for one that is given, and for a name that the model does not know."""
+        return next((limit for limit in self.limits if limit.parameter == parameter), None)
+
+    def needs(self, parameters: Any) -> Needed:
+        """What a sensitive attribute has to be, so that the model can be measured on it."""
+        return "numeric" if self.sensitive == "numeric" else "any"
+
     def minimum_rows(self, parameters: Any) -> int:
         """The fewest rows with which a class can meet the model; 1 where rows do not matter.
 
@@ -193,7 +194,7 @@ class ClassModel(Model):
 
     def necessary_rows(self, parameters: Any) -> int:
         """The fewest rows of a class in any table that meets the model."""
-        return self.minimum_rows(parameters) if self.scope == "class" else 1
+        return self.minimum_rows(parameters) if self.about == "classes" else 1
 
     def least_values(self, parameters: Any) -> int:
         """The fewest values, each of them once, with which a group meets a diverse model, whichever they are."""
@@ -235,11 +236,11 @@ class ClassModel(Model):
 
     def asks_table(self, parameters: Any) -> bool:
         """Whether something is asked of the table as a whole."""
-        return self.scope == "table"
+        return self.about == "table"
 
     def necessary(self, measured: Measured, parameters: Any) -> NDArray[np.bool_]:
         """(C,) whether each class meets what is asked of every class, without which no table meets the model."""
-        if self.scope == "class":
+        if self.about == "classes":
             return self.satisfied(measured, parameters)
         return np.ones(len(measured), np.bool_)
 
@@ -270,7 +271,7 @@ class ClassModel(Model):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiversityModel(ClassModel):
+class DiversityModel(Model):
     """A model by which the sensitive values of a group are worth at least `l` different ones, by some count of them.
     A figure is at most the number of rows. The strongest such l is measured where nothing is required."""
 
@@ -282,9 +283,9 @@ class DiversityModel(ClassModel):
 
 def comparing(
     id: str, parameters: type[Parameters], measure: Callable[[Groups, str | None, Any], Measured], limit: Limit
-) -> ClassModel:
+) -> Model:
     """A model with one limit that compares how frequent the protected `values` are in a class with the whole table."""
-    return ClassModel(id=id, parameters=parameters, measure=measure, limits=(limit,), given=("values",), compares=True)
+    return Model(id=id, parameters=parameters, measure=measure, limits=(limit,), given=("values",), compares=True)
 
 
 def numbers(histogram: Histogram) -> Measured:

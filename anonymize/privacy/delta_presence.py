@@ -59,7 +59,7 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return np.column_stack((np.zeros_like(share) if crowd.outside else share, share))
 
 
-class Presence(base.ClassModel):
+class Presence(base.Model):
     """Whoever is under no class is in the table with probability 0."""
 
     def needs_everybody(self, parameters: Parameters) -> bool:

@@ -46,6 +46,7 @@ class Parameters(base.Parameters):
 
 
 MODEL = base.Model(
+    about="channel",
     id="disclosure",
     parameters=Parameters,
     limits=(base.Limit("l"),),

@@ -43,7 +43,7 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return groups.sizes.astype(np.float64)
 
 
-MODEL = base.ClassModel(
+MODEL = base.Model(
     id="k-anonymity",
     parameters=Parameters,
     measure=measure,

@@ -43,7 +43,7 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return np.column_stack((histogram.distinct(), histogram.max(values) - histogram.min(values)))
 
 
-MODEL = base.ClassModel(
+MODEL = base.Model(
     id="k-e-anonymity",
     parameters=Parameters,
     measure=measure,

@@ -115,7 +115,7 @@ def _tail(rows: int, mean: float, parameters: Parameters) -> float:
 
 SIGNIFICANCE = 0.01
 
-MODEL = base.ClassModel(
+MODEL = base.Model(
     id="k-map",
     parameters=Parameters,
     measure=measure,

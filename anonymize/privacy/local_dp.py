@@ -46,6 +46,7 @@ class Parameters(base.Parameters):
 
 
 MODEL = base.Model(
+    about="channel",
     id="local-dp",
     parameters=Parameters,
     limits=(base.Limit("epsilon", "at most"),),

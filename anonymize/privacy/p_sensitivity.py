@@ -33,7 +33,7 @@ class Parameters(base.Parameters):
     p: int = Field(ge=1, description="different sensitive values that every class has at least")
 
 
-MODEL = base.ClassModel(
+MODEL = base.Model(
     id="p-sensitivity",
     parameters=Parameters,
     measure=distinct_l_diversity.measure,

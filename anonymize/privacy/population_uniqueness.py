@@ -61,7 +61,7 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return groups.sizes.astype(np.float64)
 
 
-class PopulationUniquesModel(base.ClassModel):
+class PopulationUniquesModel(base.Model):
     """A class is measured by its rows, the table by what they let expect of the population."""
 
     def satisfied(self, measured: base.Measured, parameters: Parameters) -> Bools:
@@ -79,7 +79,7 @@ MODEL = PopulationUniquesModel(
     measure=measure,
     limits=(base.Limit("share", "at most", rows=lambda share: 1 + (share < 1)),),
     given=("fraction", "estimator"),
-    scope="table",
+    about="table",
     sensitive="none",
     grows=True,
     by_size=True,

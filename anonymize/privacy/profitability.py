@@ -128,7 +128,7 @@ def affordable(groups: Groups, parameters: Parameters) -> NDArray[np.bool_]:
     return losses(groups, parameters) - worth(groups, parameters) <= slack
 
 
-class Profitability(base.ClassModel):
+class Profitability(base.Model):
     """A class is measured by what a try brings; so many rows, or people, are enough."""
 
     def weighs(self, parameters: Parameters) -> bool:

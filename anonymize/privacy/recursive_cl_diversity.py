@@ -71,7 +71,7 @@ def _descending(histogram: Histogram) -> Ints:
     return top - (keys - blocks)
 
 
-class Recursive(base.ClassModel):
+class Recursive(base.Model):
     """The rank bounds the rows of a class, though it is not compared."""
 
     def minimum_rows(self, parameters: Parameters) -> int:

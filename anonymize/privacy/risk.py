@@ -95,7 +95,7 @@ OF_TABLE = {"marketer": None, "records_at_risk": None, "threshold": None}
 """The parameters that bound figures of the table, left out."""
 
 
-class Risk(base.ClassModel):
+class Risk(base.Model):
     """A class is measured by its rows and its people, the table by the risks that follow from them."""
 
     def minimum_rows(self, parameters: Parameters) -> int:
@@ -152,7 +152,7 @@ MODEL = Risk(
         base.Limit(name, "at most") for name in ("prosecutor_max", "journalist_max", "marketer", "records_at_risk")
     ),
     given=("threshold",),
-    scope="table",
+    about="table",
     sensitive="none",
     grows=True,
     by_size=True,

@@ -47,7 +47,7 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
     return groups.sizes.astype(np.float64)
 
 
-class SampleUniqueness(base.ClassModel):
+class SampleUniqueness(base.Model):
     """A class is measured by its rows, the table by those that are alone."""
 
     def satisfied(self, measured: base.Measured, parameters: Parameters) -> Bools:
@@ -66,7 +66,7 @@ MODEL = SampleUniqueness(
     parameters=Parameters,
     measure=measure,
     limits=(base.Limit("share", "at most", rows=lambda share: 1 + (share < 1)),),
-    scope="table",
+    about="table",
     sensitive="none",
     grows=True,
     by_size=True,

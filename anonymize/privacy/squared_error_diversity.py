@@ -45,7 +45,7 @@ def measure(groups: Groups, attribute: str | None, parameters: Parameters) -> ba
         return histogram.sum(histogram.counts * (values - mean[histogram.classes]) ** 2)
 
 
-MODEL = base.ClassModel(
+MODEL = base.Model(
     id="squared-error-diversity",
     parameters=Parameters,
     measure=measure,

@@ -130,7 +130,7 @@ def hierarchical(histogram: Histogram) -> base.Measured:
     return distance / (len(levels) - 1)
 
 
-class Closeness(base.ClassModel):
+class Closeness(base.Model):
     """Some distances need an attribute whose values are in order, or in a hierarchy."""
 
     def needs(self, parameters: Parameters) -> base.Needed:

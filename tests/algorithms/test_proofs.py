@@ -2,7 +2,7 @@
 be the best, no bound is above one, and what is found is legal.
 
 A release of a set of splits, or of a node, is any choice of its classes that may be suppressed, published or dropped,
-and it is legal if `assess` says so of all its requirements, measured from the rows.
+and it is legal if `Assessment` says so of all its requirements, measured from the rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from anonymize.algorithms.lattice.scores import Scorer
 from anonymize.errors import InfeasibleError
 from anonymize.judging import Judge
 from anonymize.metrics.research_value import research_values
-from anonymize.privacy import MODELS, Requirement, assess
+from anonymize.privacy import MODELS, Assessment, Requirement, models_about
 from anonymize.recoding import Levels, SingleDimensional
 from anonymize.table import Table
 from tests.algorithms.full_domain import heights, leveled
@@ -73,7 +73,7 @@ WANTED = pytest.mark.parametrize("wanted", EVERY + MIXED, ids=lambda each: " ".j
 
 
 def test_every_model_is_here() -> None:
-    assert set(OF_EVERY_MODEL) | WITH_PEOPLE == set(MODELS)
+    assert set(OF_EVERY_MODEL) | WITH_PEOPLE == set(models_about("classes", "table"))
 
 
 # --- every release ----------------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class Tried:
         labels = np.repeat(np.arange(len(shown)), [len(each) for each in shown])
         order = np.argsort(rows)
         groups = Judge(self.table, self.wanted, rows[order]).groups(labels[order], len(shown))
-        return all(assess(groups, each).satisfied for each in self.wanted)
+        return all(Assessment(groups, each).satisfied for each in self.wanted)
 
     def least(self, kind: str) -> int | None:
         """The least cost of any legal release of any set of splits: the first that is legal, by cost."""

@@ -13,7 +13,7 @@ from anonymize.auditing.facts import PASSING, AuditFacts, BaselineChange, compar
 from anonymize.claims import Basis, State
 from anonymize.errors import Caution, UsageError
 from anonymize.formats import Level
-from anonymize.privacy import ALL, MODELS, PARAMETERS, ClassModel, Groups, Limit, requirements
+from anonymize.privacy import MODELS, PARAMETERS, Groups, Limit, Model, requirements
 from anonymize.privacy.base import Parameters
 from anonymize.spec import Spec, load, make
 from anonymize.verify import Result, Verdict
@@ -168,8 +168,8 @@ def measure(groups: Groups, attribute: str | None, parameters: Any) -> Any:
     return histogram.sum(histogram.shares() ** 2)
 
 
-TOY = ClassModel(id="toy", parameters=Sameness, measure=measure, limits=(Limit("sameness", "at most"),), diverse=True)
-KNOWN = {**ALL, TOY.id: TOY}
+TOY = Model(id="toy", parameters=Sameness, measure=measure, limits=(Limit("sameness", "at most"),), diverse=True)
+KNOWN = {**MODELS, TOY.id: TOY}
 
 
 def report(*results: dict[str, Any], **risk: Any) -> dict[str, Any]:
@@ -201,9 +201,9 @@ def test_a_figure_of_which_no_direction_is_known_is_an_error(unknown: dict[str, 
         compare(unknown, unknown)
 
 
-@pytest.mark.parametrize("model", ALL)
+@pytest.mark.parametrize("model", MODELS)
 def test_every_parameter_of_every_model_has_its_direction(model: str) -> None:
-    for limit in ALL[model].limits:
+    for limit in MODELS[model].limits:
         lower, higher = (report(result(model, "s", **{limit.parameter: figure})) for figure in (1, 2))
         (change,) = compare(lower, higher)
         assert change.worse == (limit.comparison != "at least")
@@ -277,7 +277,7 @@ def test_a_report_without_classes_has_no_risk_by_them() -> None:
 
 
 def test_the_registries_name_what_is_compared() -> None:
-    assert all(model.limits for model in ALL.values())
+    assert all(model.limits for model in MODELS.values())
     assert TOY.id not in MODELS
 
 

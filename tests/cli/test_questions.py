@@ -24,12 +24,12 @@ from anonymize.cli.questions import explain, options
 from anonymize.errors import UsageError
 from anonymize.metrics import METRICS
 from anonymize.metrics.measures import MEASURES
-from anonymize.privacy import ALL
+from anonymize.privacy import MODELS
 from anonymize.table import memory
 from tests.cli.conftest import Call
 
 KINDS: dict[str, Iterable[str | int]] = {
-    "privacy model": ALL,
+    "privacy model": MODELS,
     "metric": METRICS,
     "measure of evaluate": MEASURES,
     "algorithm": ALGORITHMS,

@@ -56,7 +56,7 @@ TREE_MODELS: Parameters = {
 OTHERS: Parameters = {
     name: parameters(model.parameters).map(lambda made: made.model_dump(mode="json", exclude_none=True))
     for name, model in privacy.MODELS.items()
-    if name not in {**MODELS, **NUMERIC_MODELS} and model.sensitive == "any"
+    if name not in {**MODELS, **NUMERIC_MODELS} and model.sensitive == "any" and model.about != "channel"
 }
 """Models that nobody has chosen parameters for."""
 

@@ -143,7 +143,7 @@ def test_every_command_is_listed_once() -> None:
 REGISTERED = {
     **{f"algorithm {name}": module for name, module in ALGORITHMS.items()},
     **{f"cut rule {name}": sys.modules[rule.__module__] for name, rule in RULES.items()},
-    **{f"privacy model {name}": sys.modules[model.parameters.__module__] for name, model in privacy.ALL.items()},
+    **{f"privacy model {name}": sys.modules[model.parameters.__module__] for name, model in privacy.MODELS.items()},
     **{f"metric {name}": module for name, module in METRICS.items()},
 }
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.judging import Judge
-from anonymize.privacy import Requirement, assess
+from anonymize.privacy import Assessment, Requirement
 from anonymize.table import Table
 from tests.algorithms.tables import k_anonymity, numeric, requirement, sensitive, table_of
 
@@ -74,7 +74,7 @@ def test_one_class_of_the_rows_that_are_released(rows: Rows, individuals: bool, 
     judge = Judge(table(rows, individuals=individuals), WANTED, np.array(picked, np.uint32))
     groups = judge.one_class()
     some = [rows[number] for number in picked]
-    assert [all(assess(groups, each).satisfied for each in WANTED)] == by_hand(
+    assert [all(Assessment(groups, each).satisfied for each in WANTED)] == by_hand(
         some, [range(CLASSES)], individuals=individuals
     )
 
@@ -85,4 +85,4 @@ def test_classes_are_compared_with_the_rows_that_are_released(released: list[int
     asked: tuple[Requirement, ...] = (requirement("t-closeness", "s0", t=1.0, distance="equal"),)
     judge = Judge(table(rows, individuals=False), asked, None if released is None else np.array(released, np.uint32))
     groups = judge.groups(np.zeros(2, np.int64), 1, judge.pick(np.array([0, 1])))
-    assert assess(groups, asked[0]).achieved["t"] == pytest.approx(distance)
+    assert Assessment(groups, asked[0]).achieved["t"] == pytest.approx(distance)

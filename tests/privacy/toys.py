@@ -44,7 +44,7 @@ def measure(groups: Groups, attribute: str | None, parameters: Any) -> base.Meas
     {figure}
 
 
-MODEL = base.ClassModel(
+MODEL = base.Model(
     id="{id}",
     parameters=Parameters,
     measure=measure,
@@ -85,8 +85,8 @@ EDITS = {
     "privacy/__init__.py": (
         ("    local_dp,\n    p_sens", "    local_dp,\n    simpson_l_diversity,\n    collision,\n    p_sens"),
         (
-            "        population_uniqueness,\n    )",
-            "        population_uniqueness,\n        simpson_l_diversity,\n        collision,\n    )",
+            "        local_dp,\n    )",
+            "        local_dp,\n        simpson_l_diversity,\n        collision,\n    )",
         ),
     ),
     "verify/twins.py": (("TWINS: dict[str, tuple[TwinBound, ...]] = {\n", TWINS),),

@@ -25,7 +25,7 @@ NUMBERS = np.array([*[float(number**2) for number in range(len(NAMES))], np.nan]
 
 def kept(model: str) -> bool:
     own = MODELS[model]
-    return own.scope == "class" and not own.compares and "population" not in own.parameters.model_fields
+    return own.about == "classes" and not own.compares and "population" not in own.parameters.model_fields
 
 
 def column(values: list[int], numeric: bool) -> SensitiveColumn:

@@ -117,7 +117,7 @@ def test_every_model_that_a_series_accepts_is_among_them() -> None:
     own = {
         name
         for name, each in MODELS.items()
-        if each.scope == "class" and not each.compares and "population" not in each.parameters.model_fields
+        if each.about == "classes" and not each.compares and "population" not in each.parameters.model_fields
     }
     assert {model for model, _ in REQUIRED} == own
     check_kept([Requirement(model, "s", PARAMETERS[model](**given)) for model, given in REQUIRED])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Codes, Floats, Integers, Ints, KeyGroups, mixed_radix
 from anonymize.judging import Judge, Tally, crowd_of_nodes
-from anonymize.privacy import Groups, Requirement, check, granted, weigh
+from anonymize.privacy import Groups, Requirement, check, weigh
 from anonymize.records import dataclass
 from anonymize.table import Attribute, Table
 from anonymize.table.population import Population
@@ -315,7 +315,7 @@ class FrequencySet:
         for none; no class fails what all of them meet as a table. People under the distinct rows of no class still
         count as people under these."""
         groups = self.groups().merge(np.where(labels < 0, count, labels), count + 1)
-        return granted(groups, self.tally.requirements)[:count]
+        return check(groups, self.tally.requirements, "granted")[:count]
 
     def roll_up(self, vector: Vector) -> FrequencySet:
         """The frequency set of a node that is not below this one's."""

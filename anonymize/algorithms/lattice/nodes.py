@@ -28,7 +28,7 @@ from anonymize.algorithms.lattice import FrequencySet, Lattice, Store, Vector
 from anonymize.classes import Bools, Ints, Partition
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.judging import Suppression, withheld
-from anonymize.privacy import MODELS, Requirement, check, of_classes
+from anonymize.privacy import MODELS, Requirement, check
 from anonymize.recoding import Levels
 from anonymize.records import dataclass
 from anonymize.table import Table
@@ -230,7 +230,7 @@ class Checker:
         if not self._growing and not self._of_table:
             return False
         groups = frequency_set.groups()
-        failing = ~(check if self.one_by_one else of_classes)(groups, self._growing)
+        failing = ~check(groups, self._growing, "passed" if self.one_by_one else "necessary")
         if self._of_table and self.table.units is None:
             return self.suppression.at_least(groups, frequency_set.counts, failing) > self.suppression_limit
         return int(frequency_set.counts[failing].sum()) > self.suppression_limit

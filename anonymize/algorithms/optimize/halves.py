@@ -19,7 +19,7 @@ import numpy as np
 
 from anonymize.algorithms.feasibility import necessary_size
 from anonymize.classes import Bools, Floats, Ints, KeyGroups, concatenated_ranges, run_starts, starts_of
-from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, of_classes
+from anonymize.privacy import MODELS, Groups, Histogram, Requirement, Whole, check
 from anonymize.privacy.groups import Members
 from anonymize.records import dataclass
 
@@ -59,8 +59,8 @@ class SplitJudge:
         if self.by_size:
             small = np.asarray(groups.sizes < self.minimum)
             return small, small
-        failing = ~of_classes(groups, self.requirements)
-        return failing, failing if self.all_growing else ~of_classes(groups, self.growing)
+        failing = ~check(groups, self.requirements, "necessary")
+        return failing, failing if self.all_growing else ~check(groups, self.growing, "necessary")
 
 
 # --- halves -----------------------------------------------------------------------------------------------------------
