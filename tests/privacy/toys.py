@@ -82,7 +82,7 @@ TWINS = """TWINS: dict[str, tuple[TwinBound, ...]] = {
     "collision": (TwinBound("collision", lambda given: (COUNT / TOTAL).pow(2).sum(), "at most"),),
 """
 EDITS = {
-    "privacy/__init__.py": (
+    "privacy/registry.py": (
         ("    local_dp,\n    p_sens", "    local_dp,\n    simpson_l_diversity,\n    collision,\n    p_sens"),
         (
             "        local_dp,\n    )",
