@@ -30,8 +30,10 @@ drawn as well, and public: whoever has the manifest can draw the same rows of th
 
 Recoding model. None: rows are invented. The manifest beside the release has all that the mechanism put out.
 
-Cost. The table is read once and its counts are held. Fitting takes most of the time, with `aim` once for each four
-marginals that it chooses; `--model-size` bounds its memory. Needs the extra `dp`.
+Cost. The table is read once and held. `independent` and `mst` count little more than once; `aim` fits a model after
+each marginal, about three for each column, and compares it with every marginal that there is: some ten CPU seconds for
+24,000 rows of 9 columns, two minutes and 1.1 GB for a million rows of 11. `--model-size` bounds the model. Needs the
+extra `dp`.
 
 Reference. McKenna, Mullins, Sheldon, Miklau: AIM: An Adaptive and Iterative Mechanism for Differentially Private
 Synthetic Data, VLDB 2022; McKenna, Miklau, Sheldon: Winning the NIST Contest, Journal of Privacy and Confidentiality

@@ -1,4 +1,4 @@
-"""What the methods measure, and what that costs. Fits are of few cells, and few: each takes a second to compile."""
+"""What the methods measure, and what that costs."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def test_counts_run_over_all_cells_with_the_last_column_fastest() -> None:
     counted = CountedTable({"x": np.array([0, 1, 1]), "y": np.array([2, 0, 0])}, {"x": 2, "y": 3})
     assert counted.counts(("x", "y")).tolist() == [0, 0, 1, 2, 0, 0]
     assert counted.counts(("y", "x")).tolist() == [0, 2, 0, 0, 1, 0]
+    assert counted.codes["y"].tolist() == [2, 0, 0]
 
 
 def test_counts_nearest_to_noisy_ones_have_their_total_and_none_is_negative() -> None:
@@ -96,6 +97,15 @@ def test_aim_begins_with_a_tree_and_spends_all_on_what_it_chose() -> None:
     assert several == [each.chosen for each in own.choices] and len(several) > 1
     assert 1.0 * (1 - 1e-6) < own.spending.spent <= 1.0
     assert np.abs(model.counts(("a", "b")) - pair.counts(("a", "b"))).sum() < 100
+
+
+def test_aim_measures_nothing_for_which_the_model_would_pass_its_limit() -> None:
+    least, most = 9 + 6 + 4, 24  # cells of a tree of pairs; of it and little more
+    own = drawing(2.0, limit=most * 8 / 2**20)
+    model = by_error(own, 3, frozenset())
+    assert least <= sum(len(each.weights) for each in model.cliques) <= most
+    assert max(own.table.cells(each.columns) for each in own.measurements) <= most
+    assert 2.0 * (1 - 1e-6) < own.spending.spent <= 2.0
 
 
 def test_a_list_is_measured_with_the_columns_that_it_leaves_out() -> None:
