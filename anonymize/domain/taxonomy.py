@@ -152,9 +152,11 @@ class Taxonomy(Domain):
     @cached_property
     def by_label(self) -> dict[str | None, list[int]]:
         """The nodes of each label, ascending: a parent's number is above its children's."""
-        nodes: dict[str | None, list[int]] = {}
-        for node, label in enumerate(self.labels):
-            nodes.setdefault(label, []).append(node)
+        nodes: dict[str | None, list[int]] = {label: [node] for node, label in enumerate(self.labels)}
+        if len(nodes) < len(self.labels):
+            nodes = {}
+            for node, label in enumerate(self.labels):
+                nodes.setdefault(label, []).append(node)
         return nodes
 
     def paths(self) -> dict[str, tuple[str, ...]]:

@@ -84,8 +84,8 @@ def covering(codes: Ints, columns: Sequence[LeafSets]) -> tuple[Ints, Ints]:
         some = codes[start : start + step]
         covers = np.ones((len(some), classes), np.bool_)
         for column, cells in enumerate(columns):
-            code = some[:, column, None]
-            covers &= cells.spanning(code) | (code < 0)
+            code, own = np.unique(some[:, column], return_inverse=True)
+            covers &= (cells.spanning(code[:, None]) | (code[:, None] < 0))[own]
         who, which = np.nonzero(covers)
         parts.append((who + start, which))
     people, which = (np.concatenate([np.zeros(0, np.int64), *each]) for each in zip(*parts, strict=True))

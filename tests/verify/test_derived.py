@@ -13,7 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anonymize.spec import POINT
 from anonymize.verify import derived
+from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.derived import derivations
 from anonymize.verify.kept import Derivation
 from anonymize.verify.numbering import Numbering
@@ -246,3 +248,35 @@ def test_a_sample_rules_out_nothing_that_holds(monkeypatch: pytest.MonkeyPatch) 
     assert [each.column for each in expected] == ["region", "mostly", "fine"]
     monkeypatch.setattr(derived, "SAMPLE", 1000)
     assert found(columns, ("x", "sex")) == expected
+
+
+def test_a_sample_rules_out_no_pair_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`both` follows from two columns together; nothing from the pairs with `code`, whose groups are small."""
+    drawn = Random(6)
+    a, b, code = ([drawn.randrange(size) for _ in range(6000)] for size in (6, 8, 5000))
+    columns = {
+        "a": letters(a),
+        "b": letters(b),
+        "code": letters(code),
+        "both": letters([3 * x % 6 + (x + 2 * y) % 5 for x, y in zip(a, b, strict=True)]),
+        "noise": letters([drawn.randrange(3) for _ in a]),
+    }
+    expected = found(columns, ("a", "b", "code"))
+    assert [(each.column, each.sources) for each in expected] == [("both", ("a", "b"))]
+    monkeypatch.setattr(derived, "SAMPLE", 1000)
+    assert found(columns, ("a", "b", "code")) == expected
+
+
+@pytest.mark.parametrize(("size", "likely"), [(1, set()), (2, {"copy"}), (8, {"copy", "predicted"})])
+def test_groups_of_a_pair_are_counted_by_some_rows_first(size: int, likely: set[str]) -> None:
+    first, second = ([row // size % 40 for row in range(8000)], [row // size // 40 for row in range(8000)])
+    sample = pl.int_range(8000, eager=True).sample(1000, seed=0).sort()
+    search = derived._Search(None, group=5, least=5, sample=sample)
+    columns = [
+        search.column(
+            name, NumberedColumn(Numbering(pl.Series(values), max(values) + 1), pl.Series([], dtype=pl.String)), POINT
+        )
+        for name, values in (("a", first), ("b", second))
+    ]
+    pair = derived._Pair(search, columns[0], columns[1])
+    assert pair.as_given == likely and "sizes" not in vars(pair)
