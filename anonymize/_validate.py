@@ -98,7 +98,6 @@ def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
     from anonymize.domain.taxonomy import Taxonomy
     from anonymize.spec.patterns import expand, left_over_warnings
     from anonymize.spec.treated import weaker_steps
-    from anonymize.table import Source, read
 
     tables_alone = loaded.tabulate is not None and not privacy.requirements_if_any(loaded)
     steps_alone = _command(loaded) == "perturb"
@@ -110,6 +109,8 @@ def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
         quasi = {name: each.hierarchy for name, each in loaded.quasi_identifiers.items()}
         trees = {name: Taxonomy.of(name, files.read(each)) for name, each in quasi.items() if isinstance(each, Path)}
         return "", [*left_over_warnings(expand(loaded, (), lenient=True)), *twofold(trees), *weaker_steps(loaded)]
+    from anonymize.table import Source, read
+
     with Source.open(loaded, input_path) as source:
         if tables_alone:
             return _tabulated(loaded, source), list(left_over_warnings(expand(loaded, source.columns)))
