@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.errors import AnonymizeError, Caution
-from anonymize.families import Draft, check_bound, maker_of
+from anonymize.families import Draft, check_bound, draft_of
 from anonymize.families.charging import Charging, Rehearsal, local_epsilons
 from anonymize.families.steps import (
     check_needs,
@@ -87,12 +87,12 @@ def release(request: Request) -> dict[str, Any]:
 
 def _walked(request: Request) -> dict[str, Any]:
     """The road itself."""
-    maker, clock, paths, charging = maker_of(request.algorithm), Clock(), _paths(request), Charging.of(request)
+    family, clock, paths, charging = draft_of(request.algorithm), Clock(), _paths(request), Charging.of(request)
     with following(request) as series, opened(request.spec, paths) as files:
         files = series.begin(files)
         spec = resolve(series.request.spec, files.source.columns).of_types(files.source.numeric)
         request = replace(request, spec=spec)
-        requirements, room = maker.requirements(spec), room_for(request, files.source)
+        requirements, room = family.required(spec), room_for(request, files.source)
         timed = partial(stage, request, clock, room=room)
         with timed("read"):
             table = _table(request, files.source, room)
@@ -103,7 +103,7 @@ def _walked(request: Request) -> dict[str, Any]:
             result = series.search(request, table, requirements, run)
         with timed("recode"):
             table = series.named(table)
-            draft = maker.draft(request, requirements, table, result).held(room.arrays)
+            draft = family.of(request, requirements, table, result).held(room.arrays)
             del result
         with timed("write"):
             draft.write(files)

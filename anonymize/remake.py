@@ -27,7 +27,7 @@ from anonymize._attack import Attack, attack
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, files_of
 from anonymize.errors import Caution, DataError, Problem, UsageError
-from anonymize.families import maker_of
+from anonymize.families import draft_of
 from anonymize.files import FRAME, split
 from anonymize.formats import Concluded
 from anonymize.publication import named_by, reported
@@ -147,7 +147,7 @@ def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
         again = replace(
             attack_request,
             spec=written,
-            released=maker_of(made_by.algorithm).paths(request).tables[0],
+            released=draft_of(made_by.algorithm).paths(request).tables[0],
             original=str(parts.rest),
             control=str(parts.others),
             link=request.save_link,

@@ -20,16 +20,16 @@ from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
 from anonymize.algorithms.base import Family, Needs
 from anonymize.classes import Partition
 from anonymize.errors import SpecError, UnsafeError, UsageError
-from anonymize.families import FAMILIES, Draft, DraftMaker, Measured
+from anonymize.families import FAMILIES, Draft, Measured
 from anonymize.meaning import Manifest
-from anonymize.privacy import PARAMETERS
+from anonymize.privacy import PARAMETERS, Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.recoding import Regions
 from anonymize.records import dataclass
 from anonymize.report.data import Blocks, verdict_blocks
 from anonymize.report.tables import sections
 from anonymize.request import Request
-from anonymize.spec import load
+from anonymize.spec import Spec, load
 from anonymize.verify import Verdict
 from anonymize.verify.verdict import NOTHING_ASKED
 from anonymize.writing import rows
@@ -328,6 +328,16 @@ def test_what_could_not_be_shown_is_not_published(ask: Callable[..., Request]) -
 class PlainDraft(Draft):
     """A table as it is, of which nothing is required."""
 
+    result: object
+
+    @staticmethod
+    def required(spec: Spec) -> tuple[Requirement, ...]:
+        return ()
+
+    @staticmethod
+    def paths(request: Request) -> ReleasePaths:
+        return ReleasePaths([request.output])
+
     def write(self, files: Files) -> None:
         files.table.write(iter([pl.DataFrame({"age": ["1"]})]))
 
@@ -342,18 +352,11 @@ class PlainDraft(Draft):
         return Blocks(output={}, measured=blocks, utility={}, recoding={}, warnings=measured.verdict.cautions)
 
 
-PLAIN = SimpleNamespace(
-    requirements=lambda spec: (),
-    paths=lambda request: ReleasePaths([request.output]),
-    draft=lambda request, requirements, table, result: PlainDraft(request, requirements, table),
-)
-
-
 def test_a_release_of_which_nothing_is_required_is_published_with_a_warning(
     ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     algorithm = registered(monkeypatch, replace(mondrian.NEEDS, family=Family("plain")), lambda *_: ())
-    monkeypatch.setitem(FAMILIES, "plain", cast(DraftMaker, PLAIN))
+    monkeypatch.setitem(FAMILIES, "plain", PlainDraft)
     request = ask(TABLE, "privacy: {}\n", algorithm)
     report = release(request)
     assert rows_of(request) == [["age"], ["1"]] and report["privacy"]["state"] == "nothing required"

@@ -384,8 +384,8 @@ Kind = TypeVar("Kind")
 
 
 class Registry(MutableMapping[str, Kind]):
-    """ID -> module, in the order in which they are given: ID -> name of a module of the `package`. All modules are of
-    one kind: they have the same members."""
+    """ID -> module, in the order in which they are given: ID -> name of a module of the `package`, or of a member of
+    one, MODULE:MEMBER. All are of one kind: they have the same members."""
 
     def __init__(self, package: str, modules: Mapping[str, str]) -> None:
         self._package = package
@@ -394,7 +394,9 @@ class Registry(MutableMapping[str, Kind]):
     def __getitem__(self, name: str) -> Kind:
         entry = self._known[name]
         if isinstance(entry, str):
-            entry = cast(Kind, import_module(f"{self._package}.{entry}"))
+            module, _, member = entry.partition(":")
+            imported = import_module(f"{self._package}.{module}")
+            entry = cast(Kind, getattr(imported, member) if member else imported)
             self._known[name] = entry
         return entry
 

@@ -225,9 +225,9 @@ def _say_next(request: Request, spec_path: str) -> None:
     """What to do with a release that is in a file: measure what it has lost, where the input can be read again."""
     if request.output == "-" or request.dry_run:
         return
-    from anonymize.families import maker_of
+    from anonymize.families import draft_of
 
-    released = maker_of(request.algorithm).paths(request).tables[0]
+    released = draft_of(request.algorithm).paths(request).tables[0]
     group = request.options.group if getattr(request.options, "joined", False) else None
     if request.input == "-":
         say_next("audit", spec_path, *beside({"input": released, "group": group}))

@@ -8,24 +8,24 @@ from __future__ import annotations
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.base import Family, Registry
 from anonymize.errors import UsageError
-from anonymize.families.base import Draft, DraftMaker, Measured
+from anonymize.families.base import Draft, Measured
 from anonymize.request import Request
 
-__all__ = ["FAMILIES", "Draft", "DraftMaker", "Measured", "check_bound", "family_of", "maker_of"]
+__all__ = ["FAMILIES", "Draft", "Measured", "check_bound", "draft_of", "family_of"]
 
 CLASSED = ("full-domain", "full-domain and cell suppression", "single-dimensional", "multidimensional", "local")
-FAMILIES: Registry[DraftMaker] = Registry(
+FAMILIES: Registry[type[Draft]] = Registry(
     __name__,
     {
-        **dict.fromkeys(CLASSED, "classes"),
-        "bucketization": "bucketized",
-        "randomization": "randomized",
-        "perturbation": "perturbed",
-        "invention": "synthetic",
-        "sampled": "sampled",
+        **dict.fromkeys(CLASSED, "classes:ClassedDraft"),
+        "bucketization": "bucketized:BucketizedDraft",
+        "randomization": "randomized:RandomizedDraft",
+        "perturbation": "perturbed:PerturbedDraft",
+        "invention": "synthetic:SyntheticDraft",
+        "sampled": "sampled:SampledDraft",
     },
 )
-"""By name, and the module of each, which is imported when it is first taken."""
+"""By name, and the class of each, whose module is imported when it is first taken."""
 
 
 def check_bound(request: Request) -> None:
@@ -41,7 +41,7 @@ def family_of(algorithm: str) -> Family:
     return ALGORITHMS[algorithm].NEEDS.family
 
 
-def maker_of(algorithm: str) -> DraftMaker:
+def draft_of(algorithm: str) -> type[Draft]:
     """What makes an algorithm's releases. Raises UsageError for a family that is not known: what is not known to have
     classes is not taken for having them."""
     name = family_of(algorithm).name

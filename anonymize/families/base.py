@@ -1,12 +1,12 @@
-"""What a family of releases is: the protocol that its module follows, and the draft of a release that it makes."""
+"""What a family of releases is: a draft, which is made, written, measured and reported."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import field, replace
-from typing import Any, Protocol
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -53,6 +53,22 @@ class Draft(ABC):
     table: Table
     written: Written = field(default_factory=Written, kw_only=True)
     """The rows of the input that have been written; complete after `write`."""
+
+    @staticmethod
+    @abstractmethod
+    def required(spec: Spec) -> tuple[Requirement, ...]:
+        """What the release has to meet. Raises SpecError for a spec that the family can do nothing with."""
+
+    @staticmethod
+    def paths(request: Request) -> ReleasePaths:
+        """Where the release goes: one table. Raises UsageError for outputs that the family cannot make."""
+        return ReleasePaths([request.output])
+
+    @classmethod
+    def of(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, result: Any) -> Self:
+        """The release that follows from what the algorithm returned, the last of its fields."""
+        made: Callable[..., Self] = cls
+        return made(request, requirements, table, result)
 
     @abstractmethod
     def manifest(self, files: Files) -> Manifest:
@@ -125,19 +141,6 @@ class Draft(ABC):
     def class_of(self) -> NDArray[np.int32]:
         """(rows,) the class of each row of the input, -1 for one that is not released."""
         raise NotImplementedError(f"{self.request.algorithm} makes no classes: this is probably a bug")
-
-
-class DraftMaker(Protocol):
-    """A module of this room, which makes the releases of one family or several."""
-
-    def requirements(self, spec: Spec, /) -> tuple[Requirement, ...]:
-        """What the release has to meet. Raises SpecError for a spec that the family can do nothing with."""
-
-    def paths(self, request: Request, /) -> ReleasePaths:
-        """Where the release goes. Raises UsageError for outputs that the family cannot make."""
-
-    def draft(self, request: Request, requirements: tuple[Requirement, ...], table: Table, result: Any, /) -> Draft:
-        """The release that follows from what the algorithm returned."""
 
 
 # --- the measured text ------------------------------------------------------------------------------------------------

@@ -40,38 +40,33 @@ DEALT_OUT = "a value of the row's group, dealt out at random"
 """What the column of the sensitive attribute holds where it stands in the table; with two files it does not."""
 
 
-def requirements(spec: Spec) -> tuple[Requirement, ...]:
-    """The l-diversities of the spec."""
-    return diversities(spec)
-
-
-def paths(request: Request) -> ReleasePaths:
-    """The table with its groups, and, unless they are joined, that of the sensitive values.
-
-    Raises UsageError for two files on standard output, for a suffix that is not a format's, and for groups to be
-    published that could be drawn again.
-    """
-    refuse_seed(request)
-    output = str(request.output)
-    if request.options.joined:
-        return ReleasePaths([output])
-    if output in ("-", "/dev/stdout"):
-        raise UsageError("two files cannot go to standard output: give --output, or --joined for one file")
-    refuse_uri(output, "two tables, which a database would not take as one; --joined makes one")
-    check_table(output, request.output_format)
-    return ReleasePaths(pair_of(output))
-
-
-def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Bucketized) -> Draft:
-    """The table beside its groups."""
-    return BucketizedDraft(request, requirements, table, result)
-
-
 @dataclass(frozen=True)
 class BucketizedDraft(Draft):
     """Rows with the group that each is in."""
 
     buckets: Bucketized
+
+    @staticmethod
+    def required(spec: Spec) -> tuple[Requirement, ...]:
+        """The l-diversities of the spec."""
+        return diversities(spec)
+
+    @staticmethod
+    def paths(request: Request) -> ReleasePaths:
+        """The table with its groups, and, unless they are joined, that of the sensitive values.
+
+        Raises UsageError for two files on standard output, for a suffix that is not a format's, and for groups to be
+        published that could be drawn again.
+        """
+        refuse_seed(request)
+        output = str(request.output)
+        if request.options.joined:
+            return ReleasePaths([output])
+        if output in ("-", "/dev/stdout"):
+            raise UsageError("two files cannot go to standard output: give --output, or --joined for one file")
+        refuse_uri(output, "two tables, which a database would not take as one; --joined makes one")
+        check_table(output, request.output_format)
+        return ReleasePaths(pair_of(output))
 
     def manifest(self, files: Files) -> Manifest:
         """The sensitive attribute is detached from the rows."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -27,7 +28,7 @@ from anonymize.judging import Judge, withheld
 from anonymize.meaning import Manifest
 from anonymize.parallel import ahead, meanwhile, worth
 from anonymize.privacy import Requirement
-from anonymize.publication import SAVE_RECODING, Files, ReleasePaths
+from anonymize.publication import SAVE_RECODING, Files
 from anonymize.recoding import Levels, Recoding, Released
 from anonymize.records import dataclass
 from anonymize.report.data import Beside, Blocks, ClassedFacts, classed_blocks
@@ -39,38 +40,6 @@ from anonymize.table import Table
 from anonymize.table.scratch import Arrays, copied
 from anonymize.writing.columns import PIECE
 from anonymize.writing.rows import frames
-
-
-def requirements(spec: Spec) -> tuple[Requirement, ...]:
-    """Every model of the spec; with combinations, what makes classes that meet them."""
-    return privacy.searched(spec)
-
-
-def paths(request: Request) -> ReleasePaths:
-    """One table."""
-    return ReleasePaths([request.output])
-
-
-def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> Draft:
-    """How each class reads, and whether the suppressed rows are published.
-
-    Classes may read as suppressed rows do. Where these are more than may be suppressed, all rows are shown as one
-    class; raises InfeasibleError where that cannot be, or they are too many even so.
-    """
-    check_hidden(request.spec, table)
-    drawn = _drawn(request, requirements, table, result)
-    if drawn.released.suppressed_rows > suppression_limit(request.spec, table.rows):
-        whole = result.whole()
-        drawn = drawn if whole is None else _drawn(request, requirements, table, whole)
-    check_suppression(request, table.rows, drawn.released.suppressed_rows)
-    return drawn
-
-
-def _drawn(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> ClassedDraft:
-    drop = must_drop(request.spec, table, result, requirements)
-    requirements = privacy.requirements(request.spec) if request.spec.privacy.combinations else requirements
-    released = recoding.render(result, table, request.spec.output, drop=drop, threads=_threads_at_once(request, table))
-    return ClassedDraft(request, requirements, table, result, released, drop)
 
 
 def _threads_at_once(request: Request, table: Table) -> int:
@@ -85,6 +54,34 @@ class ClassedDraft(Draft):
     recoding: Recoding
     released: Released
     drop: bool
+
+    @staticmethod
+    def required(spec: Spec) -> tuple[Requirement, ...]:
+        """Every model of the spec; with combinations, what makes classes that meet them."""
+        return privacy.searched(spec)
+
+    @classmethod
+    def of(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> Self:
+        """How each class reads, and whether the suppressed rows are published.
+
+        Classes may read as suppressed rows do. Where these are more than may be suppressed, all rows are shown as one
+        class; raises InfeasibleError where that cannot be, or they are too many even so.
+        """
+        check_hidden(request.spec, table)
+        drawn = cls._rendered(request, requirements, table, result)
+        if drawn.released.suppressed_rows > suppression_limit(request.spec, table.rows):
+            whole = result.whole()
+            drawn = drawn if whole is None else cls._rendered(request, requirements, table, whole)
+        check_suppression(request, table.rows, drawn.released.suppressed_rows)
+        return drawn
+
+    @classmethod
+    def _rendered(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> Self:
+        drop = must_drop(request.spec, table, result, requirements)
+        requirements = privacy.requirements(request.spec) if request.spec.privacy.combinations else requirements
+        threads = _threads_at_once(request, table)
+        released = recoding.render(result, table, request.spec.output, drop=drop, threads=threads)
+        return cls(request, requirements, table, result, released, drop)
 
     def held(self, arrays: Arrays) -> ClassedDraft:
         """The draft, with the class of each row and the rows of regions moved to where `arrays` are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -38,26 +38,6 @@ from anonymize.writing.rows import RowGroups, unclassed_frames
 
 MORE_KEPT = "require less in the step that suppresses, or pool its strata"
 """What leaves fewer rows suppressed."""
-
-
-def requirements(spec: Spec) -> tuple[Requirement, ...]:
-    """Every model of the spec, as far as it has any; there may be nothing to meet."""
-    return privacy.requirements_if_any(spec)
-
-
-def paths(request: Request) -> ReleasePaths:
-    """One table. Raises UsageError where no step changes anything."""
-    if not request.spec.treatments:
-        hint = (
-            "treatments: [{method: noise, columns: [COLUMN], scale: 0.1}]; `anonymize explain treatments` has the rest"
-        )
-        raise UsageError(Problem("perturb: the spec has no `treatments`", hint=hint))
-    return ReleasePaths([request.output])
-
-
-def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Unchanged) -> Draft:
-    """The rows as they are."""
-    return PerturbedDraft(request, requirements, table, _left_out(request.spec, requirements, table))
 
 
 def _suppressed(spec: Spec) -> list[str]:
@@ -103,6 +83,25 @@ class PerturbedDraft(Draft):
     """Rows without classes of their own. `left_out` (rows,): those that are not released; None: all are."""
 
     left_out: Bools | None = None
+
+    @staticmethod
+    def required(spec: Spec) -> tuple[Requirement, ...]:
+        """Every model of the spec, as far as it has any; there may be nothing to meet."""
+        return privacy.requirements_if_any(spec)
+
+    @staticmethod
+    def paths(request: Request) -> ReleasePaths:
+        """One table. Raises UsageError where no step changes anything."""
+        if not request.spec.treatments:
+            step = "treatments: [{method: noise, columns: [COLUMN], scale: 0.1}]"
+            hint = f"{step}; `anonymize explain treatments` has the rest"
+            raise UsageError(Problem("perturb: the spec has no `treatments`", hint=hint))
+        return ReleasePaths([request.output])
+
+    @classmethod
+    def of(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, result: Unchanged) -> Self:
+        """The rows as they are."""
+        return cls(request, requirements, table, _left_out(request.spec, requirements, table))
 
     def manifest(self, files: Files) -> Manifest:
         """As the spec has it: a value that is shown as it is spans itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 
@@ -35,39 +35,39 @@ from anonymize.writing.columns import HeldColumn
 from anonymize.writing.rows import Written, null_text, unclassed_frames
 
 
-def requirements(spec: Spec) -> tuple[Requirement, ...]:
-    """The bounds on disclosure of the spec."""
-    return disclosures(spec)
-
-
-def paths(request: Request) -> ReleasePaths:
-    """The table, and its parameters unless the table goes to standard output and they are given no path.
-
-    Raises UsageError for a release that could be undone, and would be published.
-    """
-    refuse_seed(request)
-    if request.manifest is not None and request.options.parameters:
-        raise UsageError("--manifest and --parameters name the same file: give one of them")
-    output, parameters = str(request.output), request.manifest or str(request.options.parameters)
-    if not parameters:
-        refuse_uri(output, "a table and its parameters: name a file for them with --parameters")
-    if not parameters and output not in ("-", "/dev/stdout"):
-        parameters = parameters_beside(output)
-    return ReleasePaths([output], [parameters] if parameters else [])
-
-
-def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Randomized) -> Draft:
-    """The rows, and the text of the parameters."""
-    parameters = json.dumps(result.parameters(table.rows, table.source.separator), ensure_ascii=False, indent=1)
-    return RandomizedDraft(request, requirements, table, result, parameters)
-
-
 @dataclass(frozen=True)
 class RandomizedDraft(Draft):
     """Rows with distorted values. `parameters`: the text of the recipient's file."""
 
     distorted: Randomized
     parameters: str
+
+    @staticmethod
+    def required(spec: Spec) -> tuple[Requirement, ...]:
+        """The bounds on disclosure of the spec."""
+        return disclosures(spec)
+
+    @staticmethod
+    def paths(request: Request) -> ReleasePaths:
+        """The table, and its parameters unless the table goes to standard output and they are given no path.
+
+        Raises UsageError for a release that could be undone, and would be published.
+        """
+        refuse_seed(request)
+        if request.manifest is not None and request.options.parameters:
+            raise UsageError("--manifest and --parameters name the same file: give one of them")
+        output, parameters = str(request.output), request.manifest or str(request.options.parameters)
+        if not parameters:
+            refuse_uri(output, "a table and its parameters: name a file for them with --parameters")
+        if not parameters and output not in ("-", "/dev/stdout"):
+            parameters = parameters_beside(output)
+        return ReleasePaths([output], [parameters] if parameters else [])
+
+    @classmethod
+    def of(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, result: Randomized) -> Self:
+        """The rows, and the text of the parameters."""
+        parameters = json.dumps(result.parameters(table.rows, table.source.separator), ensure_ascii=False, indent=1)
+        return cls(request, requirements, table, result, parameters)
 
     def manifest(self, files: Files) -> Manifest:
         """The manifest of the recipient's file, whether that is written or not."""

@@ -22,60 +22,13 @@ from anonymize.report.data import Blocks, output_block, verdict_blocks
 from anonymize.request import Request
 from anonymize.risk import Text
 from anonymize.spec import Spec
-from anonymize.table import Table
 from anonymize.verify import Spent
 
 PUBLISHED = ("sensitive", "insensitive", "target", "sampling-weight")
 """Roles of columns that would be published as they are."""
 
 
-def requirements(spec: Spec) -> tuple[Requirement, ...]:
-    """Every model of the spec, as far as it has any. Raises UsageError for a spec without `privacy.differential`, or
-    with something that is not covered by it, column by column."""
-    if spec.privacy.differential is None:
-        hint = "privacy: {differential: {epsilon: 1, delta: 1.0e-9}}"
-        raise UsageError(Problem("safepub: the spec has no `privacy.differential`", hint=hint))
-    problems = [
-        Problem(f"safepub: column {name!r} is {role}, and would be published as it is", hint=KEY)
-        for name, role in spec.roles().items()
-        if role in PUBLISHED
-    ]
-    output = spec.output
-    refused = {
-        "treatments: what they change would be published beside it": bool(spec.treatments),
-        "risk.attacks: attackers are tried on classes, and rows are missing here": bool(spec.risk.attacks),
-        "output.numeric: only interval": output.numeric != "interval",
-        "output.categorical: only node": output.categorical != "node",
-        "output.suppressed: only a text": spec.hides,
-        "output.row_order: keep: the input's order is in it": output.row_order == "keep",
-    }
-    problems += [Problem(f"safepub: {message}") for message, present in refused.items() if present]
-    if problems:
-        raise UsageError(problems)
-    check_public(spec)
-    return privacy.requirements_if_any(spec)
-
-
 KEY = "make it a quasi-identifier with a declared domain, or an identifier, which is left out"
-
-
-def paths(request: Request) -> ReleasePaths:
-    """One table. Raises UsageError where a seed, or a limit on memory, is given, and without opendp."""
-    require()
-    refused = {
-        "--seed: what protects is that nobody can draw the same again": request.seed is not None,
-        "--memory-limit: safepub holds the quasi-identifiers in memory": request.memory_limit is not None,
-        "--save-risk: what it says of a row follows from all others": request.save_risk is not None,
-        "--dry-run: nothing is drawn, so that there is nothing to report (-r)": request.dry_run and request.reports,
-    }
-    if wrong := [each for each, present in refused.items() if present]:
-        raise UsageError(wrong)
-    return ReleasePaths([request.output])
-
-
-def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: SampledRows) -> Draft:
-    """The rows that were drawn."""
-    return SampledDraft(request, requirements, table, result)
 
 
 @dataclass(frozen=True)
@@ -83,6 +36,47 @@ class SampledDraft(Draft):
     """Rows that were drawn, each with the nodes of one level for each column."""
 
     result: SampledRows
+
+    @staticmethod
+    def required(spec: Spec) -> tuple[Requirement, ...]:
+        """Every model of the spec, as far as it has any. Raises UsageError for a spec without `privacy.differential`,
+        or with something that is not covered by it, column by column."""
+        if spec.privacy.differential is None:
+            hint = "privacy: {differential: {epsilon: 1, delta: 1.0e-9}}"
+            raise UsageError(Problem("safepub: the spec has no `privacy.differential`", hint=hint))
+        problems = [
+            Problem(f"safepub: column {name!r} is {role}, and would be published as it is", hint=KEY)
+            for name, role in spec.roles().items()
+            if role in PUBLISHED
+        ]
+        output = spec.output
+        refused = {
+            "treatments: what they change would be published beside it": bool(spec.treatments),
+            "risk.attacks: attackers are tried on classes, and rows are missing here": bool(spec.risk.attacks),
+            "output.numeric: only interval": output.numeric != "interval",
+            "output.categorical: only node": output.categorical != "node",
+            "output.suppressed: only a text": spec.hides,
+            "output.row_order: keep: the input's order is in it": output.row_order == "keep",
+        }
+        problems += [Problem(f"safepub: {message}") for message, present in refused.items() if present]
+        if problems:
+            raise UsageError(problems)
+        check_public(spec)
+        return privacy.requirements_if_any(spec)
+
+    @staticmethod
+    def paths(request: Request) -> ReleasePaths:
+        """One table. Raises UsageError where a seed, or a limit on memory, is given, and without opendp."""
+        require()
+        refused = {
+            "--seed: what protects is that nobody can draw the same again": request.seed is not None,
+            "--memory-limit: safepub holds the quasi-identifiers in memory": request.memory_limit is not None,
+            "--save-risk: what it says of a row follows from all others": request.save_risk is not None,
+            "--dry-run: nothing is drawn, so that there is nothing to report (-r)": request.dry_run and request.reports,
+        }
+        if wrong := [each for each, present in refused.items() if present]:
+            raise UsageError(wrong)
+        return ReleasePaths([request.output])
 
     @property
     def names(self) -> list[str]:

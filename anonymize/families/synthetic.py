@@ -28,59 +28,12 @@ from anonymize.report.head import unused
 from anonymize.report.published import differential_block
 from anonymize.request import Request
 from anonymize.spec import Spec
-from anonymize.table import Table
 from anonymize.table.forms import CSV
 from anonymize.verify import Verdict
 from anonymize.verify.synthetic import SyntheticManifest
 
 INVENTED = "invented"
 """What every column means."""
-
-
-def requirements(spec: Spec) -> tuple[Requirement, ...]:
-    """None but differential privacy. Raises SpecError where the spec does not require it, or requires or asks for what
-    invented rows cannot have."""
-    privacy = spec.privacy
-    if privacy.differential is None:
-        hint = "privacy: {differential: {epsilon: 1, delta: 1e-9}}"
-        raise SpecError(spec.problem(("privacy",), "synthesize: the spec requires no differential privacy", hint))
-    of_classes = {
-        ("privacy", "k"): privacy.k is not None,
-        ("privacy", "l"): privacy.l is not None,
-        ("privacy", "models"): bool(privacy.models),
-        ("privacy", "combinations"): bool(privacy.combinations),
-        ("privacy", "passing"): privacy.passing is not None,
-    }
-    problems = [
-        spec.problem(path, f"{path[1]}: synthesize invents rows, of which no class is one of people", "leave it out")
-        for path, present in of_classes.items()
-        if present
-    ]
-    problems += [
-        spec.problem(
-            ("quasi_identifiers", name, key),
-            f"{name}.{key}: synthesize keeps to the public domain instead",
-            f"domains: {{{name}: ...}} says what may be shown",
-        )
-        for name, each in spec.quasi_identifiers.items()
-        for key in ("round", "top", "bottom", "levels")
-        if getattr(each, key) is not None
-    ]
-    if spec.weight_coding is not None:
-        problems.append(spec.problem(("sampling_weight",), "sampling_weight: synthesize neither rounds nor bands it"))
-    if problems:
-        raise SpecError(problems)
-    return ()
-
-
-def paths(request: Request) -> ReleasePaths:
-    """The table, and its manifest beside it, unless the table goes to standard output or a database and the manifest
-    is given no path. Raises UsageError for what a synthetic table cannot have."""
-    _refuse(request)
-    output = str(request.output)
-    beside = None if output in ("-", "/dev/stdout") or is_uri(output) else manifest_beside(output)
-    manifest = request.manifest or beside
-    return ReleasePaths([output], [] if manifest is None else [manifest])
 
 
 def _refuse(request: Request) -> None:
@@ -105,16 +58,61 @@ def _refuse(request: Request) -> None:
         raise UsageError([Problem(f"synthesize: {each}") for each in wrong])
 
 
-def draft(request: Request, requirements: tuple[Requirement, ...], table: Table, result: Synthesized) -> Draft:
-    """The rows, and how they were drawn."""
-    return SyntheticDraft(request, requirements, table, result)
-
-
 @dataclass(frozen=True)
 class SyntheticDraft(Draft):
     """Invented rows."""
 
     made: Synthesized
+
+    @staticmethod
+    def required(spec: Spec) -> tuple[Requirement, ...]:
+        """None but differential privacy. Raises SpecError where the spec does not require it, or requires or asks for
+        what invented rows cannot have."""
+        privacy = spec.privacy
+        if privacy.differential is None:
+            hint = "privacy: {differential: {epsilon: 1, delta: 1e-9}}"
+            raise SpecError(spec.problem(("privacy",), "synthesize: the spec requires no differential privacy", hint))
+        of_classes = {
+            ("privacy", "k"): privacy.k is not None,
+            ("privacy", "l"): privacy.l is not None,
+            ("privacy", "models"): bool(privacy.models),
+            ("privacy", "combinations"): bool(privacy.combinations),
+            ("privacy", "passing"): privacy.passing is not None,
+        }
+        problems = [
+            spec.problem(
+                path, f"{path[1]}: synthesize invents rows, of which no class is one of people", "leave it out"
+            )
+            for path, present in of_classes.items()
+            if present
+        ]
+        problems += [
+            spec.problem(
+                ("quasi_identifiers", name, key),
+                f"{name}.{key}: synthesize keeps to the public domain instead",
+                f"domains: {{{name}: ...}} says what may be shown",
+            )
+            for name, each in spec.quasi_identifiers.items()
+            for key in ("round", "top", "bottom", "levels")
+            if getattr(each, key) is not None
+        ]
+        if spec.weight_coding is not None:
+            problems.append(
+                spec.problem(("sampling_weight",), "sampling_weight: synthesize neither rounds nor bands it")
+            )
+        if problems:
+            raise SpecError(problems)
+        return ()
+
+    @staticmethod
+    def paths(request: Request) -> ReleasePaths:
+        """The table, and its manifest beside it, unless the table goes to standard output or a database and the
+        manifest is given no path. Raises UsageError for what a synthetic table cannot have."""
+        _refuse(request)
+        output = str(request.output)
+        beside = None if output in ("-", "/dev/stdout") or is_uri(output) else manifest_beside(output)
+        manifest = request.manifest or beside
+        return ReleasePaths([output], [] if manifest is None else [manifest])
 
     def manifest(self, files: Files) -> Manifest:
         """Every column is invented; and how."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from anonymize.errors import Problem, UsageError
-from anonymize.families import family_of, maker_of
+from anonymize.families import draft_of, family_of
 from anonymize.families.steps import refuse_seed
 from anonymize.files import manifest_beside
 from anonymize.places import is_uri
@@ -48,7 +48,7 @@ def check_treatments(request: Request) -> None:
 def release_paths(request: Request) -> ReleasePaths:
     """Where a release goes, with the manifest: where it is asked for, and beside a release whose columns mean more than
     the spec says of quasi-identifiers. Raises UsageError for outputs that the family cannot make."""
-    paths = maker_of(request.algorithm).paths(request)
+    paths = draft_of(request.algorithm).paths(request)
     if paths.texts:
         return paths
     output = paths.tables[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -20,11 +20,11 @@ from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
 from anonymize.algorithms.base import Family
 from anonymize.claims import Basis, State
 from anonymize.errors import Caution, UsageError
-from anonymize.families import FAMILIES, Draft, DraftMaker, Measured, classes
+from anonymize.families import FAMILIES, Draft, Measured
 from anonymize.families.classes import ClassedDraft
 from anonymize.files import manifest_beside
 from anonymize.meaning import Exact, Manifest, Named
-from anonymize.privacy import PARAMETERS, requirements
+from anonymize.privacy import PARAMETERS, Requirement, requirements
 from anonymize.publication import Files, ReleasePaths
 from anonymize.records import dataclass
 from anonymize.report.data import Blocks, verdict_blocks
@@ -44,6 +44,14 @@ class NoisyDraft(Draft):
 
     column: str
 
+    @staticmethod
+    def required(spec: Spec) -> tuple[Requirement, ...]:
+        return requirements(spec)
+
+    @staticmethod
+    def paths(request: Request) -> ReleasePaths:
+        return ReleasePaths([request.output])
+
     def manifest(self, files: Files) -> Manifest:
         return Manifest.of_spec(self.request.spec, {self.column: NOISE})
 
@@ -62,6 +70,11 @@ class NoisyDraft(Draft):
 @dataclass(frozen=True)
 class CountingDraft(ClassedDraft):
     """A release with classes, and beside it how many rows have each value of a column, with noise."""
+
+    @staticmethod
+    def paths(request: Request) -> ReleasePaths:
+        output = str(request.output)
+        return ReleasePaths([output, output.replace(".csv", ".counts.csv")], [manifest_beside(output)])
 
     def manifest(self, files: Files) -> Manifest:
         beside = {Path(files.release[1].name).name: {"sex": Exact(), "count": COUNT}}
@@ -84,20 +97,10 @@ class CountingDraft(ClassedDraft):
 @pytest.fixture
 def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Request]:
     """A request for a release of Mondrian with a table of noisy counts beside it."""
-
-    def draft(*given: Any) -> CountingDraft:
-        made = classes.draft(*given)
-        return CountingDraft(**{each.name: getattr(made, each.name) for each in fields(made)})
-
-    def paths(request: Request) -> ReleasePaths:
-        output = str(request.output)
-        return ReleasePaths([output, output.replace(".csv", ".counts.csv")], [manifest_beside(output)])
-
     needs = replace(mondrian.NEEDS, family=Family("counting"))
     module = SimpleNamespace(ID="counting", Options=mondrian.Options, NEEDS=needs, run=mondrian.run)
     monkeypatch.setitem(ALGORITHMS, "counting", cast(Algorithm, module))
-    family = SimpleNamespace(requirements=classes.requirements, paths=paths, draft=draft)
-    monkeypatch.setitem(FAMILIES, "counting", cast(DraftMaker, family))
+    monkeypatch.setitem(FAMILIES, "counting", CountingDraft)
     return lambda **more: Request(
         small_spec(tmp_path), "counting", mondrian.Options(), output=str(tmp_path / "out.csv"), **more
     )
@@ -118,15 +121,10 @@ def noisy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Requ
     """A request for a release in which a column was noised."""
 
     def asked(column: str, **more: Any) -> Request:
-        family = SimpleNamespace(
-            requirements=requirements,
-            paths=lambda request: ReleasePaths([request.output]),
-            draft=lambda request, required, table, result: NoisyDraft(request, required, table, column),
-        )
         needs = replace(mondrian.NEEDS, family=Family("noise"))
-        module = SimpleNamespace(ID="noise", Options=mondrian.Options, NEEDS=needs, run=lambda *_: ())
+        module = SimpleNamespace(ID="noise", Options=mondrian.Options, NEEDS=needs, run=lambda *_: column)
         monkeypatch.setitem(ALGORITHMS, "noise", cast(Algorithm, module))
-        monkeypatch.setitem(FAMILIES, "noise", cast(DraftMaker, family))
+        monkeypatch.setitem(FAMILIES, "noise", NoisyDraft)
         spec, at = small_spec(tmp_path), str(tmp_path / "out")
         options = mondrian.Options()
         return Request(spec, "noise", options, output=f"{at}.csv", manifest=f"{at}.manifest.json", **more)
