@@ -228,7 +228,6 @@ def test_what_is_not_finished_says_so() -> None:
     found = run(table, (k_anonymity(5),), 10, work=1).summary()
     assert not found["optimal"] and 0 < found["lower_bound"] < found["cost"]
     assert found["gap"] == pytest.approx(1 - found["lower_bound"] / found["cost"])
-    assert found == run(table, (k_anonymity(5),), 10, work=1).summary()
 
 
 def test_bound_and_cost_close_in_while_it_searches() -> None:

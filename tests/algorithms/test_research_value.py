@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.base import Context
@@ -35,6 +35,7 @@ from tests.algorithms.tables import (
     taxonomy,
     units_or_not,
 )
+from tests.examples import some
 
 Wanted = tuple[Requirement, ...]
 ANY_MODEL: list[Wanted] = [
@@ -106,6 +107,7 @@ def test_global_and_hybrid_find_the_best_of_the_whole_lattice(problem: tuple[Tab
             check_node(table, found, expected, wanted)
 
 
+@settings(max_examples=some(60))
 @given(problems())
 def test_distributed_finds_the_best_whatever_fits_in_memory(problem: tuple[Table, Wanted, int]) -> None:
     table, wanted, limit = problem
@@ -119,6 +121,7 @@ def test_distributed_finds_the_best_whatever_fits_in_memory(problem: tuple[Table
             check_node(table, found, chosen(found) or (), wanted)
 
 
+@settings(max_examples=some(60))
 @given(problems())
 def test_local_is_safe_and_never_better(problem: tuple[Table, Wanted, int]) -> None:
     table, wanted, limit = problem
@@ -129,6 +132,7 @@ def test_local_is_safe_and_never_better(problem: tuple[Table, Wanted, int]) -> N
         assert figures(found)["research_value"] <= figures(best)["research_value"]
 
 
+@settings(max_examples=some(60))
 @given(problems())
 def test_late_searches_know_how_far_off_they_are(problem: tuple[Table, Wanted, int]) -> None:
     table, wanted, limit = problem

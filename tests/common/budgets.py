@@ -21,6 +21,10 @@ of its budget, its own tests check."""
 
 CLASSED = [name for name, algorithm in ALGORITHMS.items() if algorithm.NEEDS.family.classes]
 """Algorithms whose releases have equivalence classes."""
+SHAPES = CLASSED if THOROUGH else ["mondrian", "incognito", "mu-argus", "tds"]
+"""One of these for each kind of recoding: regions, levels, levels and suppressed cells, cuts through single attributes.
+What comes after a search (writing, verifying, reporting) is a function of its recoding, and is tried with these; what a
+search decides, with all that are `CLASSED`, as the common checks of whole releases are."""
 CHANGES_VALUES = ["perturb", "synthesize", "safepub"]
 """Those that make nothing but the steps of a spec, which most tables of tests have none of; see
 `tests/cli/test_perturb.py`."""

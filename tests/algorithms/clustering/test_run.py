@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.clustering.run import _Windows, grouped_by_squares, grouped_by_width, ordered_groups
+from tests.examples import some
 
 
 def compositions(count: int, k: int) -> Iterator[list[int]]:
@@ -49,7 +50,7 @@ def test_fewer_than_twice_as_many_rows_are_one_group(count: int) -> None:
     assert ordered_groups(count, 3, lambda begins, end: (end - begins).astype(float)).tolist() == [0, count]
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(80))
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=11), st.integers(1, 4), st.sampled_from([0.0, 1e9]))
 def test_no_other_groups_have_a_lesser_sum_of_squares(numbers: list[int], k: int, far: float) -> None:
     values = np.array(numbers, float) + far

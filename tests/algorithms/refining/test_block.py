@@ -13,6 +13,7 @@ from anonymize.algorithms.refining.block import CARE, HASTE, PART_CLASSES, Block
 from anonymize.classes import Partition
 from anonymize.table import Table
 from tests.algorithms.tables import numeric, seeds, table_of, tables
+from tests.examples import some
 
 Rng = np.random.Generator
 
@@ -29,7 +30,7 @@ def found(table: Table, labels: np.ndarray, free: bool = True, effort: Effort = 
     return partners(block.measure, classes.low, classes.high, classes.sizes, free, effort), rise
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(80))
 @given(tables(max_rows=40), st.integers(1, 4), st.booleans(), seeds)
 def test_they_come_in_the_order_of_what_unions_lose(table: Table, k: int, exact: bool, rng: Rng) -> None:
     """Of few classes all are partners. Where middles coincide, a class may come among its own nearest, at the end."""
@@ -87,7 +88,7 @@ def ncp(measure: BoxMeasure, partition: Partition) -> float:
     return float(Block(measure, 1).classes(partition.class_of(measure.size).astype(np.int64)).ncp.sum())
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(120))
 @given(tables(max_rows=90), st.integers(1, 5), seeds)
 def test_classes_lie_within_their_parts_and_lose_no_more(table: Table, k: int, rng: Rng) -> None:
     labels = rng.permutation(np.arange(table.rows) * max(table.rows // (4 * k), 1) // table.rows)

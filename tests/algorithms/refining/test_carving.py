@@ -32,6 +32,7 @@ from tests.algorithms.tables import (
     tables,
     taxonomy,
 )
+from tests.examples import some
 
 Rng = np.random.Generator
 
@@ -71,7 +72,7 @@ def apart(rows: int = 400) -> Table:
     return replace(table_of(numeric(place, "x")), sensitive=(sensitive(value, "s"),))
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(120))
 @given(tables(max_rows=80), st.sampled_from(["none", *sorted(MODELS)]), st.integers(1, 5), seeds)
 def test_what_is_carved_meets_the_models_and_loses_no_more(table: Table, model: str, k: int, rng: Rng) -> None:
     table = replace(table, sensitive=(sensitive(rng.choice(list("abc"), table.rows).tolist(), "s"),))

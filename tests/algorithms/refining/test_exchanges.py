@@ -16,6 +16,7 @@ from anonymize.algorithms.refining.block import Block
 from anonymize.algorithms.refining.exchanges import exchange
 from anonymize.table import Table
 from tests.algorithms.tables import k_anonymity, numeric, requirement, seeds, sensitive, table_of, tables
+from tests.examples import some
 
 Rng = np.random.Generator
 COLD = (1e-9, 1e-9)
@@ -38,7 +39,7 @@ def ncp(block: Block, labels: np.ndarray) -> float:
     return float(block.classes(labels).ncp.sum())
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(120))
 @given(tables(max_rows=80), st.integers(1, 6), st.sampled_from([COLD, HOT]), seeds)
 def test_rows_and_sizes_are_kept(table: Table, k: int, heat: tuple[float, float], rng: Rng) -> None:
     if table.rows < k:
@@ -50,7 +51,7 @@ def test_rows_and_sizes_are_kept(table: Table, k: int, heat: tuple[float, float]
         assert ncp(block, after) <= ncp(block, labels) + 1e-3
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(120))
 @given(tables(max_rows=60), st.integers(1, 4), seeds)
 def test_what_is_weighed_is_what_happens(table: Table, k: int, rng: Rng) -> None:
     """Every change of a pair is made, and the NCP changes by what was weighed."""
@@ -72,7 +73,7 @@ def test_what_is_weighed_is_what_happens(table: Table, k: int, rng: Rng) -> None
         assert abs(ncp(block, after) - ncp(block, labels) - change[out, back]) < 1e-3 * (1 + table.rows)
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(80))
 @given(tables(max_rows=60), st.integers(2, 4), seeds)
 def test_models_still_hold(table: Table, k: int, rng: Rng) -> None:
     table = replace(table, sensitive=(sensitive(rng.choice(list("abc"), table.rows).tolist(), "s"),))

@@ -20,6 +20,7 @@ from anonymize.privacy import Requirement
 from anonymize.table import Table
 from tests.algorithms.refining.test_carving import cut_and_refined
 from tests.algorithms.tables import k_anonymity, numeric, requirement, seeds, sensitive, table_of, tables
+from tests.examples import some
 
 MODELS = {
     "t": requirement("t-closeness", "s", t=0.3, distance="equal"),
@@ -108,7 +109,7 @@ def test_the_least_rows_are_those_of_which_random_draws_meet_the_models() -> Non
     assert least == [5, 5, 40, 600]
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(120))
 @given(tables(max_rows=120), st.sampled_from(sorted(MODELS)), st.integers(1, 5), st.booleans(), seeds)
 def test_what_is_carved_meets_the_models_by_its_rows(
     table: Table, model: str, k: int, absent: bool, rng: np.random.Generator

@@ -16,6 +16,7 @@ from anonymize.algorithms.splitting.parts import CodedRows, Histograms, grow_by_
 from anonymize.classes import Runs
 from anonymize.table import Table
 from tests.algorithms.tables import rule_and_batch, tables
+from tests.examples import some
 
 COUNTED = [name for name, rule in RULES.items() if rule.BY_COUNTS]
 minimums = st.one_of(st.integers(1, 5), st.integers(5, 40))
@@ -30,7 +31,7 @@ def test_the_rules_of_one_attribute_at_a_time_cut_by_counts() -> None:
 
 
 @pytest.mark.parametrize("rule", COUNTED)
-@settings(max_examples=60)
+@settings(max_examples=some(120))
 @given(table=tables(), minimum=minimums, limit=st.integers(1, 200), threads=st.integers(1, 3))
 def test_classes_are_those_of_the_whole_search(rule: str, table: Table, minimum: int, limit: int, threads: int) -> None:
     chooser, batch = rule_and_batch(rule, table, minimum, False)
@@ -43,7 +44,7 @@ def test_classes_are_those_of_the_whole_search(rule: str, table: Table, minimum:
     assert sum(done) == table.rows
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(80))
 @given(table=tables(), minimum=minimums, chunk=st.integers(1, 50), cells=st.integers(1, 30), limit=st.integers(1, 100))
 def test_neither_chunks_nor_passes_show(table: Table, minimum: int, chunk: int, cells: int, limit: int) -> None:
     columns, sizes = tuple(attribute.codes for attribute in table.attributes), sizes_of(table)
@@ -56,7 +57,7 @@ def test_neither_chunks_nor_passes_show(table: Table, minimum: int, chunk: int, 
     assert outcomes[0] == outcomes[1]
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(80))
 @given(table=tables(), minimum=minimums, limit=st.integers(1, 100))
 def test_a_part_that_is_larger_than_the_limit_is_cut_no_further(table: Table, minimum: int, limit: int) -> None:
     chooser, _ = rule_and_batch("rate", table, minimum, False)

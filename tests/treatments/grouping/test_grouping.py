@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.treatments.grouping import mdav, mdav_in_blocks, near_blocks
+from tests.examples import some
 
 
 def plain(values: np.ndarray, k: int) -> np.ndarray:
@@ -32,7 +33,7 @@ def plain(values: np.ndarray, k: int) -> np.ndarray:
     return group
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(80))
 @given(st.integers(1, 60), st.integers(1, 5), st.integers(1, 3), st.integers(0, 1 << 32))
 def test_it_is_its_definition(rows: int, k: int, columns: int, seed: int) -> None:
     """Of whole numbers, whose sums are exact: what is a tie here is one there."""

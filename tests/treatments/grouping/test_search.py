@@ -13,6 +13,7 @@ from anonymize.classes import Partition
 from anonymize.treatments.grouping import mdav, search
 from anonymize.treatments.grouping.search import searched
 from anonymize.treatments.microaggregation import standardized
+from tests.examples import some
 from tests.treatments.tarragona import needs_tarragona, tarragona
 
 
@@ -22,7 +23,7 @@ def lost(values: np.ndarray, labels: np.ndarray) -> float:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=some(80))
 @given(st.integers(1, 4), st.integers(1, 3), st.integers(0, 1 << 32))
 def test_what_is_weighed_is_what_happens(k: int, columns: int, seed: int) -> None:
     """Every change of two groups is made, and the sum of squares changes by what was weighed."""
