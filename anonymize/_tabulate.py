@@ -32,6 +32,8 @@ from anonymize.request import Progress, Request
 from anonymize.spec import Spec, resolve
 from anonymize.spec.tabulation import Tabulation
 from anonymize.table import OutputFile, Source, Table, commit, read
+from anonymize.table.columns import compared
+from anonymize.table.named import column
 from anonymize.table.roles import check_columns
 from anonymize.tabulating import GRIDS, MECHANISMS, Tabulated
 from anonymize.tabulating.cells import TableGrid
@@ -80,6 +82,7 @@ def _walked(request: Tabulate, settings: Tabulation) -> dict[str, Any]:
         run = TableRun(request, spec, settings, files, folder, clock, charging)
         with run.stage("read"):
             table = _read(spec, settings, files.source)
+            run.read_alike.extend(_read_alike(reading(spec, settings), files.source))
             grid = GRIDS[settings.mechanism](reading(spec, settings), settings, table)
         with run.stage("search"):
             make = MECHANISMS[settings.mechanism]
@@ -109,6 +112,8 @@ class TableRun:
     folder: OutputFolder
     clock: Clock
     charging: Charging
+    read_alike: list[Caution] = field(default_factory=list)
+    """Of the columns that were read, those with labels that are one group."""
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -189,6 +194,18 @@ def _read(spec: Spec, settings: Tabulation, source: Source) -> Table:
     return read(reading(spec, settings), source)
 
 
+def _read_alike(spec: Spec, source: Source) -> Iterator[Caution]:
+    """Columns of which different texts are one group, as they differ in white space and the like: how many."""
+    for name, definition in spec.quasi_identifiers.items():
+        if definition.type == "categorical" and spec.normalizes(name):
+            texts = source.scan().select(column(name).cast(pl.String).unique()).collect().to_series()
+            labels = compared(texts, spec.missing(source.format, name)).drop_nulls()
+            if alike := len(labels) - labels.n_unique():
+                are = "1 label reads like another and is" if alike == 1 else f"{alike} labels read like others and are"
+                said = f"{name}: {are} counted with {'it' if alike == 1 else 'them'}"
+                yield Caution.of(said, "write each in one way, or `input: {normalize: false}` counts them apart")
+
+
 def _recount(run: TableRun, grid: TableGrid, table: Table) -> Recount:
     """What counts the input again."""
     source = run.files.source
@@ -224,7 +241,8 @@ def _write(run: TableRun, grid: TableGrid, tabulated: Tabulated) -> list[Written
         path = run.folder.part / file_name(number, table.measured)
         _put(path, table, grid, separator)
         written.append(WrittenTable(path, separator, table.measured))
-    content = manifest(run.settings, grid, tabulated.tables, tabulated.details, separator)
+    counted = {} if run.spec.unit is None else {"counted": run.settings.counted}
+    content = manifest(run.settings, grid, tabulated.tables, {**counted, **tabulated.details}, separator)
     with OutputFile(run.folder.part / MANIFEST) as output:
         output.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
         output.commit()
@@ -259,7 +277,7 @@ def _report(run: TableRun, tabulated: Tabulated, audit: TableAudit) -> dict[str,
     if public:
         return {**public_head(run.spec), **blocks, "warnings": warnings}
     source = run.files.source
-    warnings += _truncated(tabulated)
+    warnings += [*run.read_alike, *_truncated(tabulated)]
     return {
         **head(run.clock),
         "spec": spec_block(run.spec),

@@ -476,9 +476,17 @@ def tables() -> str:
         "groups a total is the sum. All tables of a run are protected together: who has one has the others. Those of "
         "two runs are not, and what changes from one to the next can be about one person.",
         "",
-        "Rows are counted. With a `unit`, whoever has several rows counts once where a group of few is looked for, and "
-        "all of these rows are one contribution to a sum. Sampling weights are refused: tables are about the rows of "
-        "the input. Requirements of rows, such as `t-closeness`, are not judged, as tables have no rows.",
+        "Rows are counted; with a `unit` individuals, whoever has several rows in a group once, or with "
+        "`counted: rows` rows all the same. Where a group of few is looked for, an individual counts once either way, "
+        "and all rows of one are one contribution to a sum. Sums and means are of rows. Sampling weights are refused: "
+        "tables are about the rows of the input. Requirements of rows, such as `t-closeness`, are not judged, as "
+        "tables have no rows.",
+        "",
+        "A file has the columns of its groups, the figure, and `status`: `published`, `suppressed` (left blank), or "
+        "`empty` (a mean of nobody). Tables under differential privacy have `margin_95` as well, half of the 95 % "
+        "interval that noise leaves. Shares and means have the decimals of `digits`; without it twelve digits that "
+        "count, which is what totals are checked by and says nothing of how exact a figure is: with the count beside "
+        "it, a mean gives the sum away.",
         "",
         table(("mechanism", "in a sentence"), rows),
     ]

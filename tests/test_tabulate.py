@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
 import anonymize
+from anonymize.errors import DataError, InfeasibleError, UnsafeError
+from anonymize.key import Key
 
 FRAME = pl.DataFrame(
     {
@@ -69,3 +72,117 @@ def test_a_group_that_reads_as_the_total_does() -> None:
         anonymize.tabulate(frame, spec)
     spec["tabulate"]["total"] = "All"  # type: ignore[index]
     assert anonymize.tabulate(frame, spec).frames["table-1-count.csv"]["town"].to_list() == ["Total", "Ulm", "All"]
+
+
+# --- individuals ------------------------------------------------------------------------------------------------------
+
+STAYS = pl.DataFrame(
+    {
+        "who": [f"p{n // 2}" for n in range(80)],  # two stays each
+        "town": ["Ulm", "Ulm", "Bonn", "Bonn"] * 20,
+        "ward": ["A", "B"] * 40,
+        "pay": [float(n) for n in range(80)],
+    }
+)
+
+
+def tabulated(frame: pl.DataFrame, tables: list[dict[str, Any]], **settings: Any) -> anonymize.ReleasedTables:
+    spec = {
+        "unit": "who",
+        "others": "insensitive",
+        "tabulate": {"mechanism": "suppression", "tables": tables, **settings},
+    }
+    return anonymize.tabulate(frame, spec)
+
+
+def test_with_a_unit_individuals_are_counted_and_rows_where_that_is_said() -> None:
+    tables: list[dict[str, Any]] = [{"by": ["town"], each: True} for each in ("count", "share")]
+    tables.append({"by": ["town"], "mean": "pay"})
+    made = tabulated(STAYS, tables)
+    counts, shares, means = made.frames.values()
+    assert counts["count"].to_list() == [20, 20, 40] and shares["share"].to_list() == [0.5, 0.5, 1.0]
+    assert means["mean"][-1] == STAYS["pay"].mean()
+    assert made.report["privacy"]["satisfied"]
+    of_rows = tabulated(STAYS, tables, counted="rows")
+    assert next(iter(of_rows.frames.values()))["count"].to_list() == [40, 40, 80]
+
+
+def test_totals_of_individuals_in_several_groups_are_no_sums_and_are_refused() -> None:
+    with pytest.raises(DataError, match="column 'ward': 40 individuals are in several of its groups") as raised:
+        tabulated(STAYS, [{"by": ["town", "ward"], "count": True}])
+    assert "counted: rows" in str(raised.value)
+    made = tabulated(STAYS, [{"by": ["ward"], "count": True}], counted="rows")
+    assert next(iter(made.frames.values()))["count"].to_list() == [40, 40, 80]
+    assert tabulated(STAYS, [{"by": ["ward"], "sum": "pay"}]).report["privacy"]["satisfied"]
+
+
+def test_the_check_finds_rows_counted_in_place_of_individuals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anonymize.spec.tabulation.Tabulation.once", lambda self, unit: False)
+    with pytest.raises(UnsafeError, match="are not those of the input"):
+        tabulated(STAYS, [{"by": ["town"], "count": True}])
+
+
+# --- few, blank, merged, rounded --------------------------------------------------------------------------------------
+
+
+def counts_of(towns: list[str], **settings: Any) -> anonymize.ReleasedTables:
+    spec = {
+        "others": "insensitive",
+        "tabulate": {"mechanism": "suppression", "tables": [{"by": ["town"], "count": True}]},
+    }
+    spec["tabulate"] |= settings  # type: ignore[operator]
+    return anonymize.tabulate(pl.DataFrame({"town": towns}), spec)
+
+
+def test_fewer_individuals_than_the_minimum_make_no_table() -> None:
+    with pytest.raises(InfeasibleError, match="fewer individuals than `minimum: 5` are counted"):
+        counts_of(["Ulm"])
+    frame = pl.DataFrame({"town": ["Ulm", "Bonn"] * 10, "pay": [1.0, 2.0, *[None] * 18]})
+    spec = {
+        "others": "insensitive",
+        "tabulate": {"mechanism": "suppression", "tables": [{"by": ["town"], "sum": "pay"}]},
+    }
+    with pytest.raises(InfeasibleError, match="have a number in pay"):
+        anonymize.tabulate(frame, spec)
+    assert counts_of(["Ulm"], suppression={"zeros": "suppress"}).frames["table-1-count.csv"]["count"].is_null().all()
+
+
+def test_a_total_of_few_is_blank_as_its_groups_are() -> None:
+    frame = pl.DataFrame({"town": ["Ulm"] * 20 + ["Bonn"] * 3, "sex": ["f", "m"] * 10 + ["f", "f", "m"]})
+    spec = {
+        "others": "insensitive",
+        "tabulate": {"mechanism": "suppression", "tables": [{"by": ["town", "sex"], "count": True}]},
+    }
+    (table,) = anonymize.tabulate(frame, spec).frames.values()
+    few = table.filter((pl.col("town") == "Bonn") & (pl.col("sex") == "Total"))
+    assert few["count"].to_list() == [None] and few["status"].to_list() == ["suppressed"]
+
+
+def test_a_table_of_which_hardly_anything_is_left_is_a_warning() -> None:
+    made = counts_of([f"t{n}" for n in range(30)])
+    assert any(each.startswith("table 1 by town: 30 of 31 groups are blank") for each in made.report["warnings"])
+    assert not any("are blank" in each for each in counts_of(["Ulm", "Bonn"] * 20).report["warnings"])
+
+
+def test_labels_that_read_alike_are_merged_and_counted_in_a_warning() -> None:
+    made = counts_of(["Ulm", "Ulm ", "Bonn", "Bonn"] * 10)
+    (said,) = (each for each in made.report["warnings"] if "counted with" in each)
+    assert said.startswith("town: 1 label reads like another and is counted with it") and "Ulm" not in said
+    assert not any("counted with" in each for each in counts_of(["Ulm", "Bonn"] * 20).report["warnings"])
+
+
+@pytest.mark.parametrize("mechanism", ["suppression", "cell-keys"])
+def test_shares_and_means_have_the_decimals_that_are_asked_for(mechanism: str, tmp_path: Path) -> None:
+    measures: list[dict[str, Any]] = [{"share": True}, *([{"mean": "pay"}] if mechanism == "suppression" else [])]
+    spec = {
+        "others": "insensitive",
+        "tabulate": {"mechanism": mechanism, "digits": 2, "tables": [{"by": ["whole"], **each} for each in measures]},
+    }
+    key = tmp_path / "k.key"
+    key.write_text(Key(bytes.fromhex("8f1d27c0a3b4956e7f02d8c19ae6534b0d71f8e2c6a95b3417e0d4826b9f3ca5")).text)
+    key.chmod(0o600)
+    made = anonymize.tabulate(FRAME, spec, key=str(key) if mechanism == "cell-keys" else None)
+    for table, measure in zip(made.frames.values(), ("share", "mean"), strict=False):
+        assert table.columns == ["whole", measure, "status"]
+        assert (table[measure].drop_nulls() == table[measure].drop_nulls().round(2)).all()
+    assert made.report["privacy"]["satisfied"] and made.report["tabulation"]["tables"][0]["digits"] == 2

@@ -342,7 +342,7 @@ def _file_name(name: Any) -> str:
 
 def refuse_tables(path: object) -> None:
     """Raises UsageError for a folder of tables of `tabulate`, its manifest, or one of the tables in it: they have no
-    rows of people that could be measured."""
+    rows of people that could be measured. Of a folder, says which of its files are none of these tables."""
     if not isinstance(path, str | Path) or is_uri(path) or path == "-":
         return
     given = Path(path)
@@ -354,6 +354,11 @@ def refuse_tables(path: object) -> None:
         return
     if kind == "tables" and (given.is_dir() or given.name in (TABLES, *names)):
         hint = "`tabulate ... -r report.html` says what was checked; of their loss the report and the manifest tell"
-        raise UsageError(
-            Problem("these are tables of `tabulate`, which were checked when they were made", str(path), hint=hint)
-        )
+        said = "these are tables of `tabulate`, which were checked when they were made"
+        problems = [Problem(said, str(path), hint=hint)]
+        if given.is_dir():
+            others = sorted(each.name for each in given.iterdir() if each.name not in (TABLES, *names))
+            unknown = "is in a folder of tables, and the manifest does not name it: nothing here was checked"
+            ask = "publish the folder without it; `audit` of the file itself, if it has rows of people"
+            problems += [Problem(unknown, str(given / name), hint=ask) for name in others]
+        raise UsageError(problems)

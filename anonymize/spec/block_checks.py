@@ -112,7 +112,7 @@ def _synthesis(spec: Spec) -> Iterator[Fault]:
 # --- tables -----------------------------------------------------------------------------------------------------------
 # The tables of `tabulate` against the columns of a spec.
 
-OWN_COLUMNS = ("count", "share", "sum", "mean", "status")
+OWN_COLUMNS = ("count", "share", "sum", "mean", "status", "margin_95")
 """The columns that a table has beside its groups."""
 _LEFT_OUT = {
     "identifier": "an identifier",
@@ -152,6 +152,12 @@ def check_tables(spec: Spec) -> Iterator[Fault]:
                 yield from _measured(spec, tabulate, column, (*path, key))
     if tabulate.mechanism == "suppression":
         yield from _cycles(tabulate)
+    if tabulate.dp is not None and tabulate.dp.rows_per_unit > 1 and tabulate.once(spec.unit) and tabulate.counts:
+        message = (
+            "`tabulate.dp.rows_per_unit`: individuals are counted, and one of several rows may be in several groups"
+        )
+        hint = "`counted: rows` counts up to so many rows of each; with `rows_per_unit: 1` individuals are counted"
+        yield Fault(("tabulate", "dp", "rows_per_unit"), message, hint)
 
 
 def _cycles(tabulate: Tabulation) -> Iterator[Fault]:

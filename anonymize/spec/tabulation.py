@@ -20,9 +20,9 @@ class TabulatedMeasure(Entry):
     """The columns whose values, together, are the groups: all of their combinations, with the totals over each column
     and over the nodes of its hierarchy."""
     count: Literal[True] | None = None
-    """The rows of each group."""
+    """How many there are in each group: rows, or with a `unit` individuals (`counted`)."""
     share: Literal[True] | None = None
-    """The rows of each group, as a share of all rows."""
+    """The same as a share of all that there are."""
     sum: Text | None = None
     """The sum of this column of numbers in each group; missing numbers are left out."""
     mean: Text | None = None
@@ -102,6 +102,12 @@ class Tabulation(Entry):
     tables: Annotated[tuple[TabulatedMeasure, ...], Field(min_length=1)]
     """The tables: [{by: [region, sex], count: true}, {by: [region], mean: wage}]. Each has one of count, share, sum and
     mean."""
+    counted: Literal["individuals", "rows"] = "individuals"
+    """With a `unit`, what counts and shares are of. individuals: whoever has several rows in a group counts once there.
+    rows: each of them counts. Sums and means are of rows either way."""
+    digits: Annotated[int, Field(ge=0, le=12)] | None = None
+    """Decimals of shares and means. Left out: twelve digits that count; with `mechanism: dp` as many decimals as the
+    noise leaves, one more than the first of the margin."""
     total: Text = "Total"
     """What a total over a whole column reads."""
     suppression: SuppressionRules | None = None
@@ -121,10 +127,19 @@ class Tabulation(Entry):
         """That of cell keys, or the default."""
         return self.cell_keys or CellKeyNoise()
 
+    def once(self, unit: str | None) -> bool:
+        """Whether individuals are counted, and not their rows. `unit`: the column that says whom rows are about."""
+        return unit is not None and self.counted == "individuals"
+
     @property
     def grouped_by(self) -> tuple[str, ...]:
         """The columns that any table groups by, in the order in which they are first named."""
         return tuple(dict.fromkeys(name for table in self.tables for name in table.by))
+
+    @property
+    def counts(self) -> bool:
+        """Whether any table is of counts or shares."""
+        return any(table.column is None for table in self.tables)
 
     @property
     def measured(self) -> tuple[str, ...]:

@@ -14,6 +14,9 @@ of which of those that read the same it is. So they are the same at every run wi
 undo the noise. Or `cell_keys.record_key` names a column that has them: fractions from 0 to below 1, or whole numbers
 where a table of cell keys is given.
 
+Individuals: With a `unit`, individuals are counted, each once in a group, or with `counted: rows` their rows; a key is
+that of an individual either way.
+
 Totals: They are changed by themselves, and are not the sums of what stands below them. Shares are of changed counts.
 
 Table: A CSV of the columns `i`, `v` and `p` (a count, a change, its probability; the largest `i` stands for all larger
@@ -278,11 +281,12 @@ def run(
     )
     keys, modulus = record_keys(spec, noise, table, secret, perturbation.keys)
     groups = [each.by for each in tabulate.tables]
-    values = count(grid, groups, numbers_of(table, None), table.units, 1)
+    once = tabulate.once(spec.unit)
+    values = count(grid, groups, numbers_of(table, None), table.units, 1, once=once)
     cell_keys = key_sums(grid, groups, values.cells, _of_units(keys, table.units), table.units) % modulus
     true = np.rint(values.value).astype(np.int64)
     change = np.where(true > 0, perturbation.change(true, cell_keys, modulus), 0)
-    tables = tuple(_table(grid, each, values, true + change) for each in tabulate.tables)
+    tables = tuple(_table(grid, each, values, true + change, tabulate.digits) for each in tabulate.tables)
     details = {"maximum": noise.maximum, "variance": noise.variance, "smallest": noise.smallest} if made else {}
     moved = change[true > 0]
     private = {
@@ -292,10 +296,12 @@ def run(
     return Tabulated(tables, {"additive": False, **details}, private)
 
 
-def _table(grid: TableGrid, measured: TabulatedMeasure, values: CellValues, changed: Ints) -> ShownTable:
+def _table(
+    grid: TableGrid, measured: TabulatedMeasure, values: CellValues, changed: Ints, digits: int | None
+) -> ShownTable:
     """A table of changed counts, or of shares of the changed total."""
     own = changed[values.places(grid.cells(measured.by).ravel())]
     if measured.measure == "count":
         return ShownTable(measured, own.tolist())
     whole = float(changed[values.places(np.array([grid.whole]))][0])
-    return ShownTable(measured, ratios(own.astype(np.float64), whole))
+    return ShownTable(measured, ratios(own.astype(np.float64), whole, digits), digits=digits)

@@ -7,7 +7,7 @@ same group has the same number in every table, and tables that share totals shar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from itertools import pairwise, product
@@ -247,6 +247,15 @@ class TableGrid:
             named = zip(self.columns, levels, strict=True)
             yield self.cell_of({column.name: level for column, level in named if column.name in by})
 
+    def several(self, units: NDArray[np.integer], by: Iterable[str]) -> Iterator[tuple[str, int]]:
+        """The columns of `by` of which an individual is in more than one finest group, and how many are. `units`:
+        (rows,) whom each row is about."""
+        for column in self.columns:
+            if column.name in by:
+                pairs = np.unique(units.astype(np.int64) * column.size + column.leaf)
+                if many := int((np.unique(pairs // column.size, return_counts=True)[1] > 1).sum()):
+                    yield column.name, many
+
     def equations(self, groups: Sequence[Sequence[str]], cells: Ints) -> Equations:
         """Those of the tables that group by each of `groups`, over `cells` (sorted), each once."""
         known: set[tuple[int, int]] = set()
@@ -325,12 +334,19 @@ def scaled(values: Floats) -> tuple[Floats, float, bool]:
 
 
 def count(
-    grid: TableGrid, groups: Sequence[Sequence[str]], values: Floats, units: NDArray[np.integer] | None, several: int
+    grid: TableGrid,
+    groups: Sequence[Sequence[str]],
+    values: Floats,
+    units: NDArray[np.integer] | None,
+    several: int,
+    *,
+    once: bool = False,
 ) -> CellValues:
     """What the rows come to in the cells of all tables that group by any of `groups`.
 
     `values`: (rows,) what each row counts, nan for nothing. `units`: (rows,) whom each row is about; None: somebody
-    else each. `several`: how many of the largest contributions are kept.
+    else each. `several`: how many of the largest contributions are kept. `once`: individuals are counted, each once in
+    a cell, whatever their rows count.
     """
     numbers, scale, exact = scaled(values)
     present = ~np.isnan(numbers)
@@ -341,6 +357,7 @@ def count(
     for by in groups:
         for cell in grid.rows_of(by):
             owners, amounts = _contributions(cell[present], numbers[present], None if units is None else units[present])
+            amounts = np.ones(len(amounts)) if once else amounts
             signed = signed or bool((amounts < 0).any())
             order = np.lexsort((-np.abs(amounts), owners))
             owners, amounts = owners[order], amounts[order]

@@ -2,7 +2,9 @@
 
 Guarantees: Whatever anyone knows, whether one individual was in the table changes the chance of any outcome by at most
 a factor e^epsilon, but for delta: `privacy.differential`, for all tables of a run together. An individual is a row, or
-who has a `unit`, of whom at most `rows_per_unit` rows count, drawn at random. Neighbouring tables have one more.
+who has a `unit`, of whom at most `rows_per_unit` rows count, drawn at random. Neighbouring tables have one more. With
+one row of each, counts are of individuals; with more, they are of rows (`counted: rows`), as an individual in several
+groups would count once in their total.
 
 How: The groups are those of the public domain (`domains`, a hierarchy's file, `bins`), and never what the table has; a
 value outside it is an error (3). Every combination of levels of the columns, from the finest groups to the total over
@@ -21,7 +23,9 @@ the bounds, may be what noise made of another: they are no more exact than other
 Accuracy: `noise_sd`, of each table in the manifest and the report, is the standard deviation of the noise of one figure
 as it was drawn, before totals are made to agree: that of a count, of a share (over the total), and of a sum. Of a mean
 it is what the standard deviation comes to, times the number of people that the mean is of, where it is farthest from
-the middle of the bounds. Least squares bring figures nearer on the whole; where many groups are nearly
+the middle of the bounds. In each file `margin_95` is half of the 95 % interval of a figure, 1.96 standard deviations,
+of a mean by what its group shows; shares and means are rounded to one decimal more than its first, or to `digits`.
+Least squares bring figures nearer on the whole; where many groups are nearly
 empty, setting what lies below 0 to 0 may move totals over some of them farther. Clipping, and rows beyond
 `rows_per_unit`, come on top, and nothing published says by how much.
 
@@ -36,7 +40,7 @@ al., Boosting the accuracy of differentially private histograms through consiste
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -57,7 +61,7 @@ from anonymize.table.read import all_made
 from anonymize.tabulating.cells import Floats, GroupedColumn, Ints, TableGrid
 from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
 from anonymize.tabulating.suppression import COUNTS, HAVING, groups_of, is_count
-from anonymize.tabulating.written import ShownTable, ratios
+from anonymize.tabulating.written import ShownTable, ratios, rounded, supported
 
 ID: Mechanism = "dp"
 ROWS, PRESENT = "rows", " present"
@@ -419,15 +423,27 @@ def _counts(
     values = [counts[cell] for cell in own.grid.cells(measured.by).ravel().tolist()]
     noise = sigmas[ROWS]
     if measured.measure == "count":
-        return ShownTable(measured, values, noise_sd=_rounded(noise))
+        return ShownTable(measured, values, noise_sd=_rounded(noise), margins=_margins([noise] * len(values)))
     total = float(counts[own.grid.whole])
-    shares = ratios(np.array(values, np.float64), total)
-    return ShownTable(measured, shares, noise_sd=_rounded(noise / total) if total else None)
+    margins = _margins([noise / total if total else None] * len(values))
+    digits = supported(margins) if own.tabulate.digits is None else own.tabulate.digits
+    shares = ratios(np.array(values, np.float64), total, digits)
+    sd = _rounded(noise / total) if total else None
+    return ShownTable(measured, shares, noise_sd=sd, margins=margins, digits=digits)
 
 
 def _rounded(noise: float) -> float:
     """A standard deviation, to six digits."""
     return float(f"{noise:.6g}")
+
+
+Z_95 = 1.959963984540054
+"""The quantile of the normal distribution for 95 %."""
+
+
+def _margins(noise: Iterable[float | None]) -> list[float | None]:
+    """Halves of 95 % intervals, to three digits, from standard deviations."""
+    return [None if each is None else float(f"{Z_95 * each:.3g}") for each in noise]
 
 
 def _sums(
@@ -440,8 +456,14 @@ def _sums(
     away_noise, people_noise = sigmas[measured.column] * bounds.step, sigmas[f"{measured.column}{PRESENT}"]
     if measured.measure == "sum":
         sums = [float(f"{each:.12g}") for each in (away + bounds.middle * people).tolist()]
-        return ShownTable(measured, sums, noise_sd=_rounded(math.hypot(away_noise, bounds.middle * people_noise)))
+        noise = math.hypot(away_noise, bounds.middle * people_noise)
+        return ShownTable(measured, sums, noise_sd=_rounded(noise), margins=_margins([noise] * len(sums)))
     means = np.clip(bounds.middle + away / np.maximum(people, 1.0), bounds.low, bounds.high)
-    values = [float(f"{mean:.12g}") if many >= 1 else None for mean, many in zip(means, people, strict=True)]
+    some = people >= 1
+    own_noise = np.hypot(away_noise, np.abs(means - bounds.middle) * people_noise) / np.maximum(people, 1.0)
+    margins = _margins(each if many else None for each, many in zip(own_noise.tolist(), some.tolist(), strict=True))
+    digits = supported(margins) if own.tabulate.digits is None else own.tabulate.digits
+    values = [rounded(mean, digits) if many else None for mean, many in zip(means.tolist(), some.tolist(), strict=True)]
     farthest = (bounds.high - bounds.low) / 2
-    return ShownTable(measured, values, noise_sd=_rounded(math.hypot(away_noise, farthest * people_noise)))
+    noise = math.hypot(away_noise, farthest * people_noise)
+    return ShownTable(measured, values, noise_sd=_rounded(noise), margins=margins, digits=digits)

@@ -10,6 +10,10 @@ also one of which the `n` largest contributions are more than `k` percent (`domi
 contributor could tell the largest contribution to within `p` percent of it (`p`). With a `unit`, all rows of an
 individual are one contribution.
 
+Individuals: With a `unit`, counts and shares are of individuals, and sums and means of rows. Blanks are protected by
+totals that are sums; where somebody is in several groups of a column, they are not, and such tables of individuals are
+refused (3): `counted: rows` counts rows.
+
 Uncertainty: Of a count, up to `minimum` and down to 0. Of a sum, on either side: by the p % rule what is lacking to
 `p` percent of the largest contribution; by dominance what is lacking to a value of which the `n` largest are `k`
 percent; of too few individuals `range` percent of the value.
@@ -34,11 +38,11 @@ Management Science 47(7), 2001. A. Hundepool et al., Statistical Disclosure Cont
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from anonymize.errors import Caution, InfeasibleError, Problem
+from anonymize.errors import Caution, DataError, InfeasibleError, Problem
 from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, SuppressionRules, TabulatedMeasure, Tabulation
@@ -51,6 +55,8 @@ from anonymize.tabulating.written import ShownTable, ratios, with_blanks
 ID: Mechanism = "suppression"
 COUNTS = "count"
 """The measure that counts rows; any other is that of the column whose name it has."""
+NEARLY_ALL = 0.9
+"""The share of a table that is said to be blank."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ def contributions(rules: SuppressionRules) -> int:
 
 
 def protection(values: CellValues, rules: SuppressionRules, minimum: int, *, counts: bool) -> Protection:
-    """What the rules ask of each cell of a measure. `counts`: it is one of rows."""
+    """What the rules ask of each cell of a measure. `counts`: it is one of rows, or of individuals."""
     few = (values.contributors > 0) & (values.contributors < minimum)
     upper = np.zeros(len(values.value))
     unsafe = few.copy()
@@ -231,37 +237,85 @@ def run(
 ) -> Tabulated:
     """The tables of a run, with blanks. Raises InfeasibleError as `suppress` does."""
     minimum = tabulate.rules.minimum or spec.fewest
+    _check_additive(spec, tabulate, grid, table)
     values = {}
     for name in measures_of(tabulate):
         numbers = numbers_of(table, None if name == COUNTS else name.removesuffix(HAVING))
         numbers = np.where(np.isnan(numbers), np.nan, 1.0) if is_count(name) else numbers
-        values[name] = count(grid, groups_of(tabulate, name), numbers, table.units, contributions(tabulate.rules))
+        once, several = name == COUNTS and tabulate.once(spec.unit), contributions(tabulate.rules)
+        values[name] = count(grid, groups_of(tabulate, name), numbers, table.units, several, once=once)
+    _check_many(grid, tabulate, minimum, values)
     blanks = suppress(grid, tabulate, minimum, values)
-    tables = tuple(_table(grid, each, values, blanks) for each in tabulate.tables)
-    return Tabulated(tables, {"minimum": minimum}, blanks.summary(), _warnings(table, tabulate))
+    tables = tuple(_table(grid, each, values, blanks, tabulate.digits) for each in tabulate.tables)
+    warnings = (*_warnings(table, tabulate), *_nearly_blank(tables))
+    return Tabulated(tables, {"minimum": minimum}, blanks.summary(), warnings)
+
+
+def _nearly_blank(tables: Sequence[ShownTable]) -> Iterator[Caution]:
+    """The tables of which hardly anything is left."""
+    for number, table in enumerate(tables, 1):
+        blank, groups = sum(each is None for each in table.values), len(table.values)
+        if blank >= NEARLY_ALL * groups:
+            said = f"table {number} by {', '.join(table.measured.by)}: {blank:,} of {groups:,} groups are blank"
+            yield Caution.of(said, "group by fewer columns, by wider `bins`, or by a higher `level`")
+
+
+def _check_many(grid: TableGrid, tabulate: Tabulation, minimum: int, values: dict[str, CellValues]) -> None:
+    """Raises InfeasibleError where fewer individuals than the minimum are counted in all: then each 0 beside a blank
+    tells where they are."""
+    for name, each in values.items():
+        if (
+            tabulate.rules.zeros == "publish"
+            and 0 < each.contributors[each.places(np.array([grid.whole]))][0] < minimum
+        ):
+            what = "are counted" if name == COUNTS else f"have a number in {name.removesuffix(HAVING)}"
+            message = f"fewer individuals than `minimum: {minimum}` {what}, and groups of 0 tell where they are"
+            raise InfeasibleError(Problem(message, hint="no tables of so few; `zeros: suppress` hides where they are"))
+
+
+def _check_additive(spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table) -> None:
+    """Raises DataError where individuals are counted who are in several groups of a column: a total is then no sum of
+    its groups, which is what blanks are protected by."""
+    if table.units is None or not tabulate.once(spec.unit):
+        return
+    by = {name for each in groups_of(tabulate, COUNTS) for name in each}
+    hint = "`tabulate: {counted: rows}`; or `mechanism: cell-keys`, of which totals are no sums"
+    said = "column {!r}: {} individuals are in several of its groups, so that its total is no sum of them"
+    problems = [Problem(said.format(*each), table.source.name, hint=hint) for each in grid.several(table.units, by)]
+    if problems:
+        raise DataError(problems)
 
 
 def _warnings(table: Table, tabulate: Tabulation) -> tuple[Caution, ...]:
     """That nothing hides how many rows one individual has, where these are counted and individuals are protected."""
     rules = tabulate.rules
-    if table.units is None or not groups_of(tabulate, COUNTS) or rules.p is not None or rules.dominance is not None:
+    if (
+        table.units is None
+        or tabulate.counted == "individuals"
+        or not groups_of(tabulate, COUNTS)
+        or rules.p is not None
+        or rules.dominance is not None
+    ):
         return ()
     said = "rows are counted, and no rule hides how many of them one individual has: `minimum` counts individuals alone"
     return (Caution.of(said, "`suppression: {p: 10}` protects an individual's rows as it does contributions to sums"),)
 
 
-def _table(grid: TableGrid, measured: TabulatedMeasure, values: dict[str, CellValues], blanks: Blanks) -> ShownTable:
+def _table(
+    grid: TableGrid, measured: TabulatedMeasure, values: dict[str, CellValues], blanks: Blanks, digits: int | None
+) -> ShownTable:
     """A table with its blanks; a mean of nobody is none."""
     name = measured.column or COUNTS
     own, cells = values[name], grid.cells(measured.by).ravel()
     place, empty = own.places(cells), None
     value = own.value[place]
     if measured.measure == "share":
-        values_shown: Sequence[float | int] = ratios(value, float(own.value.max(initial=0.0)))
+        values_shown: Sequence[float | int] = ratios(value, float(own.value.max(initial=0.0)), digits)
     elif measured.measure == "mean":
         having = values[f"{name}{HAVING}"]
         people = having.value[having.places(cells)]
-        values_shown, empty = ratios(value / own.scale, people), people == 0
+        values_shown, empty = ratios(value / own.scale, people, digits), people == 0
     else:
         values_shown = own.published(value)
-    return ShownTable(measured, *with_blanks(values_shown, blanks.blank[name][place], empty))
+    filled = with_blanks(values_shown, blanks.blank[name][place], empty)
+    return ShownTable(measured, *filled, digits=digits if measured.measure in ("share", "mean") else None)

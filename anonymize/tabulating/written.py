@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from anonymize.spec.tabulation import TabulatedMeasure, Tabulation
 from anonymize.tabulating.cells import Bools, Floats, TableGrid
 
 MANIFEST = TABLES
+MARGIN = "margin_95"
+"""The column of how far noise may have moved a figure, either way, with a probability of 95 %."""
 PUBLISHED, BLANK, EMPTY = "published", "suppressed", "empty"
 """What the `status` of a group says: its value stands there; it is left blank; there is nothing to take a mean of."""
 
@@ -22,27 +25,34 @@ PUBLISHED, BLANK, EMPTY = "published", "suppressed", "empty"
 class ShownTable:
     """A table to be written. `values`: in the order of the grid's cells, None where there is none; `status`: the same,
     None of a mechanism that leaves nothing blank. `noise_sd`: the standard deviation of the noise of a figure as it was
-    drawn, before totals are made to agree; of a mean at most that, times the people that it is of."""
+    drawn, before totals are made to agree; of a mean at most that, times the people that it is of. `margins`: half of
+    the 95 % interval of each figure, None where there is none. `digits`: the decimals of its figures, if these are
+    rounded."""
 
     measured: TabulatedMeasure
     values: Sequence[float | int | None]
     status: Sequence[str] | None = None
     noise_sd: float | None = None
+    margins: Sequence[float | None] | None = None
+    digits: int | None = None
 
     @property
-    def accuracy(self) -> dict[str, float]:
-        """`noise_sd`, where noise was drawn."""
-        return {} if self.noise_sd is None else {"noise_sd": self.noise_sd}
+    def accuracy(self) -> dict[str, float | int]:
+        """`noise_sd`, where noise was drawn, and `digits`, where figures are rounded."""
+        given = {"noise_sd": self.noise_sd, "digits": self.digits}
+        return {name: value for name, value in given.items() if value is not None}
 
     def frame(self, grid: TableGrid) -> pl.DataFrame:
-        """Its rows: the groups, the value, and the status."""
+        """Its rows: the groups, the value, its status, and its margin where there is noise that says one."""
         labels = grid.labels(self.measured.by)
         columns = [pl.Series(name, texts, dtype=pl.String) for name, texts in labels.items()]
         whole = all(isinstance(each, int) for each in self.values if each is not None)
         kind = pl.Int64 if whole else pl.Float64
         columns.append(pl.Series(self.measured.measure, self.values, dtype=kind, strict=False))
-        if self.status is not None:
-            columns.append(pl.Series("status", self.status, dtype=pl.String))
+        status = [EMPTY if each is None else PUBLISHED for each in self.values] if self.status is None else self.status
+        columns.append(pl.Series("status", status, dtype=pl.String))
+        if self.margins is not None:
+            columns.append(pl.Series(MARGIN, self.margins, dtype=pl.Float64, strict=False))
         return pl.DataFrame(columns)
 
 
@@ -54,10 +64,21 @@ def with_blanks(values: Sequence[float | int], blank: Bools, empty: Bools | None
     return values_shown, status
 
 
-def ratios(values: Floats, over: Floats | float) -> list[float]:
-    """Values over others, to twelve digits; 0 over 0 is 0."""
+def ratios(values: Floats, over: Floats | float, digits: int | None = None) -> list[float]:
+    """Values over others, to so many decimals, or to twelve digits that count; 0 over 0 is 0."""
     divided = np.divide(values, over, out=np.zeros(len(values)), where=np.asarray(over) != 0)
-    return [float(f"{each:.12g}") for each in divided.tolist()]
+    return [rounded(each, digits) for each in divided.tolist()]
+
+
+def rounded(value: float, digits: int | None) -> float:
+    """A figure to so many decimals, or to twelve digits that count."""
+    return float(f"{value:.12g}") if digits is None else float(f"{value:.{digits}f}") + 0.0
+
+
+def supported(margins: Sequence[float | None]) -> int | None:
+    """The decimals that the least of some margins leaves: one more than its first digit; None without any."""
+    known = [each for each in margins if each]
+    return max(0, 1 - math.floor(math.log10(min(known)))) if known else None
 
 
 def file_name(number: int, measured: TabulatedMeasure) -> str:

@@ -8,8 +8,9 @@ import csv
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from functools import cached_property
 from math import exp, fsum, isclose
 from pathlib import Path
@@ -45,20 +46,21 @@ def cell_keyed(recount: Recount, tables: Sequence[WrittenTable], manifest: Mappi
         }
         total = frozenset[tuple[str, str]]()
         whole = whole or sorted(allowed[total])
-        wrong += sum(not _fits(value, allowed[each], table, whole) for each, value in rows.items())
+        near = _NEAR + recount.half_digit
+        wrong += sum(not _fits(value, allowed[each], table, whole, near) for each, value in rows.items())
         changed += sum(allowed[each] != {size} for each, size in counts.items())
         groups += len(rows)
     figures = {"rows": {"groups": groups, "changed": changed, "wrong": wrong}}
     return TableAudit((_result(noise, wrong),), figures)
 
 
-def _fits(value: float | None, allowed: set[int], table: WrittenTable, whole: Sequence[int]) -> bool:
-    """Whether a written value is one of those that the keys allow, or its share of the whole."""
+def _fits(value: float | None, allowed: set[int], table: WrittenTable, whole: Sequence[int], near: float) -> bool:
+    """Whether a written value is one of those that the keys allow, or as `near` to its share of the whole."""
     if value is None:
         return False
     if table.measured.measure == "count":
         return value in allowed
-    return any(isclose(value, each / total if total else 0.0, abs_tol=1e-9) for each in allowed for total in whole)
+    return any(isclose(value, each / total if total else 0.0, abs_tol=near) for each in allowed for total in whole)
 
 
 def _result(noise: CellKeyNoise, wrong: int) -> Result:
@@ -229,6 +231,8 @@ def private_tables(recount: Recount, tables: Sequence[WrittenTable], manifest: M
     spent = Spent(epsilon_of(rho, required.delta), required.delta)
     result = differential_result(required.model_dump(), spent)
     wrong += [problem for table in tables for problem in _problems(recount, table)]
+    sigmas = {str(each["measure"]): float(each["sigma"]) for each in draws}
+    wrong += [problem for table in tables for problem in _margin_faults(table, sigmas)]
     figures = {"rows": {"draws": len(draws), "rho": rho}}
     return TableAudit((result.unshown("; ".join(dict.fromkeys(wrong))) if wrong else result,), figures)
 
@@ -253,16 +257,33 @@ def _problems(recount: Recount, table: WrittenTable) -> Iterator[str]:
     if measure == "count" and any(value < 0 or value != round(value) for value in values.values()):
         yield "a count is below 0, or not whole"
     largest = max(map(abs, values.values()), default=0.0)
-    if any(abs(rest) > _CLOSE * max(1.0, largest) for rest in _rests(recount, table, values)):
+    half = _half_digit(values.values()) if measure == "share" else 0.0
+    close = _CLOSE * max(1.0, largest)
+    if any(abs(rest) > close + half * count for rest, count in _rests(recount, table, values)):
         yield "a total is not the sum of its parts"
 
 
-def _rests(recount: Recount, table: WrittenTable, values: Mapping[Group, float]) -> Iterator[float]:
-    """What is left of every total without its parts."""
+def _half_digit(values: Iterable[float]) -> float:
+    """Half of the last decimal that any of some values has."""
+    exponents = [Decimal(repr(each)).as_tuple().exponent for each in values]
+    return 0.5 * 10.0 ** min((each for each in exponents if isinstance(each, int)), default=0)
+
+
+def _margin_faults(table: WrittenTable, sigmas: Mapping[str, float]) -> Iterator[str]:
+    """Where the margins of counts are not those of the noise."""
+    if table.measured.measure == "count":
+        margin = 1.96 * sigmas["rows"]
+        if any(each is None or abs(each - margin) > 0.01 * margin for each in table.margins() or [None]):
+            yield "the margin of a count is not that of its noise"
+
+
+def _rests(recount: Recount, table: WrittenTable, values: Mapping[Group, float]) -> Iterator[tuple[float, int]]:
+    """What is left of every total without its parts, and how many figures that is of."""
     for name in table.measured.by:
         below = children(recount.paths[name].values())
         for group, value in values.items():
             label = dict(group).get(name, recount.total)
             if label in below:
                 rest = group - {(name, label)}
-                yield value - fsum(values[rest | {(name, part)}] for part in below[label])
+                parts = [values[rest | {(name, part)}] for part in below[label]]
+                yield value - fsum(parts), 1 + len(parts)

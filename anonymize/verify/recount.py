@@ -50,16 +50,24 @@ class Recount:
         assert self.spec.tabulate is not None
         return self.spec.tabulate
 
+    @property
+    def half_digit(self) -> float:
+        """By how much rounding may move a share or a mean."""
+        return 0.0 if self.tabulate.digits is None else 0.5 * 10.0**-self.tabulate.digits
+
     def groups(
         self, by: Sequence[str], column: str | None, several: int = 0, *, having: bool = False
     ) -> dict[Group, Counted]:
-        """What every group of a table comes to. `column`: whose numbers are summed, None for rows; `having`: the rows
+        """What every group of a table comes to. `column`: whose numbers are summed, None for rows, or individuals if
+        these are what counts; `having`: the rows
         that have a number in it are counted. `several`: how many of the largest contributions are wanted."""
         rows = self._rows(by, column, having=having)
         for place in range(len(by)):
             rows = rows.explode(str(place))
         names = [str(place) for place in range(len(by))]
         owned = rows.group_by([*names, "who"]).agg(pl.col("amount").sum()) if self.units is not None else rows
+        if column is None and self.units is not None and self.tabulate.counted == "individuals":
+            owned = owned.with_columns(pl.lit(1.0).alias("amount"))
         counted = (
             owned.group_by(names)
             .agg(
@@ -199,6 +207,12 @@ class WrittenTable:
     path: Path
     separator: str
     measured: TabulatedMeasure
+
+    def margins(self) -> list[float | None]:
+        """By row, the half of an interval that stands beside a figure; none in a file without such a column."""
+        frame = text_of(self.path, "csv", self.separator).collect()
+        place = len(self.measured.by) + 2
+        return frame.to_series(place).cast(pl.Float64).to_list() if frame.width > place else []
 
     def rows(self, recount: Recount) -> dict[Group, float | None]:
         """The value of every group, None where it is blank."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from math import inf
+from types import MappingProxyType
 from typing import Any
 
 from anonymize.claims import Basis, Result, State
@@ -44,15 +45,22 @@ class Measure:
         """Whether anybody contributes less than 0."""
         return any(each.signed for each in self.truth.values())
 
-    def add(self, by: tuple[str, ...], truth: Mapping[Group, Counted], rows: Mapping[Group, float | None]) -> None:
-        """A table that says the values of `rows`, or leaves them blank."""
+    def add(
+        self,
+        by: tuple[str, ...],
+        truth: Mapping[Group, Counted],
+        rows: Mapping[Group, float | None],
+        slack: Mapping[Group, float] = MappingProxyType({}),
+    ) -> None:
+        """A table that says the values of `rows`, each as near as the `slack` that rounding leaves, or leaves them
+        blank."""
         self.groupings.append(by)
         for group, value in rows.items():
             known = truth.get(group, NOBODY)
             self.truth[group] = known
             if value is None:
                 self.blank.add(group)
-            elif abs(value - known.value) > CLOSE * max(1.0, abs(known.value)):
+            elif abs(value - known.value) > CLOSE * max(1.0, abs(known.value)) + slack.get(group, 0.0):
                 self.wrong += 1
 
 
@@ -61,11 +69,13 @@ def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> 
     the mean and the one has the other."""
     made: dict[str, Measure] = {}
     for table in tables:
+        slack: dict[Group, float] = {}
         column, by, rows = table.measured.column, table.measured.by, table.rows(recount)
         truth = recount.groups(by, column, several)
         if table.measured.measure == "share":
             whole = truth.get(frozenset(), NOBODY).value
             rows = {group: None if value is None else value * whole for group, value in rows.items()}
+            slack = dict.fromkeys(rows, whole * recount.half_digit)
         if table.measured.measure == "mean":
             having = made.setdefault(f"those with {column}", Measure(f"those with {column}", counts=True))
             people = recount.groups(by, column, several, having=True)
@@ -77,8 +87,9 @@ def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> 
                 group: 0.0 if group in empty else None if value is None else value * held[group]
                 for group, value in rows.items()
             }
+            slack = {group: each * recount.half_digit for group, each in held.items()}
         name = column or "rows"
-        made.setdefault(name, Measure(name, counts=column is None)).add(by, truth, rows)
+        made.setdefault(name, Measure(name, counts=column is None)).add(by, truth, rows, slack)
     return list(made.values())
 
 
@@ -122,13 +133,25 @@ class System:
     @cached_property
     def equations(self) -> list[tuple[dict[Group, float], float]]:
         """Sums over blank groups, with what they come to by what is published."""
+        return [each for each in self._every if each[0]]
+
+    @cached_property
+    def uneven(self) -> int:
+        """How many totals are no sums of their parts."""
+        truth = self.measure.truth
+        sums = [(sum(sign * truth[each].value for each, sign in terms.items()), known) for terms, known in self._every]
+        return sum(abs(own - known) > CLOSE * max(1.0, abs(known)) for own, known in sums)
+
+    @cached_property
+    def _every(self) -> list[tuple[dict[Group, float], float]]:
+        """The same of all totals."""
         made: dict[frozenset[Group], tuple[dict[Group, float], float]] = {}
         for by in self.measure.groupings:
             for group in list(self.measure.truth):
                 if {name for name, _ in group} <= set(by):
                     for name in by:
                         self._add(made, group, name)
-        return [each for each in made.values() if each[0]]
+        return list(made.values())
 
     def _add(self, made: dict[frozenset[Group], tuple[dict[Group, float], float]], group: Group, name: str) -> None:
         """The equation by which a group is the sum of those with the labels right below its own in a column."""
@@ -239,10 +262,11 @@ def _suppressed(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapp
     minimum = rules.minimum or recount.fewest
     several = max(2, 0 if rules.dominance is None else rules.dominance.n)
     figures: dict[str, dict[str, float | int | None]] = {}
-    exposed = people = wrong = 0
+    exposed = people = wrong = uneven = 0
     for measure in measures(recount, tables, several):
         system, narrowest = System(measure, recount.paths, recount.total), inf
         wrong += measure.wrong
+        uneven += system.uneven
         needs = _needs(measure, rules, minimum, recount)
         for group, need in needs.items():
             share = _reached(system, group, need) if group in measure.blank else 0.0
@@ -255,7 +279,8 @@ def _suppressed(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapp
             "unsafe": len(needs),
             "narrowest": None if narrowest == inf else narrowest,
         }
-    return TableAudit((_result(rules, minimum, exposed, people, wrong),), figures)
+    result = _result(rules, minimum, exposed, people, wrong)
+    return TableAudit((result.unshown(f"{uneven} totals are no sums of their parts") if uneven else result,), figures)
 
 
 def _needs(

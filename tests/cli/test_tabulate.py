@@ -96,6 +96,8 @@ def test_what_measures_releases_of_rows_says_that_these_are_tables(call: Call, f
         assert outcome.code == 2 and "these are tables of `tabulate`, which were checked when" in outcome.err
     (folder / "tables/other.csv").write_text(TABLE)
     assert call("audit", "spec.yaml", "-i", "tables/other.csv").code != 2
+    said = call("audit", "spec.yaml", "-i", "tables").err
+    assert "tables/other.csv: is in a folder of tables, and the manifest does not name it" in said
 
 
 def test_a_public_report_has_nothing_of_unsafe_groups(call: Call, folder: Path) -> None:

@@ -103,7 +103,7 @@ def made(folder: Path, spec: Any) -> tuple[list[dict[tuple[str, ...], float | No
     for each in manifest["files"]:
         with (folder / "out" / each["name"]).open(newline="") as file:
             rows = list(csv.reader(file))[1:]
-        tables.append({tuple(row[:-1]): float(row[-1]) if row[-1] else None for row in rows})
+        tables.append({tuple(row[:-3]): float(row[-3]) if row[-3] else None for row in rows})
     return tables, manifest, report
 
 
@@ -159,7 +159,7 @@ def test_how_far_off_figures_may_be_is_said_of_each_table(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("public", "most"), [(False, 3), (True, 3), (False, 4)])
 def test_rows_that_do_not_count_are_a_warning_of_private_reports(tmp_path: Path, public: bool, most: int) -> None:
-    more = {"unit": "id", "insensitive": [], "tabulate": {"dp": {"rows_per_unit": most}}}
+    more = {"unit": "id", "insensitive": [], "tabulate": {"counted": "rows", "dp": {"rows_per_unit": most}}}
     spec = spec_of(tmp_path, [{"by": ["sex"], "count": True}], **more)
     report = tabulate(Tabulate(spec, str(tmp_path / "out"), public=public))
     said = [each for each in report["warnings"] if "rows were left out" in each]
@@ -167,13 +167,38 @@ def test_rows_that_do_not_count_are_a_warning_of_private_reports(tmp_path: Path,
 
 
 def test_of_one_individual_so_many_rows_count(tmp_path: Path) -> None:
-    more = {"unit": "id", "insensitive": [], "tabulate": {"dp": {"rows_per_unit": 3}}}
+    more = {"unit": "id", "insensitive": [], "tabulate": {"counted": "rows", "dp": {"rows_per_unit": 3}}}
     spec = spec_of(tmp_path, [{"by": ["sex"], "count": True}], **more)
     (sexes,), manifest, report = made(tmp_path, spec)
     assert abs(float(sexes["Total",] or 0) - 300) < 40  # 100 individuals with 4 rows each
     assert manifest["individual"] == "id" and manifest["rows_per_unit"] == 3
     assert report["tabulation"]["private"]["rows_left_out"] == 100
-    assert {each["sensitivity"] for each in manifest["measurements"]} == {3}
+    assert {each["sensitivity"] for each in manifest["measurements"]} == {3} and manifest["counted"] == "rows"
+
+
+def test_individuals_are_counted_by_one_row_of_each(tmp_path: Path) -> None:
+    more = {"unit": "id", "insensitive": []}
+    (sexes,), manifest, report = made(tmp_path, spec_of(tmp_path, [{"by": ["sex"], "count": True}], **more))
+    assert abs(float(sexes["Total",] or 0) - 100) < 40 and manifest["counted"] == "individuals"
+    assert report["tabulation"]["private"]["rows_left_out"] == 300
+    with pytest.raises(SpecError, match="one of several rows may be in several groups"):
+        spec_of(tmp_path, [{"by": ["sex"], "count": True}], **more, tabulate={"dp": {"rows_per_unit": 2}})
+
+
+def test_a_margin_stands_beside_each_figure_and_figures_have_its_decimals(tmp_path: Path) -> None:
+    _, manifest, _ = made(tmp_path, spec_of(tmp_path))
+    sigma = {each["measure"]: each["sigma"] for each in manifest["measurements"]}
+    for entry in manifest["files"]:
+        with (tmp_path / "out" / entry["name"]).open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert list(rows[0])[-3:] == [entry["measure"], "status", "margin_95"]
+        margins = [float(row["margin_95"]) for row in rows if row["margin_95"]]
+        if entry["measure"] == "count":
+            assert margins == pytest.approx([1.96 * sigma["rows"]] * len(rows), rel=0.01)
+        if entry["measure"] in ("share", "mean"):
+            texts = [row[entry["measure"]] for row in rows if row["status"] == "published"]
+            assert max(len(text.partition(".")[2]) for text in texts) <= max(entry["digits"], 1)
+            assert 10.0 ** -entry["digits"] <= min(margins) <= 100 * 10.0 ** -entry["digits"]
 
 
 def test_a_mean_lies_within_the_bounds_and_one_of_nobody_is_blank(tmp_path: Path) -> None:

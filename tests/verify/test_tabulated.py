@@ -54,15 +54,15 @@ Audited = Callable[..., TableAudit]
 def audited(spec: Spec, tmp_path: Path) -> Audited:
     """What is said of the table with these groups blank, and others as given."""
 
-    def run(blank: set[tuple[str, str]], **other: int) -> TableAudit:
+    def run(blank: set[tuple[str, str]], margin: float = 3.92, **other: int) -> TableAudit:
         path = tmp_path / "table.csv"
         with path.open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(["a", "b", "count", "status"])
+            writer.writerow(["a", "b", "count", "status", "margin_95"])
             for a in ("x", "y", "Total"):
                 for b in ("p", "q", "r", "Total"):
                     value = other.get(a + b, total(a, b))
-                    writer.writerow([a, b, "" if (a, b) in blank else value, "published"])
+                    writer.writerow([a, b, "" if (a, b) in blank else value, "published", margin])
         assert spec.tabulate is not None
         written = WrittenTable(path, ",", spec.tabulate.tables[0])
         return audit(Recount(FRAME, "csv", spec, PATHS, "Total", 5), [written], {})
@@ -90,6 +90,21 @@ def test_a_narrow_interval_is_not_enough(audited: Audited, monkeypatch: pytest.M
     assert result.results[0].state is not State.MET
 
 
+def test_totals_that_are_no_sums_are_not_attacked_as_sums(spec: Spec, audited: Audited) -> None:
+    """Individuals who have rows in both groups of a column, and count once in its total."""
+    assert audited(RECTANGLE).results[0].state is State.MET
+    assert spec.tabulate is not None
+    frame = (
+        pl.concat([FRAME, FRAME]).collect().with_row_index("who").with_columns(pl.col("who") % FRAME.collect().height)
+    )
+    frame = frame.with_columns(
+        a=pl.when(pl.int_range(pl.len()) < FRAME.collect().height).then("a").otherwise(pl.lit("x"))
+    )
+    recount = Recount(frame.lazy(), "csv", spec, PATHS, "Total", 5, frame["who"])
+    written = WrittenTable(audited.path, ",", spec.tabulate.tables[0])  # type: ignore[attr-defined]
+    assert "totals are no sums of their parts" in str(audit(recount, [written], {}).results[0])
+
+
 def test_a_value_that_is_not_the_input_s_is_said(audited: Audited) -> None:
     result = audited(RECTANGLE, xr=21)
     assert result.results[0].state is State.UNKNOWN and "1 published values" in str(result.results[0])
@@ -108,6 +123,7 @@ DRAW = {"measure": "rows", "levels": {}, "sigma": 2.0, "sensitivity": 1.0, "rho"
         ([DRAW | {"sensitivity": 0.5}], {}, State.UNKNOWN, "another sensitivity"),
         ([DRAW], {"xTotal": 31}, State.UNKNOWN, "not the sum of its parts"),
         ([DRAW], {"xp": -1, "xTotal": 29}, State.UNKNOWN, "below 0"),
+        ([DRAW], {"margin": 2}, State.UNKNOWN, "margin of a count"),
     ],
 )
 def test_private_tables_are_what_they_should_be(
