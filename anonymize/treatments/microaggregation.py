@@ -6,7 +6,8 @@ z-scores (the sample's standard deviation), by median and median absolute deviat
 
 `search`, the default, starts with groups of equal rows and MDAV groups of the others, in a large table within blocks of
 similar rows. Then rows are exchanged between neighbouring groups by simulated annealing, using the exact change of the
-sum of squares. It never loses more than its start, and `effort` scales the amount of work. `mdav` is the method of
+sum of squares; of up to 2,048 rows and k of at most 6, two or three neighbouring groups at once are divided anew. It
+never loses more than its start, and `effort` scales the amount of work. `mdav` is the method of
 sdcMicro with that name. `pca` and `z-scores` sort rows by their first principal component, or by the sum of their
 z-scores, and divide that order where it loses least, or after every k rows (`fixed`, as in sdcMicro). `univariate` is
 the optimum of a single column. `individual-ranking` takes each column by itself.

@@ -77,27 +77,28 @@ def exchange(
     return after
 
 
-def matched(near: Ints, rng: np.random.Generator) -> Ints:
-    """(pairs, 2) classes that are paired, each with one of its near ones (classes, near), and none twice.
+def matched(near: Ints, rng: np.random.Generator, others: int = 1) -> Ints:
+    """(pairs, 2) classes that are paired, each with one of its near ones (classes, near), and none twice; with more
+    `others` (triples, 3), and so on.
 
-    In rounds, every class that is free asks one drawn at random; of those who ask, or are asked by, one class, the
+    In rounds, every class that is free asks some drawn at random; of those who ask, or are asked by, one class, the
     request of the lowest lot is granted (Luby's matching).
     """
     classes = len(near)
-    free, pairs = np.ones(classes, np.bool_), []
+    free, made = np.ones(classes, np.bool_), []
     for _ in range(MATCHINGS):
-        asking = np.flatnonzero(free)
-        partner = near[asking, (rng.random(len(asking)) ** NEARER * near.shape[1]).astype(np.int64)]
-        open_ = free[partner] & (partner != asking)
-        asking, partner = asking[open_], partner[open_]
-        lot = rng.permutation(len(asking))
-        lowest = np.full(classes, len(asking))
-        np.minimum.at(lowest, asking, lot)
-        np.minimum.at(lowest, partner, lot)
-        granted = (lowest[asking] == lot) & (lowest[partner] == lot)
-        pairs.append(np.stack((asking[granted], partner[granted]), axis=1))
-        free[pairs[-1]] = False
-    return np.concatenate(pairs)
+        asking = np.flatnonzero(free)[:, None]
+        which = (rng.random((len(asking), others)) ** NEARER * near.shape[1]).astype(np.int64)
+        some = np.concatenate((asking, near[asking, which]), axis=1)
+        differ = (np.diff(np.sort(some, axis=1), axis=1) != 0).all(axis=1)
+        some = some[free[some].all(axis=1) & differ]
+        lot = rng.permutation(len(some))
+        lowest = np.full(classes, len(some))
+        for column in some.T:
+            np.minimum.at(lowest, column, lot)
+        made.append(some[(lowest[some] == lot[:, None]).all(axis=1)])
+        free[made[-1]] = False
+    return np.concatenate(made)
 
 
 Changes = tuple[Ints, Ints, Ints, Ints]

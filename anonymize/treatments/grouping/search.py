@@ -2,10 +2,10 @@
 
 MDAV gives groups to begin with, of a large table in blocks of near rows. Then groups are paired with near ones, in
 sweeps, and of each pair one exchange or move of a row is drawn by the exact change of the sum of squares (`exchanges`,
-the machinery of refinement with another loss). Groups that lie far out lose a thousand times as much as those of the
-crowd, so the temperature falls from what the former lose to what the latter do. In rounds after that, the groups are
-parted into pools around some drawn at random; each pool has a temperature of its own, and is kept as it was where it
-did not get better.
+the machinery of refinement with another loss); in small tables two or three small groups at once are divided anew
+(`redivision`). Groups that lie far out lose a thousand times as much as those of the crowd, so the temperature falls
+from what the former lose to what the latter do. In rounds after that, the groups are parted into pools around some
+drawn at random; each pool has a temperature of its own, and is kept as it was where it did not get better.
 
 All sums are compared in double precision in the end. Work is counted in sweeps, by a formula of rows, columns and k.
 """
@@ -22,6 +22,7 @@ from anonymize.algorithms.refining.exchanges import WEIGHED, ClassRows, drawn, m
 from anonymize.classes import Floats, Ints, Partition, concatenated_ranges, run_starts
 from anonymize.records import dataclass
 from anonymize.treatments.grouping import mdav_in_blocks, mdav_of_blocks
+from anonymize.treatments.grouping.redivision import ROWS, Redivision
 
 START = 500_000_000
 """Values that MDAV compares with those of another row, about: of all rows, or within blocks that are as large as that
@@ -50,6 +51,9 @@ ROUND = 40
 """Sweeps of a round of pools."""
 ROUNDS = 0.8
 """Sweeps in rounds of pools, for each of those of all groups."""
+REDIVIDED = (1000, 0.1)
+"""Sweeps at most, and those in rounds for each of them, where groups are divided anew: a sweep is cheaper then, and
+finds more by itself."""
 THINNED = 0.5
 """The share of pools in which a group is given up at the beginning of a round."""
 POOL_HEAT = (0.3, 0.01)
@@ -67,9 +71,10 @@ def searched(
     if not labels.any():
         return labels
     search = _Annealing(values, k, labels, Resources(rng, deadline or Deadline()))
-    sweeps = _sweeps_of(values, k, effort)
+    most, rounds = REDIVIDED if search.redivision else (SWEEPS[1], ROUNDS)
+    sweeps = _sweeps_of(values, k, effort, most)
     search.anneal(sweeps)
-    for _ in range(round(sweeps * ROUNDS / ROUND)):
+    for _ in range(round(sweeps * rounds / ROUND)):
         search.anneal_pools()
     return search.best
 
@@ -96,11 +101,11 @@ def _start(values: Floats, k: int) -> Ints:
     return labels
 
 
-def _sweeps_of(values: Floats, k: int, effort: float) -> int:
+def _sweeps_of(values: Floats, k: int, effort: float, most: int) -> int:
     """Sweeps of all groups: `CELLS` over what one weighs, within limits."""
     rows, columns = values.shape
     usual = CELLS / (rows * min(k, WEIGHED) * (columns + 4) / 2)
-    return max(int(effort * min(max(usual, SWEEPS[0]), SWEEPS[1]) + 0.5), 1)
+    return max(int(effort * min(max(usual, SWEEPS[0]), most) + 0.5), 1)
 
 
 class _Annealing:
@@ -110,6 +115,8 @@ class _Annealing:
         self.values, self.k, self.resources = values, k, resources
         self.squares = _Squares(np.ascontiguousarray(values.T, dtype=np.float32), k)
         self.best, self.least = labels, np.inf
+        self.several = Redivision.most(k) if len(values) <= ROWS else 0
+        self.redivision = Redivision(values, k, resources.rng) if self.several else None
         self._take(labels)
         self.noise = self.members.noise(resources.rng)
 
@@ -146,7 +153,8 @@ class _Annealing:
                 if self.resources.deadline.passed:
                     break
                 near = self._state(self._labels()).partners(self.members.sizes)
-            self._sweep(matched(near, self.resources.rng), np.float32(_cooled(heat, sweep, sweeps)))
+            groups = matched(near, self.resources.rng, 1 + sweep % max(self.several - 1, 1))
+            self._sweep(groups, np.float32(_cooled(heat, sweep, sweeps)))
         self._take(self._labels())
 
     def anneal_pools(self) -> None:
@@ -177,9 +185,14 @@ class _Annealing:
             heat = unit[pool[pairs[:, 0]]] * _cooled(POOL_HEAT, sweep, ROUND)
             self._sweep(pairs, heat.astype(np.float32))
 
-    def _sweep(self, pairs: Ints, temperature: np.float32 | Singles) -> None:
-        heat = np.broadcast_to(np.asarray(temperature, np.float32), len(pairs))
-        self.members.sweep(pairs, heat, self.noise, self.resources, AT_ONCE)
+    def _sweep(self, groups: Ints, temperature: np.float32 | Singles) -> None:
+        """A sweep of groups (n, two or three): divided anew where there are few divisions, else pairs exchange rows."""
+        heat = np.broadcast_to(np.asarray(temperature, np.float32), len(groups))
+        if self.redivision is not None:
+            left = ~self.redivision.divide(self.members, groups, heat)
+            groups, heat = groups[left], heat[left]
+        if len(groups) and groups.shape[1] == 2:
+            self.members.sweep(groups, heat, self.noise, self.resources, AT_ONCE)
 
 
 def _parted(values: Floats, labels: Ints, k: int) -> Ints:

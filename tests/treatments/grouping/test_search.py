@@ -94,4 +94,4 @@ def test_the_start_is_what_there_is_when_the_time_is_up() -> None:
 def test_tarragona_loses_two_points_less_than_by_mdav() -> None:
     """Two seconds, for the figure that the method is known by; MDAV loses 16.93 %."""
     values = standardized(tarragona()[1])
-    assert 100 * lost(values, searched(values, 3, np.random.default_rng([0, 0]))) / values.size < 14.95
+    assert 100 * lost(values, searched(values, 3, np.random.default_rng([0, 0]))) / values.size < 14.9
