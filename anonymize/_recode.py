@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from anonymize.errors import Caution, DataError, Problem
-from anonymize.families.steps import check_interval
+from anonymize.families.checks import check_interval
 from anonymize.files import OutputFormat
 from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.recoding.saved import FORMAT_VERSION, Counts, Recoded, Saved, load

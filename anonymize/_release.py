@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.errors import AnonymizeError, Caution
-from anonymize.families import Draft, check_bound, draft_of
+from anonymize.families import Draft, draft_of, release_paths
 from anonymize.families.charging import Charging, Rehearsal, local_epsilons
+from anonymize.families.checks import check_request
 from anonymize.families.steps import (
-    check_needs,
     check_satisfied,
     published,
     room_for,
@@ -36,7 +36,6 @@ from anonymize.families.steps import (
     write_manifest,
     write_risks,
 )
-from anonymize.families.treating import check_treatments, release_paths
 from anonymize.link import SAVE_LINK, link_of
 from anonymize.publication import SAVE_RECODING, SAVE_RISK, Files, Paths, named_by, opened
 from anonymize.report import Clock, release_report
@@ -78,7 +77,7 @@ def release(request: Request) -> dict[str, Any]:
     >>> report["privacy"]["satisfied"], report["classes"]["min_size"]
     (True, 2)
     """
-    _check(request)
+    check_request(request)
     try:
         return _walked(request)
     except Rehearsal as rehearsal:
@@ -144,13 +143,6 @@ def _with_nearness(report: dict[str, Any], request: Request, files: Files, draft
         unread = Caution.of("how near the table is to its original was not measured", "`evaluate` says why")
         return {**report, "warnings": [*report["warnings"], unread]}
     return {**report, **near, "warnings": [*report["warnings"], UNPAID]}
-
-
-def _check(request: Request) -> None:
-    """Raises UsageError for what cannot be asked of the algorithm."""
-    check_needs(request)
-    check_treatments(request)
-    check_bound(request)
 
 
 def _table(request: Request, source: Source, room: Room) -> Table:

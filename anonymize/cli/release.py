@@ -237,7 +237,7 @@ def _say_next(request: Request, spec_path: str) -> None:
 
 def _written(request: Request, report: Mapping[str, Any]) -> dict[str, list[str]]:
     """The files of a release by who may have them; one that is not safe is nobody's to publish."""
-    from anonymize.families.treating import release_paths
+    from anonymize.families import release_paths
 
     if request.dry_run:
         return {}

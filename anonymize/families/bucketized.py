@@ -13,7 +13,8 @@ from anonymize.algorithms.anatomy import Bucketized
 from anonymize.classes import Runs, mixed_radix
 from anonymize.errors import Caution, UsageError
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import by_weights, refuse_seed, text_shown, with_passing
+from anonymize.families.checks import refuse_seed
+from anonymize.families.steps import by_weights, text_shown, with_passing
 from anonymize.fidelity import BothSides, fidelity
 from anonymize.files import pair_of
 from anonymize.meaning import Manifest

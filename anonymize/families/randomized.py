@@ -13,7 +13,8 @@ from anonymize.algorithms.randomize import Distorted, Randomized
 from anonymize.channels.problem import epsilon
 from anonymize.errors import Caution, UnsafeError, UsageError
 from anonymize.families.base import Draft, Measured
-from anonymize.families.steps import refuse_seed, with_passing
+from anonymize.families.checks import refuse_seed
+from anonymize.families.steps import with_passing
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.files import parameters_beside
 from anonymize.meaning import Manifest

@@ -18,7 +18,7 @@ from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.errors import Caution, Problem, UsageError
 from anonymize.evaluation import RegionRows
-from anonymize.families.steps import check_needs
+from anonymize.families.checks import check_needs
 from anonymize.metrics.measures import conditional_entropy, squared_error
 from anonymize.modelling.learners import LEARNERS, RegionEnds, check_installed, matrices, scores
 from anonymize.reading import as_text, columns_of

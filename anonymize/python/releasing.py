@@ -20,7 +20,7 @@ from anonymize._tabulate import Tabulate
 from anonymize._tabulate import tabulate as tabulate_road
 from anonymize.algorithms import ALGORITHMS, why_not_reusable
 from anonymize.errors import Problem, UsageError
-from anonymize.families.treating import release_paths
+from anonymize.families import release_paths
 from anonymize.guarding import nearest, public, refuse_unknown
 from anonymize.python.preparing import SpecLike, model_of
 from anonymize.report.terminal import Following, following

@@ -18,7 +18,8 @@ from anonymize import privacy
 from anonymize.algorithms import ALGORITHMS
 from anonymize.classes import Floats
 from anonymize.errors import DataError
-from anonymize.families.steps import check_needs, check_satisfied, check_suppression, suppression_limit
+from anonymize.families.checks import check_needs
+from anonymize.families.steps import check_satisfied, check_suppression, suppression_limit
 from anonymize.metrics import View, utility
 from anonymize.privacy import Requirement
 from anonymize.reading.regions import DistinctTexts

@@ -39,9 +39,9 @@ from anonymize.algorithms import (
     without_effect,
     wrong_values,
 )
-from anonymize.algorithms.base import OptionRange, Registry, option
+from anonymize.algorithms.base import Family, OptionRange, Registry, option
 from anonymize.errors import UsageError
-from anonymize.families.steps import check_needs
+from anonymize.families.checks import check_needs
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import Spec, make
@@ -199,7 +199,8 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> str:
     class Options:
         pass
 
-    module = SimpleNamespace(ID="toy", Options=Options, NEEDS=Needs("toy", sensitive=True, target=True, units=True))
+    needs = Needs(Family("toy"), sensitive=True, target=True, units=True)
+    module = SimpleNamespace(ID="toy", Options=Options, NEEDS=needs)
     monkeypatch.setitem(ALGORITHMS, "toy", cast(Algorithm, module))
     return "toy"
 
