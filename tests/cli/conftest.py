@@ -133,6 +133,40 @@ def call(desk: Desk, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pyt
     return calling
 
 
+@dataclass(frozen=True)
+class Made:
+    """What a command left: how it ended, and its files by their names in the desk's folder, each with its mode."""
+
+    ended: Ended
+    files: dict[str, tuple[bytes, int]]
+
+
+MADE: dict[str, Made] = {}
+"""By what it was made from."""
+
+
+@pytest.fixture
+def once(desk: Desk, call: Call) -> Call:
+    """Runs a command that others are to be tried on, as `call` does; where it has run on the same files before, what it
+    left is put into the folder instead."""
+
+    def making(*arguments: object) -> Ended:
+        words = [os.path.relpath(each, desk.folder) if isinstance(each, Path) else each for each in arguments]
+        before = desk.files()
+        key = repr((words, sorted((os.path.relpath(path, desk.folder), content) for path, content in before.items())))
+        if key not in MADE:
+            ended, after = call(*arguments), desk.files()
+            paths = [Path(path) for path, content in after.items() if before.get(path) != content]
+            files = {str(path.relative_to(desk.folder)): (path.read_bytes(), path.stat().st_mode) for path in paths}
+            MADE[key] = Made(ended, files)
+        for name, (content, mode) in MADE[key].files.items():
+            (desk.folder / name).write_bytes(content)
+            (desk.folder / name).chmod(mode)
+        return MADE[key].ended
+
+    return making
+
+
 @pytest.fixture
 def launch(desk: Desk) -> Call:
     """The same in a process of its own, for what needs one; takes the arguments of `Desk.start`."""

@@ -58,10 +58,10 @@ WORKLOAD = SPEC.replace("insensitive: [ward]", "workload: {targets: [ward], sele
 
 
 @pytest.fixture
-def released(desk: Desk, call: Call) -> str:
+def released(desk: Desk, once: Call) -> str:
     desk.fill(spec=WORKLOAD)
     own = ("-r", "report.json", "--save-link", "link.json")
-    assert call("mondrian", desk.spec, "-o", "out.csv", *own, "-q").code == 0
+    assert once("mondrian", desk.spec, "-o", "out.csv", *own, "-q").code == 0
     return "out.csv"
 
 

@@ -31,8 +31,8 @@ def test_a_release_and_its_rows_recoded_are_the_same_bytes(call: Call, desk: Des
     assert "Outside the recoding" in (desk.folder / "again.md").read_text()
 
 
-def test_other_rows_in_a_pipe(call: Call, desk: Desk, launch: Call) -> None:
-    assert call("mondrian", *RELEASE).code == 0
+def test_other_rows_in_a_pipe(once: Call, desk: Desk, launch: Call) -> None:
+    assert once("mondrian", *RELEASE).code == 0
     unknown = row(63).replace("CANARY clerk", "CANARY pilot")
     content = "\n".join([table().splitlines()[0], row(61), unknown]) + "\n"
     found = launch("recode", "recoding.json", "-i", "-", stdin=content.encode())
@@ -101,8 +101,8 @@ def test_every_release_command_has_the_option(call: Call) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["csv.gz", "parquet", "arrow"])
-def test_formats(call: Call, desk: Desk, suffix: str) -> None:
-    assert call("mondrian", *RELEASE).code == 0
+def test_formats(call: Call, once: Call, desk: Desk, suffix: str) -> None:
+    assert once("mondrian", *RELEASE).code == 0
     assert call("recode", "recoding.json", "-i", "table.csv", "-o", f"again.{suffix}").code == 0
     read = {"parquet": pl.read_parquet, "arrow": pl.read_ipc}.get(suffix, pl.read_csv)
     assert read(desk.folder / f"again.{suffix}").height == 60
@@ -127,8 +127,8 @@ def test_shuffled_rows_are_shuffled_again(call: Call, desk: Desk) -> None:
     ],
     ids=["lacking", "strange", "no number", "no rows", "empty"],
 )
-def test_a_table_that_does_not_fit(call: Call, desk: Desk, change: object, code: int, said: str) -> None:
-    assert call("mondrian", *RELEASE).code == 0
+def test_a_table_that_does_not_fit(call: Call, once: Call, desk: Desk, change: object, code: int, said: str) -> None:
+    assert once("mondrian", *RELEASE).code == 0
     (desk.folder / "table.csv").write_text(change(table()))  # type: ignore[operator]
     before = desk.files()
     refused = call("recode", "recoding.json", "-i", "table.csv", "-o", "again.csv")
@@ -145,8 +145,8 @@ def test_a_file_that_is_no_recoding(call: Call, desk: Desk) -> None:
     assert call("recode", "table.csv").code == 2
 
 
-def test_outputs_that_exist_are_kept(call: Call, desk: Desk) -> None:
-    assert call("mondrian", *RELEASE).code == 0
+def test_outputs_that_exist_are_kept(call: Call, once: Call, desk: Desk) -> None:
+    assert once("mondrian", *RELEASE).code == 0
     before = desk.files()
     assert call("recode", "recoding.json", "-i", "table.csv", "-o", "released.csv").code == 2
     assert call("recode", "recoding.json", "-i", "table.csv", "-o", "recoding.json", "--force").code == 2
@@ -158,9 +158,9 @@ def test_outputs_that_exist_are_kept(call: Call, desk: Desk) -> None:
 
 
 def test_what_became_of_the_rows_is_said_unless_quiet_or_where_nothing_can_be_said(
-    call: Call, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    call: Call, once: Call, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert call("mondrian", *RELEASE).code == 0
+    assert once("mondrian", *RELEASE).code == 0
     again = ("recode", "recoding.json", "-i", "table.csv", "-o", "again.csv", "--force")
     assert [bool(call(*again, *hush).err) for hush in ((), ("-q",))] == [True, False]
     with monkeypatch.context() as patched:

@@ -12,13 +12,13 @@ OUTPUT = "nächste.csv"
 
 
 @pytest.fixture
-def begun(desk: Desk, call: Call) -> None:
+def begun(desk: Desk, once: Call) -> None:
     """A series of two releases."""
-    assert call("key", "make", "own.key", "-q").code == 0
+    assert once("key", "make", "own.key", "-q").code == 0
     for people, output, series in ((60, "first.csv", "--start-series"), (80, OUTPUT, "--after")):
         desk.fill(table(people), SPEC + "series: {person: [name]}\n")
         files = ("-o", output, series, "state", "--key", "own.key", "--save-link", f"{output}.json")
-        assert call("mondrian", "spec.yaml", *files, "-q").code == 0
+        assert once("mondrian", "spec.yaml", *files, "-q").code == 0
 
 
 @pytest.mark.usefixtures("begun")
