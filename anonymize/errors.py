@@ -216,6 +216,11 @@ class ProgramError(AnonymizeError):
         return cls([f"{type(error).__name__}: this is a bug of anonymize; nothing was written", *where])
 
 
+def counted(count: int, noun: str, several: str | None = None) -> str:
+    """So many of a thing: 1 row, 2,000 rows. `several`: the plural, where it is not with an s."""
+    return f"1 {noun}" if count == 1 else f"{count:,} {several or noun + 's'}"
+
+
 def have(names: Sequence[str]) -> str:
     """Columns as the subject of a sentence that says what they have."""
     return f"{', '.join(names)} {'has' if len(names) == 1 else 'have'}"

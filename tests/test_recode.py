@@ -227,7 +227,7 @@ def test_rows_suppressed_for_their_sensitive_value_cannot_be_saved(tmp_path: Pat
     lines = [f"n{at},{row.replace(' ', ',')},{'flu' if at != 3 else 'cold'}" for at, row in enumerate(ROWS)]
     spec = spec.replace("l: 2,", "models: [{model: frequency-l-diversity, attribute: ward, l: 2}],")
     (tmp_path / "table.csv").write_text("\n".join([",".join(HEADER), *lines]) + "\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="4 rows are suppressed because of values other than their quasi-identifiers"):
+    with pytest.raises(UsageError, match="rows suppressed because of values other than their quasi-identifiers: 4"):
         saved_by(tmp_path, spec=spec)
     assert not (tmp_path / "recoding.json").exists()
 

@@ -292,7 +292,7 @@ class Regions(Recoding):
             raise refusal("its regions were not found by cuts that split all rows in the same way")
         if len(self.suppressed):
             raise refusal(
-                f"{len(self.suppressed)} rows are suppressed because of values other than their quasi-identifiers"
+                f"rows suppressed because of values other than their quasi-identifiers: {len(self.suppressed):,}"
             )
         return contents_of_tree(self.tree, self.partition, table, released, spec)
 

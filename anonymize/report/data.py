@@ -18,7 +18,7 @@ from anonymize.claims import State, overall
 from anonymize.classes import Floats, Ints
 from anonymize.domain.cells import CellKind, cells_of, members
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.errors import Caution
+from anonymize.errors import Caution, counted
 from anonymize.fidelity import BothSides, fidelity
 from anonymize.metrics import View, utility
 from anonymize.privacy import MODELS, Requirement
@@ -368,7 +368,7 @@ def left_out_warnings(spec: Spec, dropped: int, remedy: str) -> list[Caution]:
     """That suppressed rows were left out although the spec keeps such rows, and what keeps them."""
     if not dropped or spec.output.suppressed_rows == "drop":
         return []
-    said = f"{dropped} suppressed rows were left out: as a class of their own they would not be safe"
+    said = f"{counted(dropped, 'suppressed row')} left out: as a class of their own such rows would not be safe"
     return [Caution.of(said, remedy)]
 
 

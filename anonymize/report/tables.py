@@ -129,7 +129,7 @@ SHARES = {"bound", "prosecutor_max", "prosecutor_mean"} | {
 
 
 def _comparison(report: dict[str, Any]) -> list[Section]:
-    """One line a release; one that was not made says why."""
+    """One line a release; below, why those that were not made were not, and what else was lost."""
     header = ("gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds")
     names = ("gcp", "prosecutor_max", "prosecutor_mean", "classes", "suppressed_rows", "seconds")
     beside = _measured_beside(report["comparison"])
@@ -137,11 +137,18 @@ def _comparison(report: dict[str, Any]) -> list[Section]:
     for each in report["comparison"]:
         measured = [(share if name in SHARES else figure)(each.get(name)) for name in names]
         measured += [figure(read(each)) for read in beside.values()]
-        failed = ": ".join([f"exit {each['code']}", *each.get("error", [])[:1]])
-        state = failed if each["code"] else "yes" if each["efficient"] else ""
+        state = f"exit {each['code']}" if each["code"] else "yes" if each["efficient"] else ""
         rows.append((each["label"], figure(each["k"]), *measured, state))
     compared = Section("Algorithms compared", ("algorithm", "k", *header, *beside, "efficient"), rows, names=2)
-    return [compared, _losses(report["comparison"])]
+    return [compared, _reasons(report["comparison"]), _losses(report["comparison"])]
+
+
+def _reasons(results: Sequence[Mapping[str, Any]]) -> Section:
+    """Why releases were not made: each reason has a line of its own."""
+    rows = [
+        (each["label"], figure(each["k"]), why) for each in results if each["code"] for why in each.get("error", [])[:1]
+    ]
+    return Section("Not released", ("algorithm", "k", "because"), rows, names=2)
 
 
 def _losses(results: Sequence[Mapping[str, Any]]) -> Section:

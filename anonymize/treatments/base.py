@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
-from anonymize.errors import Caution, DataError, Problem, RowsError
+from anonymize.errors import Caution, DataError, Problem, RowsError, counted
 from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.table.encode import Field, NumberColumn, is_text
@@ -210,8 +210,8 @@ def equal_cells(method: str, column: InputColumn, donors: Ints) -> list[Caution]
 def wrong_rows(column: InputColumn, rows: Ints, text: str, hint: str | None = None) -> DataError:
     """Rows whose cells a method can do nothing with; the line of the first is looked up. `text`: what is wrong, behind
     the number of rows."""
-    count = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
-    error = RowsError(Problem(f"column {column.name!r}: {text} in {count}", hint=hint), int(rows[0]))
+    said = f"column {column.name!r}: {text} in {counted(len(rows), 'row')}"
+    error = RowsError(Problem(said, hint=hint), int(rows[0]))
     return DataError([problem for _, problem in placed([(column.name, error)], column.source)])
 
 

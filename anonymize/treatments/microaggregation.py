@@ -46,7 +46,7 @@ import numpy as np
 from anonymize.algorithms.clustering.run import grouped_by_squares
 from anonymize.algorithms.deadline import Deadline
 from anonymize.classes import Bools, Floats, Ints, run_starts
-from anonymize.errors import Caution, DataError, Problem
+from anonymize.errors import Caution, DataError, Problem, counted
 from anonymize.records import dataclass
 from anonymize.spec.treatments import Microaggregation
 from anonymize.table.kept import KeptColumn
@@ -89,7 +89,7 @@ def strata_of(
     """
     refused = _unfit(values, missing, names)
     if len(values) < k:
-        refused.append(Problem(f"{len(values)} rows cannot be in groups of {k}", hint="lower k"))
+        refused.append(Problem(f"{counted(len(values), 'row')} cannot be in groups of {k}", hint="lower k"))
     if refused:
         raise DataError(refused)
     own = np.zeros(len(values), np.int64) if by is None else by
@@ -99,9 +99,9 @@ def strata_of(
     few = int(sizes[short].sum())
     if few and small == "refuse":
         count, what = int(short.sum()), "" if by is not None else " of rows that miss the same"
-        fewer = "stratum" if count == 1 else "strata"
         hint = "`small: pool` takes such strata together, `small: keep` makes smaller groups of them"
-        problem = f"{count} {fewer}{what} {'has' if count == 1 else 'have'} fewer than k = {k} rows, {few} in all"
+        fewer = f"{counted(count, 'stratum', 'strata')}{what} {'has' if count == 1 else 'have'}"
+        problem = f"{fewer} fewer than k = {k} rows, {few} in all"
         raise DataError(Problem(problem, hint=hint))
     if few and small == "pool":
         labels = _pooled(labels, sizes, k)
@@ -115,10 +115,10 @@ def _unfit(values: Floats, missing: str, names: Sequence[str]) -> list[Problem]:
         name = f'column "{names[index]}"' if names else f"column {index + 1}"
         infinite, gone = int(np.isinf(column).sum()), int(np.isnan(column).sum())
         if infinite:
-            problems.append(Problem(f"{name} has {infinite} infinite values, which have no mean"))
+            problems.append(Problem(f"{name} has {counted(infinite, 'infinite value')}: these have no mean"))
         if gone and missing == "refuse":
             hint = "`missing: pattern` groups rows that miss the same"
-            problems.append(Problem(f"{name} has {gone} missing values", hint=hint))
+            problems.append(Problem(f"{name} has {counted(gone, 'missing value')}", hint=hint))
     return problems
 
 
@@ -353,6 +353,8 @@ def _renumbered(column: InputColumn, values: Floats) -> KeptColumn:
 
 def _warnings(entry: Microaggregation, strata: Strata) -> Iterator[Caution]:
     if strata.small:
-        said = f"strata of fewer than k = {entry.k} rows: {strata.small}, with {strata.small_rows} rows in all"
+        said = (
+            f"strata of fewer than k = {entry.k} rows: {strata.small}, with {counted(strata.small_rows, 'row')} in all"
+        )
         done = "they were pooled" if entry.small == "pool" else "they are groups of fewer rows"
         yield Caution.of(f"microaggregation: {said}; {done}", "strata of fewer columns: `by`")

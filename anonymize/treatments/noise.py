@@ -50,7 +50,7 @@ import numpy as np
 
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.grid import Grid
-from anonymize.errors import Caution, DataError, Problem
+from anonymize.errors import Caution, DataError, Problem, counted
 from anonymize.spec.treatments import Noise
 from anonymize.treatments.base import Change, InputColumn, Random, Step, members, unchanged
 
@@ -306,7 +306,7 @@ def _check_finite(columns: list[InputColumn], numbers: Floats) -> None:
     """Raises DataError for numbers that grew beyond what a float holds."""
     beyond = np.isinf(numbers).sum(axis=0).tolist()
     problems = [
-        Problem(f"noise of {column.name!r}: {count} of its numbers come out infinite", column.source.name)
+        Problem(f"noise of {column.name!r}: {counted(count, 'number')} beyond what can be written", column.source.name)
         for column, count in zip(columns, beyond, strict=True)
         if count
     ]

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from anonymize.errors import DataError, Problem
+from anonymize.errors import DataError, Problem, counted
 from anonymize.spec.treatments import RandomSwap
 from anonymize.treatments.base import Change, Step, cycled, equal_cells, names_of, unchanged
 
@@ -40,7 +40,7 @@ def run(entry: RandomSwap, step: Step) -> Change:
     sizes = np.bincount(own, minlength=1)
     wanted = np.where(sizes > 1, np.maximum(np.ceil(entry.rate * sizes - 1e-9), 2), 0).astype(np.int64)
     if not wanted.any():
-        message = f"random-swap of {names_of(columns)}: none of {len(lacking):,} rows has a partner"
+        message = f"random-swap of {names_of(columns)}: none of {counted(len(lacking), 'row')} has a partner"
         raise DataError(Problem(message, columns[0].source.name, hint="fewer strata (`by`)"))
     order = np.argsort(own + step.random.random(len(own)))
     starts = np.cumsum(sizes) - sizes

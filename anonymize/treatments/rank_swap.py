@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from anonymize.classes import Ints
-from anonymize.errors import DataError, Problem
+from anonymize.errors import DataError, Problem, counted
 from anonymize.spec.treatments import RankSwap
 from anonymize.treatments.base import Change, InputColumn, Random, Step, cycled, equal_cells, unchanged
 
@@ -44,7 +44,7 @@ def run(entry: RankSwap, step: Step) -> Change:
         donors = _donors(column, parts, entry.distance, step.random)
         alone = int(((donors == np.arange(len(donors))) & ~column.missing).sum())
         if alone and alone == int((~column.missing).sum()):
-            message = f"rank-swap of {name!r}: none of its {alone:,} numbers has another within `distance`"
+            message = f"rank-swap of {name!r}: none of its {counted(alone, 'number')} has another within `distance`"
             raise DataError(Problem(message, column.source.name, hint="a larger `distance`, or fewer strata (`by`)"))
         if alone:
             warnings.append(unchanged(ID, name, alone, "have no other row within `distance`"))

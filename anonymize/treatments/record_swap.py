@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.classes import Bools, Ints, mixed_radix
-from anonymize.errors import Caution, DataError, Problem
+from anonymize.errors import Caution, DataError, Problem, counted
 from anonymize.records import dataclass
 from anonymize.spec.treatments import RecordSwap
 from anonymize.treatments.base import Change, InputColumn, Pairing, Step, wrong_rows
@@ -198,19 +198,21 @@ def _fill_up(entry: RecordSwap, step: Step, state: Exchange, wanted: int) -> int
 
 def _warnings(entry: RecordSwap, state: Exchange, short: int, unplaced: int, wanted: int) -> list[Caution]:
     """Who stays where it is, though it should not; and that far more than `wanted` are swapped."""
-    noun, remedy = "records" if entry.households is None else "households", "fewer columns in `alike`, or wider regions"
+    noun, remedy = "record" if entry.households is None else "household", "fewer columns in `alike`, or wider regions"
     said = [
-        f"{count:,} of {all_of:,} {noun} at risk in their `{name}` found no partner, and stay"
+        f"{count:,} of {counted(all_of, noun)} at risk in their `{name}` found no partner"
         for name, (count, all_of) in state.alone.items()
         if count
     ]
     if short:
-        said.append(f"{short:,} {noun} fewer than `rate` says were swapped: no more have partners")
+        said.append(f"{counted(short, noun)} fewer than `rate` says: no more have partners")
     if unplaced:
-        said.append(f"{unplaced:,} {noun} have no place, and stay without")
+        said.append(f"{counted(unplaced, noun)} left without a place")
     cautions = [Caution.of(f"record-swap: {text}", remedy) for text in said]
     swapped, all_of = int((state.partner != np.arange(len(state.partner))).sum()), len(state.partner)
     if swapped > MORE * max(wanted, 1):
-        more = f"record-swap: {swapped:,} of {all_of:,} {noun} were swapped, more than `rate` says: so many are at risk"
+        more = (
+            f"record-swap: {swapped:,} of {counted(all_of, noun)} swapped, more than `rate` says: so many are at risk"
+        )
         cautions.append(Caution.of(more, "fewer columns in `risk`, or a smaller `k`"))
     return cautions

@@ -29,7 +29,7 @@ from __future__ import annotations
 import numpy as np
 
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.errors import Caution, DataError, Problem
+from anonymize.errors import Caution, DataError, Problem, counted
 from anonymize.spec.treatments import Shuffle
 from anonymize.treatments.base import Change, InputColumn, Random, Step, members, unchanged
 
@@ -124,8 +124,8 @@ def _check_determined(columns: list[InputColumn], rows: Ints) -> None:
     """Raises DataError for columns that are determined in all parts."""
     problems = [
         Problem(
-            f"shuffle of {column.name!r}: the columns under `given` determine the ranks of {count:,} rows, which would "
-            "stay as they are",
+            f"shuffle of {column.name!r}: the columns under `given` determine the ranks of "
+            f"{counted(count, 'row')}, which would not change",
             column.source.name,
             hint="fewer columns under `given`, or fewer strata (`by`)",
         )
@@ -141,7 +141,7 @@ def _lacking(given: list[InputColumn]) -> list[Caution]:
     counts = {column.name: int(column.missing.sum()) for column in given}
     return [
         Caution.of(
-            f"shuffle: {count:,} rows lack `{name}`, and are shuffled as if they had its median",
+            f"shuffle: {counted(count, 'row')} without `{name}`, shuffled as if with its median",
             "leave the column out of `given`, or such rows out before",
         )
         for name, count in counts.items()

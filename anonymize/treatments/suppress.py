@@ -52,7 +52,7 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Floats, Ints
-from anonymize.errors import Caution, DataError, InfeasibleError, Problem, UsageError, have
+from anonymize.errors import Caution, DataError, InfeasibleError, Problem, UsageError, counted, have
 from anonymize.records import dataclass
 from anonymize.risk.sample import individual_risk
 from anonymize.spec import Spec
@@ -227,8 +227,7 @@ def _strata(entry: Suppress, required: Sequence[GroupBound], cells: _KeyCells) -
     if not short.any():
         return _StrataLeft(labels, none)
     few, count = int(rows[short].sum()), int(short.sum())
-    members = "1 row" if few == 1 else f"{few} rows"
-    said = f"strata that have too few rows ({required[0].said}): {count}, with {members} in all"
+    said = f"strata that have too few rows ({required[0].said}): {count}, with {counted(few, 'row')} in all"
     if entry.small == "refuse":
         hint = "`small: pool` takes such strata together, `small: keep` suppresses all their cells"
         raise DataError(Problem(f"suppress: {said}", hint=hint))
@@ -267,7 +266,7 @@ def _infeasible(entry: Suppress, required: GroupBound, groups: int, rows: int) -
         return Problem(message, hint="lower k" if required.risk is None else "raise the risk")
     leave = "leaves" if len(stays) == 1 else "leave"
     message = (
-        f"suppress: {', '.join(stays)}, of which nothing is ever suppressed, {leave} {rows} rows{within} in {groups} "
-        f"groups of fewer than {required.said}"
+        f"suppress: {', '.join(stays)}, of which nothing is ever suppressed, {leave} {counted(rows, 'row')}{within} in "
+        f"{counted(groups, 'group')} of fewer than {required.said}"
     )
     return Problem(message, hint="take columns out of `never`, generalize them first, or lower k")

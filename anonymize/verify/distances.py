@@ -11,7 +11,7 @@ from functools import cached_property
 
 import polars as pl
 
-from anonymize.errors import RowsError
+from anonymize.errors import RowsError, counted
 from anonymize.records import dataclass
 from anonymize.verify.numbering import summed
 from anonymize.verify.table import TextRows, plain, ranked_texts, texts_of, uncounted, values_of
@@ -95,8 +95,7 @@ class Overall:
         if unknown := [value for value, leaf in zip(self.counts["value"], leaves, strict=True) if leaf is None]:
             rows = values_of(self.rows, self.subject, self.missing).is_in(unknown).fill_null(False)
             message = f"column {self.attribute}: {len(unknown)} of its values are not leaves of its hierarchy"
-            count = "1 row" if rows.sum() == 1 else f"{rows.sum():,} rows"
-            raise RowsError(f"{message}, in {count}", rows.arg_max() or 0)
+            raise RowsError(f"{message}, in {counted(rows.sum(), 'row')}", rows.arg_max() or 0)
         return [leaf for leaf in leaves if leaf is not None]
 
 

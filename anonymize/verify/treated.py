@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from anonymize.claims import Result
+from anonymize.errors import counted
 from anonymize.verify.drawn import noise, pram
 from anonymize.verify.moved import (
     BothColumns,
@@ -56,7 +57,7 @@ def microaggregation(settings: Settings, declared: Settings, columns: BothColumn
         figures[", ".join(own)] = {"groups": len(sizes), "smallest": sizes.min(), "largest": sizes.max()}
         fewest = min(sizes.to_list(), default=0)
         if settings["small"] != "keep" and fewest < settings["k"]:
-            wrong.append(f"{', '.join(own)}: a group has {fewest} rows")
+            wrong.append(f"{', '.join(own)}: a group has {counted(fewest, 'row')}")
         wrong += [each for name in own for each in _not_means(name, [*own, *parts], after, settings, columns)]
     figures["total_kept"] = {
         name: _same_total(columns, name, _half_step(settings, columns.before[name])) for name in names
@@ -114,7 +115,7 @@ def suppress(settings: Settings, declared: Settings, columns: BothColumns) -> Me
         names = [f"c{settings['columns'].index(name)}" for name in rule["columns"]]
         own_groups = _groups_of(after, names if settings["small"] == "pool" else [*names, *strata], rule)
         if failing := own_groups.filter("short").height:
-            wrong.append(f"{', '.join(rule['columns'])}: {failing} groups are smaller than required")
+            wrong.append(f"{', '.join(rule['columns'])}: {counted(failing, 'group')} smaller than required")
         short = int(_groups_of(before, [*names, *strata], rule).filter("short")["rows"].sum())
         sizes = {"groups": own_groups.height, "smallest": own_groups["rows"].min(), "rows_below_before": short}
         groups.append({**rule, **sizes})

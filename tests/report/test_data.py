@@ -332,7 +332,7 @@ def test_rows_that_are_left_out_for_safety_are_a_warning_and_have_no_cells(tmp_p
     counts = ("rows", "suppressed_rows", "dropped_rows", "suppressed_cells")
     assert [report["output"][name] for name in counts] == [6, 1, 1, 0]
     (warning,) = (each for each in report["warnings"] if "left out" in each)
-    assert warning.startswith("1 suppressed rows were left out")
+    assert warning.startswith("1 suppressed row left out")
 
 
 def test_rows_that_are_left_out_because_the_spec_says_so_are_no_warning(tmp_path: Path) -> None:

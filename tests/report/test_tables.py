@@ -32,13 +32,14 @@ def test_releases_compared_have_their_figures_or_why_there_is_none() -> None:
         {"label": "datafly", "k": 5, "code": 0, "efficient": False, "seconds": 0.5} | made,
         {"label": "samarati", "k": 10, "code": 4, "error": ["no level is safe", "raise it"], "efficient": False},
     ]
-    section = only({"comparison": compared})
+    section, reasons = sections({"comparison": compared})
     figures = ("25 %", "20 %", "10 %", "7", "3")
     assert section.rows == [
         ("mondrian", "5", *figures, "1.5", "yes"),
         ("datafly", "5", *figures, "0.5", ""),
-        ("samarati", "10", "-", "-", "-", "-", "-", "-", "exit 4: no level is safe"),
+        ("samarati", "10", "-", "-", "-", "-", "-", "-", "exit 4"),
     ]
+    assert reasons.rows == [("samarati", "10", "no level is safe")] and reasons.title == "Not released"
     assert section.names == 2 and len(section.header) == len(section.rows[0])
 
 
@@ -61,7 +62,7 @@ def test_what_else_was_lost_stands_in_a_table_of_its_own_without_sums_over_rows(
         },
         {"label": "samarati", "k": 5, "code": 4, "error": ["no level is safe"], "efficient": False},
     ]
-    section = sections({"comparison": made})[1]
+    *_, section = sections({"comparison": made})
     assert section.header == ("algorithm", "k", "c_avg", "loss")
     assert section.rows == [("mondrian", "5", "2", "25 %"), ("samarati", "5", "-", "-")]
 
@@ -72,12 +73,12 @@ def test_what_was_measured_beside_the_reports_has_columns_of_its_own() -> None:
         {"label": "mondrian", "k": 5, "code": 0, "efficient": True, "query_error": 0.5, "models": {"ill": accuracy}},
         {"label": "samarati", "k": 5, "code": 4, "error": ["no level is safe"]},
     ]
-    section = only({"comparison": compared})
+    section, _ = sections({"comparison": compared})
     beside = ("query error", "ill: balanced accuracy, original", "ill: balanced accuracy, released", "efficient")
     assert section.header[-4:] == beside
     assert [row[-4:] for row in section.rows] == [
         ("0.5", "0.9", "0.75", "yes"),
-        ("-", "-", "-", "exit 4: no level is safe"),
+        ("-", "-", "-", "exit 4"),
     ]
 
 

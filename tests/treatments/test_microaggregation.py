@@ -104,8 +104,8 @@ def test_what_cannot_be_grouped_is_refused_by_column_and_count() -> None:
         strata_of(values, 4, names=("income", "hours"))
     messages = [problem.message for problem in raised.value.problems]
     assert messages == [
-        'column "income" has 2 infinite values, which have no mean',
-        'column "hours" has 1 missing values',
+        'column "income" has 2 infinite values: these have no mean',
+        'column "hours" has 1 missing value',
         "3 rows cannot be in groups of 4",
     ]
 

@@ -92,7 +92,7 @@ def test_nobody_with_a_partner_is_an_error_with_the_count() -> None:
 def test_records_without_a_place_stay_without_and_are_counted() -> None:
     made = swapped({"area": ["a", None, "b"]}, move=["area"], rate=0.5)
     assert made.texts["area"] == ["b", None, "a"]
-    assert "1 records have no place" in made.change.warnings[0]
+    assert "1 record left without a place" in made.change.warnings[0]
 
 
 @pytest.mark.parametrize(("column", "cells"), [("area", ["a", "b", "b"]), ("size", [1, 2, 2])])
