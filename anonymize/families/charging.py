@@ -94,7 +94,7 @@ def _charged(ledger: Ledger, charge: Charge, commit: Committing, outputs: Sequen
 
 
 def local_epsilons(own: Mapping[str, float | None], meanings: Mapping[str, Changed]) -> dict[str, float | None]:
-    """By column, the epsilon of values that are randomized one by one: by the family's `own` account, and as steps of
+    """By column, the epsilon of values that are distorted one by one: by the family's `own` account, and as steps of
     `treatments` change them; None for one without bound."""
     steps = {name: each.details.get("epsilon") for name, each in meanings.items() if each.kind == "channel"}
     return {**own, **steps}

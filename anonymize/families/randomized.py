@@ -31,7 +31,7 @@ from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.write import refuse_uri
 from anonymize.verify import Verdict
-from anonymize.verify.unclassed import Bound, RatioBound, measure_randomized
+from anonymize.verify.unclassed import Bound, RatioBound, measure_distorted
 from anonymize.writing.columns import HeldColumn
 from anonymize.writing.rows import Written, null_text, unclassed_frames
 
@@ -101,7 +101,7 @@ class RandomizedDraft(Draft):
         text = verify.text_of(files.table.part, files.table.format, files.table.separator)
         parameters = json.loads(self.parameters)
         bounds = bounds_of(self.distorted.columns, self.requirements)
-        verdict, wrong = measure_randomized(text, self._original(), parameters, bounds)
+        verdict, wrong = measure_distorted(text, self._original(), parameters, bounds)
         if wrong:
             raise UnsafeError(wrong)
         return Measured(with_passing(self.request, files.table, verdict, self.columns))

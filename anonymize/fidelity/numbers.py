@@ -191,10 +191,10 @@ def categories_kept(
     channels: Channels,
     parts: Sequence[tuple[str | None, ...]] = (),
 ) -> dict[str, float]:
-    """What is left of the frequencies of a column that was randomized: the total variation between before and after (0:
-    the same; 1: nothing in common), and that once the matrices of the channels have been undone, part by part, where
-    the column is by itself. A missing value is one like any other, which no channel changes. `parts` (rows after,): the
-    cells that say in which part a row is, none without parts."""
+    """What is left of the frequencies of a column that went through a channel: the total variation between before and
+    after (0: the same; 1: nothing in common), and that once the matrices of the channels have been undone, part by
+    part, where the column is by itself. A missing value is one like any other, which no channel changes. `parts` (rows
+    after,): the cells that say in which part a row is, none without parts."""
     own, other = Counter(before), Counter(after)
     figures = {"total_variation": _variation(own, other)}
     if not channels or any(len(each["columns"]) != 1 or (each["part"] and not parts) for each in channels):

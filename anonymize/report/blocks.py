@@ -285,7 +285,7 @@ def numbers(report: Mapping[str, Any]) -> list[Section]:
 
 
 def categories(report: Mapping[str, Any]) -> list[Section]:
-    """Frequencies of columns that were randomized."""
+    """Frequencies of columns that went through a channel."""
     measures = {"total_variation": "total variation", "total_variation_corrected": "corrected by the manifest"}
     rows = [(name, *(figure(each.get(measure)) for measure in measures)) for name, each in report["categories"].items()]
     return [Section(CATEGORIES, ("column", *measures.values()), rows)]

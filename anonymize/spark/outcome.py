@@ -137,7 +137,7 @@ class EngineDraft:
     """A release that has been written and measured. `rows`: what is published, its columns by their places. `kept`: the
     places of the columns that are those of the input; `apart`: see `CountedRows`. `blocks`: those of the report that
     depend on the family, by the verdict; `options`: what the report says of the search. `left_out`: as `EngineOutcome`
-    has it. `parameters`: of the recipient of a randomized release."""
+    has it. `parameters`: of the recipient of a distorted release."""
 
     rows: DataFrame
     verdict: Verdict

@@ -53,7 +53,7 @@ CELLS = 1_000_000
 
 @dataclass(frozen=True)
 class Variable:
-    """What is randomized: a column, or several as one. `values`: the cells (one of each column) of each value;
+    """What is replaced: a column, or several as one. `values`: the cells (one of each column) of each value;
     `codes` (rows,): the value of each row, -1 where one of its cells is missing."""
 
     columns: Sequence[InputColumn]
@@ -92,7 +92,7 @@ def run(entry: Pram, step: Step) -> Change:
             continue
         variable = _variable(own)
         warnings += _unknown(entry, variable)
-        codes = _randomized(entry, variable, parts, names, step.random, channels, warnings)
+        codes = _drawn(entry, variable, parts, names, step.random, channels, warnings)
         written |= variable.written(codes)
     epsilon = None if entry.matrix is None else _epsilon(np.array(channels[0]["matrix"]))
     local = {} if epsilon is None else {"epsilon": epsilon, "epsilon_of_all_columns": epsilon * len(columns)}
@@ -153,7 +153,7 @@ def drawn(codes: Ints, matrix: Floats, random: Random) -> Ints:
     return np.asarray(np.searchsorted(line.ravel(), points, side="right") - codes * size)
 
 
-def _randomized(
+def _drawn(
     entry: Pram,
     variable: Variable,
     parts: Ints,

@@ -1,5 +1,5 @@
 """The second opinion of releases without equivalence classes: groups and sensitive values of a bucketized one, and
-the distortion of a randomized one, read from the written text."""
+the distortion of channels, read from the written text."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def check_together(groups: pl.DataFrame, counts: pl.DataFrame) -> None:
 
 
 # --- distorted values -------------------------------------------------------------------------------------------------
-# The second opinion of a randomized release: its distortion counted in the written text, its risk computed anew.
+# The second opinion of distorted columns: their distortion counted in the written text, the risk computed anew.
 #
 # Two things are measured. *The distortion*: the values of the written table against those of the original, row by row.
 # In every column each value has to be kept, and each other value shown, as often as the p of the written parameters
@@ -135,7 +135,7 @@ class RatioBound:
     required: Mapping[str, float]
 
 
-def measure_randomized(
+def measure_distorted(
     frame: pl.LazyFrame, original: pl.DataFrame, parameters: Mapping[str, Any], bounds: Sequence[Bound | RatioBound]
 ) -> tuple[Verdict, list[str]]:
     """The verdict, and what is wrong with the distortion (nothing, of a sound release).
@@ -167,7 +167,7 @@ def measure_counted(
     parameters: Mapping[str, Any],
     bounds: Sequence[Bound | RatioBound],
 ) -> tuple[Verdict, list[str]]:
-    """Measures a randomized release whose rows are counted elsewhere.
+    """Measures distorted columns whose rows are counted elsewhere.
 
     `moves`: of each attribute in the order of `parameters`, how many rows (`ROWS`) went from each category before the
     distortion ("before") to each "text" of the release; None where it is not distorted. `original`: the combinations of

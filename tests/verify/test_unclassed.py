@@ -21,7 +21,7 @@ from anonymize.verify.unclassed import (
     Reading,
     measure_bucketized,
     measure_counted,
-    measure_randomized,
+    measure_distorted,
 )
 
 QIT = pl.LazyFrame({"age": ["1", "2", "2", "3", "3"], "g": ["1", "1", "2", "2", "2"]})
@@ -113,7 +113,7 @@ def test_the_risk_is_that_of_the_search(seed: int, moved: tuple[str, ...]) -> No
     posed = pose(axes, [Guarded(table["s"].to_numpy(), missing, "s" in p, np.array([2.0, 3.0, 2.0]))])
     chosen = [p[name] for name in ("a", "b") if name in p] + [1.0] * (posed.pi.ndim - len({"a", "b"} & p.keys()))
     worst, _ = posed.risk([*chosen, p.get("s", 1.0)])
-    verdict, _ = measure_randomized(shown(table, p), table, told(p), [Bound("s", 2, {1: 3.0}, missing)])
+    verdict, _ = measure_distorted(shown(table, p), table, told(p), [Bound("s", 2, {1: 3.0}, missing)])
     (result,) = verdict.results
     assert result.achieved["l"] == pytest.approx(2 / worst)
     assert result.satisfied == (worst <= 1 + 1e-6)
@@ -123,7 +123,7 @@ def test_the_risk_is_that_of_the_search(seed: int, moved: tuple[str, ...]) -> No
 @pytest.mark.parametrize("seed", range(5))
 def test_sound_releases_pass(seed: int) -> None:
     table, p = original(seed), drawn(a=0.8, b=0.6, s=0.9)
-    verdict, wrong = measure_randomized(shown(table, p, seed + 100), table, told(p), [Bound("s", 1, {}, None)])
+    verdict, wrong = measure_distorted(shown(table, p, seed + 100), table, told(p), [Bound("s", 1, {}, None)])
     assert not wrong
     assert verdict.satisfied
     assert verdict.rows == ROWS
@@ -140,7 +140,7 @@ def test_sound_releases_pass(seed: int) -> None:
 )
 def test_another_distortion_than_the_parameters_say_is_noticed(really: dict[str, float], attribute: str) -> None:
     table, p = original(1), drawn(a=0.8, b=0.6, s=0.9)
-    _, wrong = measure_randomized(shown(table, drawn(**really)), table, told(p), [])
+    _, wrong = measure_distorted(shown(table, drawn(**really)), table, told(p), [])
     assert len(wrong) == 1
     assert wrong[0].startswith(f"{attribute}: ")
 
@@ -159,7 +159,7 @@ def test_counted_elsewhere(b: float) -> None:
     ]
     counted, bounds = table.group_by(*SIZES).len(), [Bound("s", 2, {1: 3.0}, 0)]
     verdict, wrong = measure_counted(moves, counted.select(*SIZES), counted["len"], told(p), bounds)
-    own, expected = measure_randomized(text.lazy(), table, told(p), bounds)
+    own, expected = measure_distorted(text.lazy(), table, told(p), bounds)
     assert wrong == expected and bool(wrong) is (b == 0.75)
     assert verdict == own
 
@@ -167,17 +167,17 @@ def test_counted_elsewhere(b: float) -> None:
 def test_replacements_that_favour_a_value_are_noticed() -> None:
     table, p = original(1), drawn(b=0.6)
     text = shown(table, p).with_columns(b=pl.when(pl.col("b") == "b2").then(pl.lit("b3")).otherwise("b"))
-    assert measure_randomized(text, table, told(p), [])[1]
+    assert measure_distorted(text, table, told(p), [])[1]
 
 
 def test_values_that_are_not_the_parameters_and_rows_that_are_lacking() -> None:
     table, p = original(1), drawn(a=0.8)
     text = shown(table, p).with_columns(a=pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("?")).otherwise("a"))
-    assert measure_randomized(text, table, told(p), [])[1] == [
+    assert measure_distorted(text, table, told(p), [])[1] == [
         "a has 1 values that are not among those of its parameters"
     ]
     with pytest.raises(DataError, match="changed"):
-        measure_randomized(shown(table, p).head(9), table, told(p), [])
+        measure_distorted(shown(table, p).head(9), table, told(p), [])
 
 
 def test_attributes_may_be_called_anything() -> None:
@@ -197,7 +197,7 @@ def test_attributes_may_be_called_anything() -> None:
             for each in attributes
         }
     )
-    verdict, wrong = measure_randomized(text.lazy(), table, {"attributes": attributes}, [Bound("group", 1, {}, None)])
+    verdict, wrong = measure_distorted(text.lazy(), table, {"attributes": attributes}, [Bound("group", 1, {}, None)])
     assert not wrong
     assert verdict.satisfied
 
@@ -217,7 +217,7 @@ def test_what_a_row_tells(p: float, bound: RatioBound, achieved: dict[str, float
     """Of three values, p = 1/2 and q = 1/4: the odds of two values change by 2, those of 1 : 4 to 2 : 4."""
     table = original(1)
     chances = {"s": p} if p < 1 else {}
-    verdict, wrong = measure_randomized(shown(table, chances), table, told(chances), [bound])
+    verdict, wrong = measure_distorted(shown(table, chances), table, told(chances), [bound])
     (result,) = verdict.results
     assert not wrong
     assert result.achieved == pytest.approx(achieved)
@@ -232,5 +232,5 @@ def test_a_frequency_is_noticed_that_chance_hardly_ever_brings(kept: int, notice
     table = pl.DataFrame({name: pl.repeat(0, 1000, dtype=pl.UInt8, eager=True) for name in SIZES})
     a = pl.Series(["a0"] * kept + ["a1"] * (1000 - kept))
     text = pl.DataFrame({"a": a, "b": pl.repeat("b0", 1000, eager=True), "s": pl.repeat("s0", 1000, eager=True)})
-    wrong = measure_randomized(text.lazy(), table, told({"a": 0.5}), [])[1]
+    wrong = measure_distorted(text.lazy(), table, told({"a": 0.5}), [])[1]
     assert wrong == (["a: 2 of 3 frequencies are not those of a distortion with p = 0.5"] if noticed else [])
