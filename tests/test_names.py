@@ -15,6 +15,8 @@ VAGUE = {"asked", "at", "found", "shown", "told"}
 SHARED = {"Options", "Parameters", "Spec"}
 """Each algorithm, metric or model has its own, by the contract of its room; and Python users make a spec of what they
 have."""
+MOST_RELEASES = 5
+"""Classes whose names begin with Release: nearly all of the package is about one."""
 LONGEST = 40
 """Lines of a body, the docstring not counted."""
 
@@ -91,6 +93,18 @@ def too_long(modules: Mapping[str, ast.Module]) -> list[str]:
     ]
 
 
+def kinds_compared(modules: Mapping[str, ast.Module]) -> list[str]:
+    """Where the family of a release is compared with another, and its record not asked what can be done with it."""
+    return [
+        f"{path}:{node.lineno}"
+        for path, tree in modules.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        if not isinstance(node.comparators[0], ast.Constant) or node.comparators[0].value is not None
+        if any(".family" in ast.unparse(side) for side in (node.left, *node.comparators))
+    ]
+
+
 def test_names_say_what_a_thing_is(sources: dict[str, ast.Module]) -> None:
     assert vague(sources) == []
 
@@ -101,6 +115,15 @@ def test_a_class_has_one_owner(sources: dict[str, ast.Module]) -> None:
 
 def test_nothing_is_defined_twice(sources: dict[str, ast.Module]) -> None:
     assert defined_twice(sources) == []
+
+
+def test_what_comes_after_an_algorithm_does_not_compare_families(sources: dict[str, ast.Module]) -> None:
+    assert kinds_compared(sources) == []
+
+
+def test_few_classes_are_called_after_the_release(sources: dict[str, ast.Module]) -> None:
+    named = {node.name for tree in sources.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    assert len({name for name in named if name.startswith("Release")}) <= MOST_RELEASES
 
 
 def test_functions_are_short(sources: dict[str, ast.Module]) -> None:
@@ -149,3 +172,12 @@ def test_a_long_function_is_named_and_its_manual_does_not_count() -> None:
     assert too_long({"a.py": ast.parse(fits)}) == []
     assert too_long({"a.py": ast.parse(not_fits)}) == [f"a.py:1: f has {LONGEST + 1} lines"]
     assert too_long({"a.py": ast.parse("def f():\n    '''All of it.'''")}) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["NEEDS.family == 'local'", "each.family.name in ('local', 'levels')", "'a' != x.family", "A is not b.family"],
+)
+def test_every_way_to_compare_a_family_is_looked_at(text: str) -> None:
+    assert kinds_compared({"a.py": ast.parse(text)}) == ["a.py:1"]
+    assert kinds_compared({"a.py": ast.parse("x.family is None or x.family.followed")}) == []
