@@ -21,8 +21,8 @@ from anonymize.errors import Caution, DataError, Problem
 from anonymize.families.checks import check_interval
 from anonymize.files import OutputFormat
 from anonymize.publication import Files, Paths, ReleasePaths, opened
-from anonymize.recoding.saved import FORMAT_VERSION, Counts, Recoded, Saved, load
-from anonymize.recoding.saved.recoder import recoder
+from anonymize.recoding.saved import FORMAT_VERSION, Saved, load
+from anonymize.recoding.saved.recoder import Counts, Recoded, recoder
 from anonymize.records import dataclass
 from anonymize.report import Clock
 from anonymize.report.head import head, table_block

@@ -41,7 +41,7 @@ from anonymize.publication import SAVE_RECODING, SAVE_RISK, Files, Paths, named_
 from anonymize.report import Clock, release_report
 from anonymize.report.public import public_report
 from anonymize.request import Request
-from anonymize.series.following import Following, following
+from anonymize.series import Following, following
 from anonymize.spec import resolve
 from anonymize.table import Source, Table, read
 from anonymize.table.read import read_public

@@ -15,9 +15,9 @@ from anonymize.domain.public import public_domain
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.spec import Rare, Spec
 from anonymize.table import Source
-from anonymize.table.coding import all_leaves
 from anonymize.table.encode import is_text
 from anonymize.table.population import population_trees
+from anonymize.table.roles import all_leaves
 from anonymize.verify import CellTemplates, Check, People, Shown, weighs
 from anonymize.verify.cells import with_point
 from anonymize.verify.codes import Declared, declared_in, values_of

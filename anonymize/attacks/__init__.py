@@ -1,6 +1,6 @@
 """Attackers: what somebody who has a release can learn of the people in it, tried out.
 
-An attacker is a class, or a module: a docstring that is its manual, `ID`, `KNOWS` and `attack`, from what may be seen
+An attacker is a class: a docstring that is its manual, `ID`, `KNOWS` and `attack`, from what may be seen
 (a `Scene`) to a `Success` for each thing attacked, none where there is nothing of the kind. `ATTACKERS` is the
 registry. No attacker keeps or returns a value of a cell: what comes out are rates.
 """
@@ -16,7 +16,6 @@ from anonymize.attacks import (
     inference,
     invented,
     linking,
-    minimality,
     narrowing,
     reconstruction,
     several,
@@ -75,7 +74,7 @@ _ATTACKERS: tuple[Any, ...] = (
     narrowing.RowOrder(),
     singling_out.Downcoding(),
     narrowing.RoundsAttacker(),
-    minimality,
+    reconstruction.Minimality(),
     reconstruction.Reconstruction(),
     reconstruction.RowReconstruction(),
     several.Composition(),

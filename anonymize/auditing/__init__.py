@@ -19,9 +19,8 @@ from anonymize.records import dataclass
 from anonymize.report.passing import PassingText, derived
 from anonymize.spec import Missing, Spec, resolve
 from anonymize.table import kept
-from anonymize.table.coding import trees
 from anonymize.table.kept import units_of
-from anonymize.table.roles import columns_in, placed, unclassified
+from anonymize.table.roles import columns_in, placed, trees, unclassified
 from anonymize.table.source import Source
 from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure, measure_codes
 from anonymize.verify.columns import looking_alike

@@ -23,7 +23,8 @@ from anonymize.errors import Caution
 from anonymize.evaluation import coded_alike, values_shown
 from anonymize.fidelity import BothSides, ShownValues, total_variation
 from anonymize.metrics import joint_measures
-from anonymize.metrics.queries import Queries, estimated
+from anonymize.metrics.queries import Queries
+from anonymize.metrics.queries.answers import estimated
 from anonymize.reading import SourceTexts
 from anonymize.records import dataclass
 from anonymize.spec import Spec

@@ -24,7 +24,8 @@ from anonymize.metrics import DRAWN, METRICS, View, joint, joint_measures, undef
 from anonymize.metrics.base import Declaring
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
 from anonymize.metrics.measures import MEASURES
-from anonymize.metrics.queries import Queries, counted, summed
+from anonymize.metrics.queries import Queries
+from anonymize.metrics.queries.answers import counted, summed
 from anonymize.reading import raw_texts
 from anonymize.records import dataclass
 from anonymize.report.data import SMALLEST

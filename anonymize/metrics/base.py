@@ -91,7 +91,7 @@ def _of_sets(attribute: Attribute, partition: Partition) -> float:
 
 
 class Metric(Protocol):
-    """The members of a metric: a module, or a function in `formulas`. Its docstring is the manual."""
+    """The members of a metric: a module, or a function of this package. Its docstring is the manual."""
 
     ID: str
     """Key in the report."""

@@ -14,7 +14,8 @@ from anonymize.metrics import distributions
 from anonymize.metrics.base import OF_ESTIMATES
 from anonymize.metrics.evidence import Evidence, OfClasses
 from anonymize.metrics.joint import MOST_CELLS, Joint
-from anonymize.metrics.queries import Queries, counted, estimated
+from anonymize.metrics.queries import Queries
+from anonymize.metrics.queries.answers import counted, estimated
 from anonymize.table import Table
 
 # --- query error ------------------------------------------------------------------------------------------------------

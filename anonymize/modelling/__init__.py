@@ -23,8 +23,9 @@ from anonymize.metrics.measures import conditional_entropy, squared_error
 from anonymize.modelling.learners import LEARNERS, RegionEnds, check_installed, matrices, scores
 from anonymize.reading import as_text, columns_of
 from anonymize.reading.regions import read_regions
-from anonymize.recoding.saved import Counts, Saved
-from anonymize.recoding.saved import save as saved_recoding
+from anonymize.recoding.saved import Saved
+from anonymize.recoding.saved.recoder import Counts
+from anonymize.recoding.saved.save import save as saved_recoding
 from anonymize.records import dataclass
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec

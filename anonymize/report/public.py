@@ -36,8 +36,8 @@ from anonymize.report.published import Published, differential_block
 from anonymize.report.shown import ShownClasses
 from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec
-from anonymize.table.coding import trees
 from anonymize.table.named import column
+from anonymize.table.roles import trees
 from anonymize.verify import Check, Verdict
 from anonymize.verify.kept import PassingFigures
 from anonymize.verify.risk import classes_block

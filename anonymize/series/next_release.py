@@ -50,7 +50,7 @@ LEVELS = "full-domain"
 
 @contextmanager
 def next_release(request: Request) -> Iterator[NextRelease]:
-    """The release of a request, as long as the block; see `anonymize.series.following`."""
+    """The release of a request, as long as the block; see `anonymize.series`."""
     path = Path(request.start_series or request.after or "")
     _check(request)
     with locked(path) as journal, ExitStack() as stack:

@@ -28,11 +28,10 @@ from anonymize.spec.base import Means
 from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.hierarchy import Rare
 from anonymize.spec.model import Spec
-from anonymize.table.coding import Paths, rounded, tree_of
 from anonymize.table.columns import Attribute
 from anonymize.table.encode import Field, NumberColumn, TextColumn
 from anonymize.table.named import grouped
-from anonymize.table.roles import by_rows, not_numbers, placed, rows_of_codes
+from anonymize.table.roles import Paths, by_rows, not_numbers, placed, rounded, rows_of_codes, tree_of
 from anonymize.table.source import Source
 
 # --- points within boxes ----------------------------------------------------------------------------------------------

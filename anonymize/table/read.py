@@ -34,7 +34,6 @@ from anonymize.spec.model import Spec
 from anonymize.spec.override import resolve
 from anonymize.spec.patterns import left_over_warnings
 from anonymize.table import kept, model
-from anonymize.table.coding import coding_of, cut_off, date_codes, recoded, rounded
 from anonymize.table.columns import (
     Attribute,
     CodedColumn,
@@ -49,7 +48,20 @@ from anonymize.table.kept import KeptColumn, KeptTexts, UnitColumn, WeightColumn
 from anonymize.table.model import PublicColumn, Table
 from anonymize.table.named import grouped
 from anonymize.table.population import populations_of, read_population
-from anonymize.table.roles import by_rows, check_columns, check_numbers, check_types, not_numbers, placed, rows_of_codes
+from anonymize.table.roles import (
+    by_rows,
+    check_columns,
+    check_numbers,
+    check_types,
+    coding_of,
+    cut_off,
+    date_codes,
+    not_numbers,
+    placed,
+    recoded,
+    rounded,
+    rows_of_codes,
+)
 from anonymize.table.scratch import Arrays, Room
 from anonymize.table.source import Source
 

@@ -37,7 +37,7 @@ from anonymize.spec.treatments import DateShift
 from anonymize.table.encode import is_text
 from anonymize.table.kept import KeptColumn
 from anonymize.table.named import unnamed
-from anonymize.treatments.base import Change, InputColumn, Step, wrong_rows
+from anonymize.treatments import Change, InputColumn, Step, wrong_rows
 
 ID = "date-shift"
 DAY = 86_400_000_000

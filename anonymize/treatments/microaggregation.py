@@ -50,7 +50,7 @@ from anonymize.errors import Caution, DataError, Problem, counted
 from anonymize.records import dataclass
 from anonymize.spec.treatments import Microaggregation
 from anonymize.table.kept import KeptColumn
-from anonymize.treatments.base import Change, InputColumn, Step
+from anonymize.treatments import Change, InputColumn, Step
 from anonymize.treatments.grouping import mdav
 
 ID = "microaggregation"

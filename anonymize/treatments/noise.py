@@ -52,7 +52,7 @@ from anonymize.classes import Bools, Floats, Ints
 from anonymize.domain.grid import Grid
 from anonymize.errors import Caution, DataError, Problem, counted
 from anonymize.spec.treatments import Noise
-from anonymize.treatments.base import Change, InputColumn, Random, Step, members, unchanged
+from anonymize.treatments import Change, InputColumn, Random, Step, members, unchanged
 
 ID = "noise"
 DRAWS = 100

@@ -28,8 +28,7 @@ from anonymize.table import Table, memory
 from anonymize.table.encode import is_text
 from anonymize.table.named import column, unnamed
 from anonymize.table.source import Source
-from anonymize.treatments import TREATMENTS
-from anonymize.treatments.base import Change, InputColumn, Step
+from anonymize.treatments import TREATMENTS, Change, InputColumn, Step
 
 PER_CELL = 48
 """Bytes that a cell of a column takes that a step changes or looks at: its text, its number, codes before and after."""

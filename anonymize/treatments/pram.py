@@ -44,7 +44,7 @@ from anonymize.errors import Caution, DataError, Problem
 from anonymize.records import dataclass
 from anonymize.spec.treatments import Pram
 from anonymize.table.kept import KeptColumn
-from anonymize.treatments.base import Change, InputColumn, Random, Step, members, names_of, unchanged, wrong_rows
+from anonymize.treatments import Change, InputColumn, Random, Step, members, names_of, unchanged, wrong_rows
 
 ID = "pram"
 CELLS = 1_000_000

@@ -26,7 +26,7 @@ import numpy as np
 
 from anonymize.errors import DataError, Problem, counted
 from anonymize.spec.treatments import RandomSwap
-from anonymize.treatments.base import Change, Step, cycled, equal_cells, names_of, unchanged
+from anonymize.treatments import Change, Step, cycled, equal_cells, names_of, unchanged
 
 ID = "random-swap"
 

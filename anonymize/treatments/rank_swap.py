@@ -30,7 +30,7 @@ import numpy as np
 from anonymize.classes import Ints
 from anonymize.errors import DataError, Problem, counted
 from anonymize.spec.treatments import RankSwap
-from anonymize.treatments.base import Change, InputColumn, Random, Step, cycled, equal_cells, unchanged
+from anonymize.treatments import Change, InputColumn, Random, Step, cycled, equal_cells, unchanged
 
 ID = "rank-swap"
 

@@ -44,7 +44,7 @@ from anonymize.classes import Bools, Ints, mixed_radix
 from anonymize.errors import Caution, DataError, Problem, counted
 from anonymize.records import dataclass
 from anonymize.spec.treatments import RecordSwap
-from anonymize.treatments.base import Change, InputColumn, Pairing, Step, wrong_rows
+from anonymize.treatments import Change, InputColumn, Pairing, Step, wrong_rows
 
 ID = "record-swap"
 MORE = 1.5

@@ -31,7 +31,7 @@ import numpy as np
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.errors import Caution, DataError, Problem, counted
 from anonymize.spec.treatments import Shuffle
-from anonymize.treatments.base import Change, InputColumn, Random, Step, members, unchanged
+from anonymize.treatments import Change, InputColumn, Random, Step, members, unchanged
 
 ID = "shuffle"
 DETERMINED = 1e-9

@@ -58,7 +58,7 @@ from anonymize.risk.sample import individual_risk
 from anonymize.spec import Spec
 from anonymize.spec.treatments import Suppress
 from anonymize.table.kept import KeptColumn
-from anonymize.treatments.base import Change, InputColumn, Step
+from anonymize.treatments import Change, InputColumn, Step
 from anonymize.treatments.grouping.suppression import GroupTarget, Safe, Weights, suppressed
 from anonymize.treatments.microaggregation import strata_of
 

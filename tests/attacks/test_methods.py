@@ -16,11 +16,11 @@ from anonymize.attacks import (
     Scene,
     ShownRows,
     TargetPeople,
-    minimality,
     narrowing,
     singling_out,
 )
 from anonymize.attacks.methods import Success, over_baseline, over_control, wilson
+from anonymize.attacks.reconstruction import Minimality, _believed
 from anonymize.attacks.singling_out import _alone
 from tests.attacks.scenes import of_rows, random_scene
 
@@ -184,7 +184,7 @@ def _wong(classes: int, planted: bool) -> Scene:
 
 
 def test_a_refused_cut_gives_away_those_who_share_a_value() -> None:
-    (success,) = minimality.attack(_wong(60, True))
+    (success,) = Minimality().attack(_wong(60, True))
     pair = np.tile([True, True, False, False, False, False], 60)
     assert success.figures["refused"] == 360
     # The most frequent value is that of the pair, of whom it is known now; so the others must have another one.
@@ -194,14 +194,14 @@ def test_a_refused_cut_gives_away_those_who_share_a_value() -> None:
 
 
 def test_who_is_wrong_about_the_method_learns_nothing() -> None:
-    (success,) = minimality.attack(_wong(60, False))
+    (success,) = Minimality().attack(_wong(60, False))
     assert success.excess is not None and success.excess.value < 0.1
 
 
 def test_believed_values_are_those_of_all_worlds() -> None:
     values, part = np.array([0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 1])
     generator = np.random.default_rng(0)
-    believed = minimality._believed(values, [part], [KnownDiversity(2)], generator)
+    believed = _believed(values, [part], [KnownDiversity(2)], generator)
     assert believed is not None
     worlds = [w for w in set(permutations(values.tolist())) if len(set(w[:2])) < 2 or len(set(w[2:])) < 2]
     by_hand = np.array([[np.mean([w[each] == value for w in worlds]) for value in (0, 1, 2)] for each in range(5)])
@@ -216,8 +216,8 @@ def test_frequencies_are_judged_as_the_model_has_them() -> None:
 
 def test_without_diversity_or_a_link_there_is_nothing_to_ask() -> None:
     scene = _wong(4, True)
-    assert minimality.attack(replace(scene, required=Required(2))) == []
-    assert minimality.attack(replace(scene, targets=replace(scene.targets, row_of=None))) == []
+    assert Minimality().attack(replace(scene, required=Required(2))) == []
+    assert Minimality().attack(replace(scene, targets=replace(scene.targets, row_of=None))) == []
 
 
 @pytest.mark.parametrize("attacker", [singling_out.Downcoding(), narrowing.RoundsAttacker()])
@@ -232,7 +232,7 @@ def test_people_who_are_not_known_are_not_refined() -> None:
     people = TargetPeople(np.array([[-1], [0]]), {"ill": np.array([0, 1])}, np.arange(2))
     required = Required(1, {"ill": [KnownDiversity(1)]})
     scene = Scene(("a",), (2,), {"ill": 2}, release, people, people, required=required)
-    (success,) = minimality.attack(scene)
+    (success,) = Minimality().attack(scene)
     assert success.figures["refused"] == 0
 
 

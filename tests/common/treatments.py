@@ -15,8 +15,7 @@ from anonymize import verify
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import make
 from anonymize.table.source import Source
-from anonymize.treatments import TREATMENTS
-from anonymize.treatments.base import Change, InputColumn, Step
+from anonymize.treatments import TREATMENTS, Change, InputColumn, Step
 from anonymize.verify.moved import MeasuredTreatment
 
 KEY = b"a key of the tests"

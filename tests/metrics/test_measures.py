@@ -12,8 +12,8 @@ from anonymize.domain.numeric import Numeric
 from anonymize.metrics import joint_measures, measures
 from anonymize.metrics.evidence import Evidence, Shared
 from anonymize.metrics.measures import MEASURES
-from anonymize.metrics.queries import QueryPlan, counted, drawn, estimated
-from anonymize.metrics.queries.batch import Queries, values, whole
+from anonymize.metrics.queries import Queries, QueryPlan, drawn, values, whole
+from anonymize.metrics.queries.answers import counted, estimated
 from anonymize.table import Attribute, Selection, Table, TargetColumn
 
 

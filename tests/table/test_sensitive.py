@@ -9,7 +9,7 @@ from anonymize.errors import DataError
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import make
 from anonymize.table import SensitiveColumn, Source, read
-from anonymize.table.coding import trees
+from anonymize.table.roles import trees
 
 TREE = "ulcer;stomach;*\nflu;lung;*\ncold;lung;*\n"
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Floats, Integers, Ints, mixed_radix
 from anonymize.domain import LeafSets
-from anonymize.metrics.queries.batch import Queries
+from anonymize.metrics.queries import Queries
 from anonymize.metrics.queries.spreads import (
     EVERY,
     FIRST,

@@ -15,7 +15,7 @@ from anonymize.domain.grid import Coding
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy
 from anonymize.domain.text_levels import DateCodes, Moments, code_steps, zip_steps
-from anonymize.recoding.saved.model import Box, Builder, CategoricalAttribute, Number, NumericAttribute, OutputBlock
+from anonymize.recoding.saved import Box, Builder, CategoricalAttribute, Number, NumericAttribute, OutputBlock
 from anonymize.recoding.spans import Spans, Tails, Window
 from anonymize.records import dataclass
 from anonymize.spec import Codes as PublishedCodes

@@ -13,6 +13,15 @@ from anonymize.domain.grid import Grid, Numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy
 from anonymize.recoding.columns import CutTree, Released
+from anonymize.recoding.saved import (
+    Box,
+    CategoricalAttribute,
+    Indices,
+    Number,
+    NumericAttribute,
+    Range,
+    SavedTree,
+)
 from anonymize.recoding.saved.attributes import (
     box,
     cut_attribute,
@@ -21,15 +30,6 @@ from anonymize.recoding.saved.attributes import (
     number_box,
     number_range,
     shown_window,
-)
-from anonymize.recoding.saved.model import (
-    Box,
-    CategoricalAttribute,
-    Indices,
-    Number,
-    NumericAttribute,
-    Range,
-    SavedTree,
 )
 from anonymize.recoding.saved.save import Contents, refusal, saved_columns
 from anonymize.recoding.spans import Spans, Tails

@@ -24,8 +24,8 @@ import polars as pl
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
 from anonymize.errors import SpecError
 from anonymize.recoding.columns import CutTree, RecodedColumn, Released
+from anonymize.recoding.saved import Saved, SavedColumn
 from anonymize.recoding.saved.attributes import MISSING, Places, places
-from anonymize.recoding.saved.model import Saved, SavedColumn
 from anonymize.records import dataclass
 from anonymize.table.encode import DistinctValues
 

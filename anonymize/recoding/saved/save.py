@@ -11,7 +11,7 @@ from anonymize import __version__
 from anonymize.classes import Bools, Ints
 from anonymize.errors import Problem, UsageError
 from anonymize.recoding.columns import Released
-from anonymize.recoding.saved.model import (
+from anonymize.recoding.saved import (
     Attribute,
     Box,
     Indices,

@@ -12,7 +12,8 @@ import pytest
 from anonymize.classes import Floats, Ints
 from anonymize.errors import SpecError, UsageError
 from anonymize.metrics import joint_measures
-from anonymize.metrics.queries import Queries, QueryPlan, counted, drawn, estimated, listed, summed
+from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
+from anonymize.metrics.queries.answers import counted, estimated, summed
 from anonymize.metrics.queries.spreads import ONE_DIGIT, PrefixBits, Spreads, positions, ranks, rows_within
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import make

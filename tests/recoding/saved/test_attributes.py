@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from anonymize.recoding.saved import Builder, CategoricalAttribute, NumericAttribute, OutputBlock, Range
 from anonymize.recoding.saved.attributes import MISSING, UNKNOWN, Places, places
-from anonymize.recoding.saved.model import Builder, CategoricalAttribute, NumericAttribute, OutputBlock, Range
 from anonymize.table.encode import DistinctValues
 
 OUTPUT = OutputBlock(suppressed="*", suppressed_rows="keep", row_order="sorted")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from anonymize.errors import DataError, SpecError
-from anonymize.recoding.saved.model import Saved, load
+from anonymize.recoding.saved import Saved, load
 
 AGE = {"type": "numeric", "name": "age", "low": 1, "high": 9, "cuts": [4.5]}
 SEX = {"type": "categorical", "name": "sex", "labels": ["F", "M", "*"], "parents": [2, 2, -1], "leaves": 2, "cuts": [1]}

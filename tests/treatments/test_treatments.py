@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.treatments.base import Pairing, cycled
+from anonymize.treatments import Pairing, cycled
 
 units = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.booleans(), st.booleans()), max_size=60)
 
