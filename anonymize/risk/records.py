@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.classes import Floats, Ints
+from anonymize.classes import Floats, Integers, Ints
 from anonymize.domain import LeafSets, densities
 from anonymize.errors import DataError
 from anonymize.reading import as_text, columns_of
-from anonymize.reading.regions import gapped_columns, read_regions
-from anonymize.recoding import Released
+from anonymize.reading.regions import read_regions
+from anonymize.recoding import RecodedColumn, Released
 from anonymize.records import dataclass
 from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.sample import Text, individual_risk, matched
@@ -233,12 +233,22 @@ def _codes(table: Table, rows: Ints) -> Ints:
 def _cells(spec: Spec, table: Table, released: Released) -> list[LeafSets]:
     """Of each quasi-identifier the cells of all classes, as whoever reads the release sees them."""
     own = spec.of_release()
-    texts = pl.DataFrame([each.texts.gather(each.of_class).alias(each.name) for each in released.columns])
-    texts = texts.select(as_text(each, own, "csv") for each in texts.iter_columns())
-    regions, which = read_regions(own, table.attributes, texts, columns_of(own, texts.columns, "the release"))
-    gapped, cells = gapped_columns(regions, which), []
-    for column, (attribute, each, text) in enumerate(zip(table.attributes, regions, which, strict=True)):
-        wide = each.summary[text]
-        first = np.where(wide, 0, each.first[text])
-        cells.append(LeafSets(first, np.where(wide, attribute.domain.size - 1, each.last[text]), gapped.get(column)))
+    columns = columns_of(own, [each.name for each in released.columns], "the release")
+    cells = []
+    for attribute in table.attributes:
+        texts, of_class = _cell_texts(released.columns_of(attribute.name))
+        texts = texts.select(as_text(each, own, "csv") for each in texts.iter_columns())
+        (region,), (read_as,) = read_regions(own, [attribute], texts, columns)
+        text = read_as[of_class]
+        wide, gapped = region.summary[text], None if region.gapped is None else region.gapped.of_cells(text)
+        first = np.where(wide, 0, region.first[text])
+        cells.append(LeafSets(first, np.where(wide, attribute.domain.size - 1, region.last[text]), gapped))
     return cells
+
+
+def _cell_texts(columns: Sequence[RecodedColumn]) -> tuple[pl.DataFrame, Integers | slice]:
+    """The texts of a quasi-identifier, and (classes,) which of them each class shows: the different ones, or where it
+    has several columns those of all classes."""
+    if len(columns) == 1:
+        return columns[0].texts.alias(columns[0].name).to_frame(), columns[0].of_class
+    return pl.DataFrame([each.texts.gather(each.of_class).alias(each.name) for each in columns]), slice(None)

@@ -210,19 +210,22 @@ class _Pair:
 
 # --- two columns together --------------------------------------------------------------------------------------------
 
+_ROWS = pl.len().cast(pl.Int64).alias("n")
+_SIZE, _TOP, _SECOND = pl.col("n").sum(), pl.col("n").first(), pl.col("n").slice(1, 1).sum()
+_RIGHT = pl.when(_SECOND < _TOP - 1).then(_TOP).otherwise(0)
+_OF_GROUP = [pl.len().alias("values"), _SIZE.alias("size"), _SIZE.alias("people"), _RIGHT.alias("right")]
+"""The figures of a group, from how many rows have each of its values, the most frequent first."""
+
 
 def _groups(given: Numbering, target: Numbering, units: pl.Series | None) -> pl.DataFrame:
     """One row a value of `given`: its individuals (`people`), the values of `target` that they have (`values`), these
     counted with each individual's (`size`), and how many of them are guessed right from the others (`right`)."""
     joined, span = pair(given, target)
-    rows = pl.DataFrame({"key": joined.of_row} | ({} if units is None else {"unit": units}))
-    rows = rows if units is None else rows.unique()
-    group, size = (pl.col("key") // span).alias("group"), pl.col("n")
-    of_key = rows.lazy().group_by("key").agg(n=pl.len().cast(pl.Int64))
-    counts = of_key.select(group, "n").sort("n", descending=True).collect()
-    top, second = size.first(), size.slice(1, 1).sum()
-    right = pl.when(top - 1 > second).then(top).otherwise(0)
-    groups = counts.group_by("group").agg(values=pl.len(), size=size.sum(), people=size.sum(), right=right)
+    rows = joined.of_row.to_frame("key")
+    rows = rows if units is None else rows.with_columns(unit=units).unique()
+    group = (pl.col("key") // span).alias("group")
+    counts = rows.lazy().group_by("key").agg(_ROWS).select(group, "n").sort("n", descending=True).collect()
+    groups = counts.group_by("group").agg(_OF_GROUP)
     if units is None:
         return groups
     people = rows.group_by(group).agg(people=pl.col("unit").n_unique())

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from anonymize.domain import LeafSets
 from anonymize.privacy import PARAMETERS
 from anonymize.risk import Text, TextFrequencySet, before_and_after, households, record_risks
+from anonymize.risk.records import covering
 from anonymize.spec import Spec, make
 
 EXAMPLE = """\
@@ -107,3 +112,22 @@ def test_the_household_of_a_report() -> None:
     counted = TextFrequencySet.of(frame, [["q"]], units=units, by_row=True)
     expected = {"units": 3, "max": 1.0, "mean": 2.75 / 3, "expected": 2.75, "at_risk": pytest.approx(2 / 3)}
     assert households(counted, units, 0.75) == expected
+
+
+# --- covering --------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), min_size=1, max_size=20), st.data())
+def test_a_class_covers_whoever_its_cells_may_be_about(people: list[tuple[int, int]], data: st.DataObject) -> None:
+    ends = st.tuples(st.integers(0, 4), st.integers(0, 4)).map(sorted)
+    classes = data.draw(st.lists(st.tuples(ends, ends), min_size=1, max_size=8))
+    cells = np.array(classes, np.int64)  # (classes, columns, ends)
+    columns = [LeafSets(cells[:, column, 0], cells[:, column, 1]) for column in (0, 1)]
+    who, which = covering(np.array(people, np.int64), columns)
+    expected = [
+        (person, place)
+        for person, codes in enumerate(people)
+        for place, own in enumerate(classes)
+        if all(code < 0 or low <= code <= high for code, (low, high) in zip(codes, own, strict=True))
+    ]
+    assert list(zip(who.tolist(), which.tolist(), strict=True)) == expected
