@@ -259,20 +259,21 @@ def bounded() -> dict[str, list[dict[str, Any]]]:
     return {name: sorted(stored[name], key=_looseness) for name in TABLES}
 
 
-def _looseness(row: dict[str, Any]) -> tuple[bool, bool, int, float]:
-    """Releases with classes first, refined ones behind the others, from the largest k to the largest epsilon."""
-    return "epsilon" in row, "refine" in row, -row.get("k", 0), row.get("epsilon", 0.0)
+def _looseness(row: dict[str, Any]) -> tuple[bool, bool, int, bool, float]:
+    """Releases with classes first, refined ones behind the others, from the largest k to the largest epsilon; `aim`
+    behind `mst`."""
+    return "epsilon" in row, "refine" in row, -row.get("k", 0), row.get("method") == "aim", row.get("epsilon", 0.0)
 
 
-def bound(row: dict[str, Any]) -> str:
-    """What bounds a release."""
+def bound(row: dict[str, Any], epsilon: str = "epsilon = ") -> str:
+    """What bounds a release, and the method of a synthetic table."""
     refined = ", refined" if "refine" in row else ""
-    return f"k = {row['k']}{refined}" if "k" in row else f"epsilon = {row['epsilon']:g}"
+    return f"k = {row['k']}{refined}" if "k" in row else f"{row['method']}, {epsilon}{row['epsilon']:g}"
 
 
 def k_or_epsilon() -> str:
     """The mean total variation of marginals of two columns, at each k and each epsilon."""
-    series = {TABLES[name]: {bound(row): row["variation_2"] for row in rows} for name, rows in bounded().items()}
+    series = {TABLES[name]: {bound(row, ""): row["variation_2"] for row in rows} for name, rows in bounded().items()}
     return bars("Marginals of two columns: mean total variation from the original", series, "share of the rows")
 
 
@@ -286,6 +287,31 @@ def bounds() -> str:
         for row in each
     ]
     return markdown(header, rows)
+
+
+KEPT_ORDER = ("original", "mondrian --refine", "mondrian", "independent", "mst", "aim")
+"""The tables that benchmarks/dp.py measures, as the page lists them."""
+
+
+def synthetic() -> str:
+    """What tables keep of Adult, with the standard deviation of their draws, and what they take."""
+    stored = json.loads((ROOT / "benchmarks" / "dp.json").read_text(encoding="utf8"))
+    header = ["table", "AUC", "one column", "two", "three", "CPU seconds", "MB"]
+    ordered = sorted(stored, key=lambda row: (KEPT_ORDER.index(row["method"]), row.get("epsilon", 0.0)))
+    return markdown(header, [_of_synthetic(row) for row in ordered])
+
+
+def _of_synthetic(row: dict[str, Any]) -> list[str]:
+    label = f"{row['method']}, k = {row['k']}" if "k" in row else bound(row) if "epsilon" in row else row["method"]
+    figures = [_with_spread(row, figure) for figure in ("AUC", "TV1", "TV2", "TV3")]
+    return [label, *figures, *(f"{row[name]:.0f}" if name in row else "" for name in ("CPU s", "peak MB"))]
+
+
+def _with_spread(row: dict[str, Any], figure: str) -> str:
+    if figure not in row:
+        return ""
+    spread = f" ± {row[f'{figure} sd']:.4f}" if f"{figure} sd" in row else ""
+    return f"{row[figure]:.4f}{spread}"
 
 
 CHOOSING = {"choose": choices, "seconds": durations, "peers": peers}
@@ -311,6 +337,7 @@ def main() -> None:
     (HERE / "attacked.svg").write_text(attacked(), encoding="utf8")
     (HERE / "k-or-epsilon.svg").write_text(k_or_epsilon(), encoding="utf8")
     fill(HERE / "k-or-epsilon.md", "bounds", bounds())
+    fill(HERE / "synthetic.md", "synthetic", synthetic())
     fill(HERE / "local-recoding.md", "loss", table(figures))
     for name, made in CHOOSING.items():
         fill(HERE / "choose.md", name, made(figures))

@@ -48,6 +48,12 @@ def test_k_or_epsilon_has_the_figures_that_are_kept(figures: ModuleType) -> None
     assert (DOCS / "k-or-epsilon.svg").read_text(encoding="utf8") == figures.k_or_epsilon()
 
 
+def test_the_page_of_synthetic_tables_has_the_figures_that_are_kept(figures: ModuleType) -> None:
+    page = (DOCS / "synthetic.md").read_text(encoding="utf8")
+    assert f"<!-- figures: synthetic -->\n{figures.synthetic()}\n<!-- end -->" in page, "`make figures ARGS=--stored`"
+    assert {"original", "aim, epsilon = 1"} <= {line.split(" | ")[0][2:] for line in figures.synthetic().splitlines()}
+
+
 def test_the_table_is_that_of_the_figures(figures: ModuleType) -> None:
     table = figures.table(figures.measured.stored())
     assert f"\n{table}\n" in (DOCS / "local-recoding.md").read_text(encoding="utf8")
