@@ -73,7 +73,10 @@ EXAMPLES: dict[str, Sequence[str]] = {
         "anonymize tabulate configs/tables.yaml -o tables -r report.html",
         "anonymize tabulate configs/tables.yaml -o tables --force --public-report -r public.md",
     ),
-    "safepub": ("anonymize safepub spec.yaml -o released.csv -r report.json --budget ledger --key people.key",),
+    "safepub": (
+        "anonymize safepub configs/safepub.yaml -o released.csv -r report.html",
+        "anonymize safepub spec.yaml -o released.csv -r report.json --budget ledger --key people.key",
+    ),
     "synthesize": (
         "anonymize synthesize configs/synthetic.yaml -o synthetic.csv -r report.html",
         "anonymize synthesize configs/synthetic.yaml -o synthetic.csv -r public.json --public-report",

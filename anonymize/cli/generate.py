@@ -213,6 +213,7 @@ EXAMPLES = {
     "nightly": "two days of a ward, for a series of releases",
     "open-data": "the same stays for a city's portal",
     "synthetic": "the same stays, for a synthetic table under differential privacy",
+    "safepub": "the same stays, for real rows under differential privacy",
     "adult": "the Adult census extract with 8 quasi-identifiers, without its table",
 }
 NAMED = re.compile(r"\.\./((?:hierarchies|sample_data)/[\w./-]*\w)")
@@ -235,9 +236,9 @@ def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
     `first`: synthetic hospital stays, and a short spec for a first release. `patients`: the same stays, with every
     key of a spec explained. `survey`: the same stays, for `anatomy` and `randomize`. `microdata`: the same stays,
     with treatments of some columns in addition to classes. `tables`: the same stays, for `tabulate`. `synthetic`:
-    the same stays, for `synthesize`. `adult`: the usual extract of the Adult census, without its table. Recipes,
-    each with a page in the documentation: `hipaa` (safe harbor) and `expert` (expert determination), `public-use`
-    and `scientific-use` files, `nightly`, `open-data`.
+    the same stays, for `synthesize`. `safepub`: the same stays, for `safepub`. `adult`: the usual extract of the
+    Adult census, without its table. Recipes, each with a page in the documentation: `hipaa` (safe harbor) and
+    `expert` (expert determination), `public-use` and `scientific-use` files, `nightly`, `open-data`.
 
     If a file exists, nothing is written unless `--force` is given.
     """

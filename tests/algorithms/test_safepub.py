@@ -74,7 +74,17 @@ def test_k_is_the_smallest_that_the_definition_allows(epsilon: float, delta: flo
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "k"),
-    [(1.0, 1e-4, 47), (1.0, 1e-5, 61), (1.0, 1e-6, 74), (math.log(3), 1e-5, 62), (0.1, 1e-5, 49), (2.0, 1e-9, 200)],
+    [
+        *(
+            (1.0, 1e-4, 47),
+            (1.0, 1e-5, 61),
+            (1.0, 1e-6, 74),
+            (math.log(3), 1e-5, 62),
+            (0.1, 1e-5, 49),
+            (2.0, 1e-9, 200),
+        ),
+        *((math.log(2), 1e-7, 80), (math.log(3), 1e-8, 108), (1.5, 1e-6, 99), (2.0, 1e-5, 113), (1.0, 1e-8, 104)),
+    ],
 )
 def test_the_check_comes_to_the_same_by_its_own_formulas(epsilon: float, delta: float, k: int) -> None:
     beta, smallest = parameters(epsilon, delta)
