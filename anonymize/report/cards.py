@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from anonymize.errors import counted
 from anonymize.records import dataclass
 from anonymize.report.section import Picture, Section, figure, method_of, percent
 from anonymize.report.tables import parameters
-from anonymize.report.verdict import KNOWN_BY, counted, shortened
+from anonymize.report.verdict import KNOWN_BY, shortened
 
 # --- cards ------------------------------------------------------------------------------------------------------------
 # A card for each column of a release: what it was, what it is now, what that cost, and what protects it.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from anonymize.claims import Basis, State
-from anonymize.errors import Caution
+from anonymize.errors import Caution, counted
 from anonymize.records import dataclass
 from anonymize.report.blocks import attacked, interval, label
 from anonymize.report.section import percent
@@ -218,11 +218,6 @@ def _suppressed_cells(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str
 def _suppressing(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The steps that suppress cells, with what was measured of them."""
     return [step for step in report.get("treatments", []) if "cells" in step.get("measured", {})]
-
-
-def counted(number: int, thing: str, several: str = "") -> str:
-    """A number of things. `several`: their plural, where that is not the word with an s."""
-    return f"{number:,} {thing if number == 1 else several or f'{thing}s'}"
 
 
 def capital(text: str) -> str:

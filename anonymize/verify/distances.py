@@ -95,7 +95,7 @@ class Overall:
         if unknown := [value for value, leaf in zip(self.counts["value"], leaves, strict=True) if leaf is None]:
             rows = values_of(self.rows, self.subject, self.missing).is_in(unknown).fill_null(False)
             message = f"column {self.attribute}: {len(unknown)} of its values are not leaves of its hierarchy"
-            raise RowsError(f"{message}, in {counted(rows.sum(), 'row')}", rows.arg_max() or 0)
+            raise RowsError(f"{message}, in {counted(int(rows.sum()), 'row')}", rows.arg_max() or 0)
         return [leaf for leaf in leaves if leaf is not None]
 
 

@@ -20,10 +20,10 @@ from anonymize.errors import DataError, InfeasibleError, SpecError, UsageError
 from anonymize.privacy import (
     MODELS,
     PARAMETERS,
+    Assessment,
     Groups,
     Histogram,
     Requirement,
-    assess,
     entropy_l_diversity,
     k_map,
     requirements,
@@ -275,7 +275,7 @@ def table(sizes: list[int]) -> pl.DataFrame:
 
 def agree(sizes: list[int], model: str, **given: object) -> None:
     wanted = Requirement(model, None, PARAMETERS[model](**given))
-    own = assess(Groups(np.array(sizes)), wanted)
+    own = Assessment(Groups(np.array(sizes)), wanted)
     other = measure(table(sizes), ["q"], [Check(model, None, wanted.required())]).results[0]
     assert other.satisfied == own.satisfied
     for name, figure in own.achieved.items():
@@ -336,7 +336,7 @@ def test_grassberger(estimator: Literal["grassberger", "stammler"], classes: lis
     histogram = Histogram.from_rows(labels, codes, len(classes), 4)
     parameters = entropy_l_diversity.Parameters(l=least, estimator=estimator)
     wanted = Requirement("entropy-l-diversity", "s", parameters)
-    own = assess(Groups(np.bincount(labels), {"s": histogram}), wanted)
+    own = Assessment(Groups(np.bincount(labels), {"s": histogram}), wanted)
     frame = pl.DataFrame({"q": [str(each) for each in labels], "s": [str(each) for each in codes]})
     other = measure(frame, ["q"], [Check(wanted.model, "s", wanted.required())]).results[0]
     assert other.satisfied == own.satisfied
