@@ -2,7 +2,7 @@
 the table holds.
 
 What is released under differential privacy is counted over it. That a value does not occur in a table is then no more
-than a count of nought with noise, and nothing of the domain is learned from the rows: a value outside it is an error.
+than a count of zero with noise, and nothing of the domain is learned from the rows: a value outside it is an error.
 
 A domain is an ordered list of leaves. Those of texts are the values; those of numbers are values as well where they are
 listed, else bins. A missing value is a leaf of its own, the last, unless the spec says that no value may be missing.

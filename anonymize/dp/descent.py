@@ -166,7 +166,7 @@ class MirrorDescent:
         return potentials
 
     def _started(self) -> tuple[list[Floats], list[Floats]]:
-        """The marginals of the parts and of the separators: reckoned in logarithms, for factors may be far apart."""
+        """The marginals of the parts and of the separators: computed in logarithms, for factors may be far apart."""
         logs = [np.zeros(self._shape(part)) for part in self.parts]
         for place, table in self.potentials.items():
             logs[self.in_parts[place].source] += table.reshape(self.in_parts[place].shape)

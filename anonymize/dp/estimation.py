@@ -1,6 +1,6 @@
 """The model of some measurements: marginals of a junction tree that are as near to them as any distribution is.
 
-Measurements of single columns alone give the product of their distributions, which is reckoned here. Those of several
+Measurements of single columns alone give the product of their distributions, which is computed here. Those of several
 are fitted as a graphical model over a junction tree (McKenna, Sheldon, Miklau: Graphical-model based estimation and
 inference for differential privacy, ICML 2019).
 """

@@ -20,7 +20,7 @@ Graph = tuple[int, ...]
 _KEPT = 1 << 14
 """Trees, and sets of columns, whose sizes are kept."""
 BYTES, MB = 8, 1 << 20
-"""Of a cell; and those in which models are reckoned."""
+"""Of a cell; and those in which models are computed."""
 
 
 def junction_tree(sizes: Mapping[str, int], marginals: Collection[Columns]) -> list[Columns]:

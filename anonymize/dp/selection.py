@@ -236,7 +236,7 @@ def by_error(drawing: Drawing, order: int, wanted: frozenset[str]) -> FittedMode
 @dataclass
 class _Rounds:
     """Rounds of choosing, measuring and fitting. `weights`: of the candidates; `measuring`, `choosing`: what one
-    marginal costs in the next round; `least`: the size of the model with each candidate when it was last reckoned."""
+    marginal costs in the next round; `least`: the size of the model with each candidate when it was last computed."""
 
     drawing: Drawing
     weights: Mapping[Columns, int]
@@ -286,7 +286,7 @@ class _Rounds:
 
     def _small(self) -> list[Columns]:
         """The candidates with which the model stays within its limit, which grows with what has been spent. The model
-        only grows, so that one that was too large for a candidate is reckoned again once the limit has passed that."""
+        only grows, so that one that was too large for a candidate is computed again once the limit has passed that."""
         drawing = self.drawing
         measured, sizes = [each.columns for each in drawing.measurements], drawing.table.sizes
         share = (drawing.spending.spent + self.measuring + self.choosing) / drawing.spending.rho

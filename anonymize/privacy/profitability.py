@@ -5,9 +5,9 @@ Guarantees: in the game of Wan and others (2015), an attacker who knows everythi
 `attacker_gain`, each try costs `attacker_cost`, in one unit of money. The prosecutor knows that the person is in the
 table, and is right with a chance of one over the rows of the class; the journalist looks for the person among the
 people of the `population` who lie under what the class shows. Where a try costs at least what it is expected to bring,
-nobody who reckons tries, and the publisher keeps what the release is worth.
+no rational attacker tries, and the publisher keeps what the release is worth.
 
-Does not bound: attackers who do not reckon, or reckon otherwise: out of malice, for a story, with a gain that the
+Does not bound: attackers who are not rational, or calculate otherwise: out of malice, for a story, with a gain that the
 publisher has guessed too low, or at a cost that is shared between many records or falls next year. It bounds nothing of
 the sensitive values that the rows of a class have in common, and the chances are those of attackers who know the
 quasi-identifiers and nothing else. With `allow_attack` people are linked: what they lose by that is in the game only as

@@ -98,7 +98,7 @@ class Tabulation(Entry):
 
     mechanism: Mechanism
     """dp: noise under differential privacy. cell-keys: noise that is the same wherever the same rows are counted.
-    suppression: small and dominated groups are left blank, and others so that they cannot be reckoned."""
+    suppression: small and dominated groups are left blank, and others so that nobody derives them from totals."""
     tables: Annotated[tuple[TabulatedMeasure, ...], Field(min_length=1)]
     """The tables: [{by: [region, sex], count: true}, {by: [region], mean: wage}]. Each has one of count, share, sum and
     mean."""

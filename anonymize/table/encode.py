@@ -164,7 +164,7 @@ class Bad:
 
 
 LARGEST = 1e150
-"""Numbers are reckoned with up to here: differences, and sums of squares over all rows, are numbers as well then."""
+"""Numbers up to here are calculated with: differences, and sums of squares over all rows, are numbers as well then."""
 
 
 class NumberColumn:

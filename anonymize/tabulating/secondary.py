@@ -26,7 +26,7 @@ EXACT_CELLS, EXACT_UNSAFE = 2_000, 150
 ROUNDS, NODES = 30, 20_000
 """Rounds of cuts, and nodes of each master problem, after which the search ends with what protects, proved or not."""
 LARGEST = 1e4
-"""What values of a layer are scaled to: solvers reckon to about 1e-7."""
+"""What values of a layer are scaled to: solvers are exact to about 1e-7."""
 CLOSE = 1e-6
 PROGRAMS = 4_000
 """Linear programs that are solved to find blanks that are not needed."""
@@ -116,7 +116,7 @@ class ProtectedSide:
     known: int | None
 
     def met_by(self, reached: float) -> bool:
-        """Whether that is far enough, as solvers reckon."""
+        """Whether that is far enough, within the precision of solvers."""
         return reached >= self.need * (1 - CLOSE) - CLOSE
 
 

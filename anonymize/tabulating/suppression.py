@@ -1,4 +1,4 @@
-"""Groups that are unsafe are left blank, and others with them, so that nobody can reckon them from the totals.
+"""Groups that are unsafe are left blank, and others with them, so that nobody can derive them from the totals.
 
 Guarantees: From all tables of a run together, and from the knowledge that counts, and sums of numbers that are never
 negative, are not below 0, the value of an unsafe group can be narrowed down to an interval that is at least as wide as
@@ -222,7 +222,7 @@ def _infeasible(tabulate: Tabulation, block: Sequence[str], count: int) -> Infea
     """That some cells cannot be protected, whatever else is blank, and in which tables they are."""
     named = {COUNTS: "counts"} | {name: f"sums of {name}" for name in tabulate.measured}
     what = " and ".join(named[name] for name in block if name in named)
-    message = f"tables of {what}: {count} unsafe groups can be reckoned even where everything else that may be is blank"
+    message = f"tables of {what}: {count} unsafe groups can be derived even where everything else that may be is blank"
     hint = (
         "group by fewer columns, or a higher `level`; a smaller `minimum` or `p`, or `zeros: suppress`, asks for less"
     )

@@ -236,7 +236,7 @@ def test_a_damaged_recoding(tmp_path: Path, damage: Callable[[dict[str, Any]], N
     assert not (tmp_path / "y.csv").exists()
 
 
-# --- numbers that cannot be reckoned with ----------------------------------------------------------------------------
+# --- numbers that cannot be calculated with ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

@@ -179,7 +179,7 @@ def test_what_cannot_be_protected_is_said() -> None:
     """Two lone individuals under a total that everybody knows: each learns the other's number."""
     grid = TableGrid((flat("a", np.array([0, 1])),))
     tabulate = tables(TabulatedMeasure(by=("a",), sum="x"), minimum=2)
-    with pytest.raises(InfeasibleError, match="sums of x: 2 unsafe groups can be reckoned"):
+    with pytest.raises(InfeasibleError, match="sums of x: 2 unsafe groups can be derived"):
         suppress(grid, tabulate, 2, values_of(grid, tabulate, np.array([10.0, 20.0])))
 
 

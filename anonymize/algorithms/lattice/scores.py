@@ -36,7 +36,7 @@ Metrics of one figure, for which aggregate and weights do not matter:
 - `research-value`: 1 - the research value of the levels.
 - `publisher-payout`: what the publisher gives up in the game of the spec's first `profitability`, in its unit of money:
   sum over kept rows of gF (benefit - payout) + sF S benefit, the payout of a row of a class being benefit x (1 - IL),
-  less the loss times the chance of a correct link where an attacker who reckons tries, and IL the figure of
+  less the loss times the chance of a correct link where a rational attacker tries, and IL the figure of
   `entropy-loss`, without weights. The table as it is, unattacked, gives up nothing.
 
 Lower bounds. `lower_bounds` needs no check: what a vector costs if no more rows are suppressed than need be.
