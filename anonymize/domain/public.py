@@ -11,7 +11,7 @@ listed, else bins. A missing value is a leaf of its own, the last, unless the sp
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.domain import Ints, files
+from anonymize.domain import Domain, Ints, files
+from anonymize.domain.numeric import Numeric
 from anonymize.errors import Problem, RowsError, SpecError
 from anonymize.records import dataclass
 from anonymize.spec.blocks import ColumnDomain
@@ -72,6 +73,16 @@ class NumberBins:
         below = values < self.edges[-1] if self.whole else values <= self.edges[-1]
         within = ((values >= self.edges[0]) & below) | self.open
         return np.where(within & ((values == np.floor(values)) | (not self.whole)), codes, -1)
+
+
+def leaves_of(column: Domain, codes: Callable[[Any], Ints], missing: int) -> Ints:
+    """(column.size,) the public leaf of each leaf of a table's column, -1 of one outside. `codes`: says it of (n,)
+    numbers or texts; `missing`: that of a missing value."""
+    values: Any = column.values if isinstance(column, Numeric) else column.leaf_text()
+    if column.missing is not None and not isinstance(column, Numeric):
+        values = [value for code, value in enumerate(values) if code != column.missing]
+    leaves = codes(values)
+    return leaves if column.missing is None else np.insert(leaves, column.missing, missing)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@ and its files declare them, whatever the table holds."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from anonymize.domain import Ints, build
 from anonymize.domain.files import labels_written
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.public import PublicDomain, public_domain
+from anonymize.domain.public import NumberBins, PublicDomain, leaves_of, public_domain
 from anonymize.errors import DataError, Problem, SpecError
 from anonymize.records import dataclass
 from anonymize.spec import Rare, Spec
@@ -68,7 +69,8 @@ def check_public(spec: Spec) -> None:
 def _column(spec: Spec, attribute: Attribute) -> HierarchicalColumn:
     domain, ancestors, texts, levels = _hierarchy(spec, attribute.name)
     column = attribute if attribute.declared is None else attribute.declared
-    known = _leaves(domain, column)
+    listed = domain.codes if domain.bins is None else partial(_whole_numbers, domain.bins)
+    known = leaves_of(column.domain, listed, _values(domain) if domain.missing else -1)
     occurring = np.bincount(column.codes.astype(np.int64), minlength=len(known)) > 0
     if outside := int(np.count_nonzero(known[occurring] < 0)):
         message = f"column {attribute.name!r}: {outside} different values are outside its declared domain"
@@ -76,21 +78,11 @@ def _column(spec: Spec, attribute: Attribute) -> HierarchicalColumn:
     return HierarchicalColumn(attribute.name, known[column.codes.astype(np.int64)], ancestors, texts, levels)
 
 
-def _leaves(domain: PublicDomain, column: Attribute) -> Ints:
-    """(leaves of the table,) the public leaf of each, -1 of one outside."""
-    own, missing = column.domain, column.domain.missing
-    values: Any = own.values.tolist() if isinstance(own, Numeric) else own.leaf_text()
-    if missing is not None and not isinstance(own, Numeric):
-        values = [value for code, value in enumerate(values) if code != missing]
-    if domain.bins is None:
-        codes = domain.codes(values)
-    else:
-        numbers, first = np.array(values, np.float64), domain.bins.places[0][0]
-        inside = (numbers >= first) & (numbers <= domain.bins.places[-1][1]) & (numbers == np.floor(numbers))
-        codes = np.where(inside, numbers - first, -1).astype(np.int64)
-    if missing is None:
-        return codes
-    return np.insert(codes, missing, _values(domain) if domain.missing else -1)
+def _whole_numbers(bins: NumberBins, values: Any) -> Ints:
+    """(n,) the place of each number among the whole ones of a range, -1 of one outside."""
+    numbers, first = np.array(values, np.float64), bins.places[0][0]
+    inside = (numbers >= first) & (numbers <= bins.places[-1][1]) & (numbers == np.floor(numbers))
+    return np.where(inside, numbers - first, -1).astype(np.int64)
 
 
 def _values(domain: PublicDomain) -> int:

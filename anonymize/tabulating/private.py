@@ -49,7 +49,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.public import NumberBins, PublicDomain, public_domain
+from anonymize.domain.public import NumberBins, PublicDomain, leaves_of, public_domain
 from anonymize.dp.estimation import nearest_counts
 from anonymize.dp.mechanisms import rows_that_count
 from anonymize.errors import SpecError
@@ -83,25 +83,13 @@ def public_grid(spec: Spec, tabulate: Tabulation, table: Table) -> TableGrid:
 
 def _column(spec: Spec, total: str, attribute: Attribute) -> GroupedColumn:
     domain = public_domain(spec, attribute.name)
-    leaf = _leaves(attribute, domain)
+    leaf = leaves_of(attribute.domain, domain.codes, domain.size - 1 if domain.missing else -1)
     domain.check(leaf[attribute.codes])
     paths = list(_paths(spec, attribute, domain))
     ends = [(*path, total) for path in paths]
     if domain.missing:
         ends.append((spec.input.missing_text, total))
     return GroupedColumn.of_paths(attribute.name, ends, leaf[attribute.codes])
-
-
-def _leaves(attribute: Attribute, domain: PublicDomain) -> Ints:
-    """(domain.size of the attribute,) the leaf of the public domain of each value, -1 of those outside."""
-    own = attribute.domain
-    values = own.values if isinstance(own, Numeric) else np.array(own.leaf_text(), object)
-    codes = domain.codes(values)
-    if isinstance(own, Numeric):
-        codes = np.append(codes, [] if own.missing is None else [-1]).astype(np.int64)
-    if own.missing is not None:
-        codes[own.missing] = domain.size - 1 if domain.missing else -1
-    return codes
 
 
 def _paths(spec: Spec, attribute: Attribute, domain: PublicDomain) -> Iterator[tuple[str, ...]]:
