@@ -195,9 +195,8 @@ def members(parts: Ints) -> list[Ints]:
 
 
 def unchanged(method: str, columns: str, count: int, reason: str) -> Caution:
-    """Rows that are as they were, although the step is of them."""
-    noun = "row stays as it is" if count == 1 else "rows stay as they are"
-    text = f"{method} of {columns}: {count:,} {noun}: {'it' if count == 1 else 'they'} {reason}"
+    """Rows that are as they were, although the step is of them. `reason`: a sentence."""
+    text = f"{method} of {columns}: {counted(count, 'row')} unchanged, as {reason}"
     return Caution.of(text, "fewer strata (`by`), another method, or leaving them out before")
 
 
@@ -207,7 +206,7 @@ def equal_cells(method: str, column: InputColumn, donors: Ints) -> list[Caution]
     codes, present = column.kept.codes, ~column.missing
     if not present.any() or (codes != codes[donors]).any():
         return []
-    return [unchanged(method, column.name, int(present.sum()), "got cells that are equal to their own")]
+    return [unchanged(method, column.name, int(present.sum()), "the cells of the other rows are equal")]
 
 
 def wrong_rows(column: InputColumn, rows: Ints, text: str, hint: str | None = None) -> DataError:

@@ -348,7 +348,9 @@ def _warnings(entry: Noise, columns: list[InputColumn], movable: Bools, still: B
     for place, column in enumerate(columns):
         count = int((still[:, place] & movable[:, place]).sum())
         if count:
-            zeros = "are 0" if entry.kind == "multiplicative" else "are alone, or all the same, within their part"
+            zeros = (
+                "a multiple of 0 is 0" if entry.kind == "multiplicative" else "there is no other value within the part"
+            )
             yield unchanged(ID, column.name, count, zeros)
         if entry.only == "outliers" and not movable[:, place].any():
-            yield unchanged(ID, column.name, int((~column.missing).sum()), "are no outliers, and nothing else is")
+            yield unchanged(ID, column.name, int((~column.missing).sum()), "only outliers are changed")

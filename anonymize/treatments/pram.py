@@ -178,10 +178,10 @@ def _drawn(
         texts = [list(variable.values[value]) for value in values]
         channels.append(_channel(variable.columns, names[parts[rows[0]]], texts, matrix))
     if still:
-        warnings.append(unchanged(ID, names_of(variable.columns), still, "have no other value to become in their part"))
+        warnings.append(unchanged(ID, names_of(variable.columns), still, "there is no other value within the part"))
     lacking = len(codes) - len(present)
     if lacking and len(variable.columns) > 1:
-        warnings.append(unchanged(ID, names_of(variable.columns), lacking, "lack one of the columns"))
+        warnings.append(unchanged(ID, names_of(variable.columns), lacking, "one of the columns is missing"))
     return codes
 
 

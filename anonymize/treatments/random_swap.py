@@ -48,7 +48,7 @@ def run(entry: RandomSwap, step: Step) -> Change:
     donors = np.arange(len(lacking))
     donors[present[drawn]] = present[drawn][cycled(own[drawn], step.random)]
     alone = int((sizes == 1).sum())
-    reasons = {"are alone in their part": alone, "lack one of the columns": int(lacking.sum())}
+    reasons = {"there is no other row within the part": alone, "one of the columns is missing": int(lacking.sum())}
     warnings = [unchanged(ID, names_of(columns), count, why) for why, count in reasons.items() if count]
     warnings += [each for column in columns for each in equal_cells(ID, column, donors)]
     declared = {"rate": entry.rate, "by": list(entry.by), "together": list(entry.columns)}

@@ -47,7 +47,7 @@ def run(entry: RankSwap, step: Step) -> Change:
             message = f"rank-swap of {name!r}: none of its {counted(alone, 'number')} has another within `distance`"
             raise DataError(Problem(message, column.source.name, hint="a larger `distance`, or fewer strata (`by`)"))
         if alone:
-            warnings.append(unchanged(ID, name, alone, "have no other row within `distance`"))
+            warnings.append(unchanged(ID, name, alone, "there is no other row within `distance`"))
         warnings += equal_cells(ID, column, donors)
         columns[name] = column.moved(donors)
     return Change(columns, {"distance": entry.distance, "by": list(entry.by)}, warnings=tuple(warnings))

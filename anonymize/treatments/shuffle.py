@@ -59,8 +59,8 @@ def run(entry: Shuffle, step: Step) -> Change:
             donors[own[np.argsort(drawn[present[:, place], place])], place] = ranked
     _check_determined(columns, determined)
     reasons = {
-        "are alone, or all the same, within their part": still,
-        "are determined by `given` in their part": determined,
+        "there is no other value within the part": still,
+        "`given` determines the value within the part": determined,
     }
     warnings = [
         unchanged(ID, column.name, int(counts[place]), reason)

@@ -123,7 +123,7 @@ def test_rows_that_no_noise_can_change_are_counted() -> None:
     parts = {"wage": [1.5, 2.5, 3.5, 4.0, 4.0], "region": ["n", "n", "s", "w", "w"]}
     made = noised(parts, columns=["wage"], by=["region"])
     assert made.texts["wage"][2:] == ["3.5", "4", "4"]
-    assert "wage: 3 rows stay as they are" in made.change.warnings[0].text
+    assert "wage: 3 rows unchanged, as" in made.change.warnings[0].text
 
 
 def test_a_constant_column_is_warned_of() -> None:

@@ -140,7 +140,7 @@ def test_nothing_passes_between_parts() -> None:
 
 def test_rows_that_cannot_change_are_counted() -> None:
     made = randomized({"roof": ["a", "b", "c"], "region": ["n", "n", "s"]}, keep=0.5, by=["region"])
-    assert "pram of roof: 1 row stays as it is" in made.change.warnings[0]
+    assert "pram of roof: 1 row unchanged, as there is no other value" in made.change.warnings[0]
     assert made.texts["roof"][2] == "c"
 
 

@@ -43,7 +43,7 @@ def test_rows_without_a_partner_or_a_cell_are_counted() -> None:
     columns = {"ill": ["a", "b", "c", None], "region": ["n", "n", "s", "n"]}
     made = swapped(columns, columns=["ill"], by=["region"], rate=1)
     assert made.texts["ill"] == ["b", "a", "c", None]
-    assert ["1 row stays as it is" in warning for warning in made.change.warnings] == [True, True]
+    assert ["1 row unchanged, as" in warning for warning in made.change.warnings] == [True, True]
 
 
 def test_a_constant_column_is_warned_of_with_the_count() -> None:

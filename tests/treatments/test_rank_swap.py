@@ -58,7 +58,7 @@ def test_a_distance_within_which_nobody_is_is_an_error_with_the_count() -> None:
 
 def test_a_constant_column_is_warned_of_with_the_count() -> None:
     made = swapped({"wage": [7, 7, 7, None]}, distance=1)
-    assert "rank-swap of wage: 3 rows stay as they are: they got cells that are equal" in made.change.warnings[0]
+    assert "rank-swap of wage: 3 rows unchanged, as the cells of the other rows are equal" in made.change.warnings[0]
 
 
 def test_text_is_refused() -> None:

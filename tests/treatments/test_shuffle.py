@@ -68,7 +68,7 @@ def test_parts_in_which_the_given_ones_determine_it_are_counted() -> None:
     }
     made = shuffled(columns, columns=["wage"], by=["region"])
     assert made.texts["wage"][:2] == ["7", "9"]
-    assert "shuffle of wage: 2 rows stay as they are: they are determined" in made.change.warnings[0]
+    assert "shuffle of wage: 2 rows unchanged, as `given` determines" in made.change.warnings[0]
 
 
 def test_collinear_given_columns_count_once() -> None:
