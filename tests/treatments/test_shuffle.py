@@ -81,7 +81,7 @@ def test_collinear_given_columns_count_once() -> None:
 def test_a_constant_column_and_missing_given_numbers_are_warned_of() -> None:
     made = shuffled({"wage": [5, 5, 5], "tax": [1, 2, 3], "age": [1, None, 1]})
     said = " ".join(made.change.warnings)
-    assert "shuffle of wage: 3 rows stay" in said
+    assert "shuffle of wage: 3 rows unchanged" in said
     assert "1 row without `age`" in said
 
 
