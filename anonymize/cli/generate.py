@@ -137,7 +137,7 @@ def census(threads: int | None, **given: Any) -> None:
     salary, salary-class, which is <30K or >=30K. The dependencies are invented, and resemble those of a census.
     """
     count = use_threads(threads)
-    from anonymize.generate import census as generator
+    from anonymize import generate as generator
 
     _write(partial(generator.frames, threads=count), generator.roles(), **given)
 

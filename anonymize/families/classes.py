@@ -102,7 +102,7 @@ class ClassedDraft(Draft):
     def write(self, files: Files) -> None:
         """The table, and the recoding where it is saved."""
         if SAVE_RECODING in files.private:
-            from anonymize.recoding.saved.save import save  # half the time that it takes to import recodings
+            from anonymize.recoding.saved.recoder import save  # half the time that it takes to import recodings
 
             saved = save(
                 self.recoding, self.table, self._relabelled, self.request.spec, self.request.algorithm, drop=self.drop

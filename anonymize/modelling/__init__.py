@@ -25,7 +25,7 @@ from anonymize.reading import as_text, columns_of
 from anonymize.reading.regions import read_regions
 from anonymize.recoding.saved import Saved
 from anonymize.recoding.saved.recoder import Counts
-from anonymize.recoding.saved.save import save as saved_recoding
+from anonymize.recoding.saved.recoder import save as saved_recoding
 from anonymize.records import dataclass
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec

@@ -24,7 +24,7 @@ from anonymize.table import Attribute, Table
 from anonymize.table.scratch import Arrays, copied
 
 if TYPE_CHECKING:
-    from anonymize.recoding.saved.save import Contents
+    from anonymize.recoding.saved.recoder import Contents
 
 
 # --- recodings --------------------------------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ class Regions(Recoding):
     def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
         """A tree of cuts, where there is one and it parts all rows alike."""
         from anonymize.recoding.saved.kinds import contents_of_tree
-        from anonymize.recoding.saved.save import refusal
+        from anonymize.recoding.saved.recoder import refusal
 
         if self.tree is None:
             raise refusal("its regions were not found by cuts that split all rows in the same way")

@@ -23,7 +23,7 @@ from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
 
 if TYPE_CHECKING:
-    from anonymize.recoding.saved.save import Contents
+    from anonymize.recoding.saved.recoder import Contents
 
 
 # --- levels of hierarchies --------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class Levels(Recoding):
     def contents(self, table: Table, released: Released, spec: Spec) -> Contents:
         """Segments that are the nodes of one level of each hierarchy."""
         from anonymize.recoding.saved import kinds
-        from anonymize.recoding.saved.save import refusal
+        from anonymize.recoding.saved.recoder import refusal
 
         if self.vector is None:
             raise refusal("its classes stand on different levels, or there are none")

@@ -31,7 +31,7 @@ from anonymize.recoding import (
     render,
 )
 from anonymize.recoding import render as rendered
-from anonymize.recoding.saved.save import Contents, refusal, save
+from anonymize.recoding.saved.recoder import Contents, refusal, save
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
 from tests.algorithms.tables import categorical, cost, numeric, seeds, table_of, tables, taxonomy

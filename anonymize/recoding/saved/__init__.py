@@ -1,8 +1,7 @@
 """A recoding as a file of its own, which gives what a release would show for rows it has never seen: the file.
 
-`save` makes it from what an algorithm found, `recoder` applies it, `attributes` finds where a value lies. What a kind
-of recoding has to say of itself is in `kinds`: cuts that part all rows, and values that are parted attribute by
-attribute.
+`recoder` makes it from what an algorithm found, and applies it; `attributes` finds where a value lies. What a kind of
+recoding has to say of itself is in `kinds`: cuts that part all rows, and values that are parted attribute by attribute.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from anonymize.recoding.saved.attributes import (
     number_range,
     shown_window,
 )
-from anonymize.recoding.saved.save import Contents, refusal, saved_columns
+from anonymize.recoding.saved.recoder import Contents, refusal, saved_columns
 from anonymize.recoding.spans import Spans, Tails
 from anonymize.records import dataclass
 from anonymize.spec import Intervals, NumberBands, QuasiIdentifier, Spec

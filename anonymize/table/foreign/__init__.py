@@ -101,9 +101,9 @@ class ForeignKind:
 
 
 KINDS: dict[str, ForeignKind] = {
-    "xlsx": ForeignKind("an .xlsx file", "xlsx", "office", ("fastexcel", "xlsxwriter")),
-    "sav": ForeignKind("an SPSS file (.sav)", "statistics:SPSS", "stats", ("pyreadstat",)),
-    "dta": ForeignKind("a Stata file (.dta)", "statistics:STATA", "stats", ("pyreadstat",)),
+    "xlsx": ForeignKind("an .xlsx file", "packages:EXCEL", "office", ("fastexcel", "xlsxwriter")),
+    "sav": ForeignKind("an SPSS file (.sav)", "packages:SPSS", "stats", ("pyreadstat",)),
+    "dta": ForeignKind("a Stata file (.dta)", "packages:STATA", "stats", ("pyreadstat",)),
 }
 """By format."""
 

@@ -6,32 +6,32 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anonymize.generate import census
+from anonymize import generate
 
 TABLES = ("IN_REGION", "RACE_IN", "EDUCATION_AT", "MARITAL_AT", "CITIZENSHIP_OF", "WORKCLASS_OF", "HOURS_OF")
 
 
 @pytest.fixture(scope="module")
 def table() -> pl.DataFrame:
-    return pl.concat(census.frames(20_000, 2))
+    return pl.concat(generate.frames(20_000, 2))
 
 
 @pytest.mark.parametrize("name", [*TABLES, "OCCUPATION_OF"])
 def test_every_line_is_a_hundred_percent(name: str) -> None:
-    assert (np.array(getattr(census, name)).sum(axis=-1) == 100).all()
-    assert sum(share for _, _, share in census.AGES) == 100
+    assert (np.array(getattr(generate, name)).sum(axis=-1) == 100).all()
+    assert sum(share for _, _, share in generate.AGES) == 100
 
 
 def test_slots_hold_each_value_as_often_as_its_percentage() -> None:
-    lines = census.slots(((10, 90), (100, 0)))
+    lines = generate.slots(((10, 90), (100, 0)))
     assert lines.shape == (2, 100)
     assert [int((lines[0] == value).sum()) for value in (0, 1)] == [10, 90]
     assert not lines[1].any()
 
 
 def test_columns_and_values(table: pl.DataFrame) -> None:
-    assert tuple(table.columns) == census.COLUMNS
-    for name, (values, _) in census.ABOVE.items():
+    assert tuple(table.columns) == generate.COLUMNS
+    for name, (values, _) in generate.ABOVE.items():
         assert set(table[name]) == set(values)
     assert table["age"].min() == 17 and table["age"].max() == 90
     assert set(table["zipcode"].str.len_chars()) == {5}

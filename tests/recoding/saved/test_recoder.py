@@ -11,7 +11,7 @@ from anonymize.classes import Partition
 from anonymize.errors import UsageError
 from anonymize.recoding import Cut, CutTree, Levels, Recoding, Regions, SingleDimensional, render
 from anonymize.recoding.saved import Saved
-from anonymize.recoding.saved.save import save
+from anonymize.recoding.saved.recoder import save
 from anonymize.spec import Spec, make
 from tests.algorithms.tables import categorical, numeric, table_of, taxonomy
 
