@@ -72,7 +72,7 @@ def test_intervals_of_leaves_are_nodes_or_sets(output: dict[str, Any], node: str
     ("recoding", "reason"),
     [
         (Regions(Partition.of_labels(LABELS), NONE), "not found by cuts"),
-        (Regions(FIRST, REST, tree=ROOT), "2 rows are suppressed"),
+        (Regions(FIRST, REST, tree=ROOT), "values other than their quasi-identifiers: 2"),
         (Levels(Partition.of_labels(LABELS), np.array([(1, 1), (0, 1)], np.int16), NONE), "different levels"),
         (
             Levels(
