@@ -2,8 +2,8 @@
 
 Blocks of `sh` are commands; any other block is a file if the paragraph before it says "Save ... as `NAME`". A comment
 "ends with 1" at a line promises its exit code. `anonymize` runs in this process where a line needs no shell. Large
-tables of `anonymize example` are cut down to their first rows, and `release` searches with little effort where a line
-does not say with how much, which takes a small part of the time.
+tables of `anonymize example` are cut down to their first rows, and `release`, `bottom-up` and `top-down` search with
+little effort where a line does not say with how much, which takes a small part of the time.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ from anonymize.cli.main import run
 
 ROOT = Path(__file__).parents[2]
 ROWS = 160
+TABULATED_ROWS = 20
+"""Of a table for `tabulate`, whose search for cells to be blank takes 20 s where there are more of them."""
+A_PASS = ["--passes", "1", "--sweeps", "1"]
+LITTLE = {"release": ["--effort", "low"], "bottom-up": A_PASS, "top-down": A_PASS}
 FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 SAVED = re.compile(r"\bSave\b.*\bas\s+`([^`]+)`", re.DOTALL)
 SHELL = re.compile(r"[|<>&;$*]")
@@ -72,12 +76,15 @@ def ended(line: str) -> int:
 
 def quickly(words: list[str]) -> list[str]:
     """The words of a command, with little effort where they do not say with how much it searches."""
-    return [*words, "--effort", "low"] if words[0] == "release" and "--effort" not in words else words
+    little = LITTLE.get(words[0], [])
+    return words if {"--no-refine", *little[::2]} & {*words} else [*words, *little]
 
 
 def cut_down(folder: Path) -> None:
     """Leaves the first rows of the tables in a folder."""
+    tabulated = any("\ntabulate:" in spec.read_text(encoding="utf8") for spec in folder.glob("*.yaml"))
+    rows = TABULATED_ROWS if tabulated else ROWS
     for table in folder.rglob("*.csv"):
         lines = table.read_text(encoding="utf8").splitlines(keepends=True)
         if len(lines) > 1000:
-            table.write_text("".join(lines[: ROWS + 1]), encoding="utf8")
+            table.write_text("".join(lines[: rows + 1]), encoding="utf8")

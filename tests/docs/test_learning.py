@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run
+
 ROOT = Path(__file__).resolve().parents[2]
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "learning.md").read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.fixture
-def learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The names that the page's first block defines."""
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the release."""
+    folder = tmp_path_factory.mktemp("learning")
     spec = (ROOT / "configs" / "patients.yaml").read_text(encoding="utf-8").replace("../", f"{ROOT}/")
     changed = spec.replace("numeric: interval ", "numeric: bounds ").replace(
         "categorical: node ", "categorical: bounds "
     )
-    (tmp_path / "spec.yaml").write_text(changed, encoding="utf-8")
-    command = [sys.executable, "-m", "anonymize", "mondrian", "spec.yaml", "-o", "released.csv", "-q"]
-    subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, check=True)
-    monkeypatch.chdir(tmp_path)
+    (folder / "spec.yaml").write_text(changed, encoding="utf-8")
+    command = ["mondrian", str(folder / "spec.yaml"), "-o", str(folder / "released.csv"), "-q"]
+    assert outcome(lambda: run(command)) == 0
+    return folder
+
+
+@pytest.fixture
+def learned(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The names that the page's first block defines."""
+    monkeypatch.chdir(folder)
     names: dict[str, Any] = {}
     exec(BLOCKS[0], names)
     return names
