@@ -4,6 +4,7 @@ width of what they span."""
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from functools import cached_property
 from typing import TypeAlias
@@ -249,6 +250,13 @@ class RoundedEnds:
         top = np.inf if coding.top is None else coding.top
         limits = np.maximum(fences[0], bottom).astype(np.float64), np.minimum(fences[1], top).astype(np.float64)
         return cls(begins, ends, grids, grid_of, first, stop, limits, whole)
+
+    def piece(self, first: int, rows: int) -> RoundedEnds:
+        """Those of some neighbouring intervals. A text is a Python object of many times the bytes of its characters, so
+        that those of all intervals are not made at once."""
+        some = slice(first, first + rows)
+        arrays = {each: getattr(self, each)[some] for each in ("begins", "ends", "grid_of", "first", "stop")}
+        return replace(self, **arrays, limits=(self.limits[0][some], self.limits[1][some]))
 
     @property
     def single(self) -> NDArray[np.bool_]:

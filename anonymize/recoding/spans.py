@@ -3,6 +3,7 @@ and which ends may be shown: none in a tail of fewer than k rows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
@@ -18,6 +19,9 @@ from anonymize.domain.numeric import Numeric, template_parts
 from anonymize.records import dataclass
 from anonymize.spec import FEWEST, Output
 from anonymize.table import Table
+
+TEXTS_AT_ONCE = 1 << 17
+"""Intervals whose texts are Python objects at the same time."""
 
 # --- which ends may be shown ------------------------------------------------------------------------------------------
 # Which ends of intervals may be shown: none in a tail of fewer than k rows.
@@ -224,15 +228,22 @@ class Spans:
         """(n,) the texts of the two ends. Raises SpecError where intervals could not show that they leave one out."""
         if output.edges != "rounded" or self.rounded is None:
             return self.domain.ends(self.low, self.high)
-        lows, highs = self.rounded.low_texts(), self.rounded.high_texts()
-        wide = np.flatnonzero(~(self.rounded.single | self.below | self.above | self.empty))
-        if len(wide) and output.numeric == "interval":
+        wide = ~(self.rounded.single | self.below | self.above | self.empty)
+        if wide.any() and output.numeric == "interval":
             check_brackets(self.domain, output)
-        if self.half_open and output.numeric == "bounds":
-            for texts in (lows, highs):
-                for place in wide.tolist():
-                    texts[place] = decimal(texts[place])
-        return pl.Series(lows, dtype=pl.String), pl.Series(highs, dtype=pl.String)
+        fractions = wide & (self.half_open and output.numeric == "bounds")
+        none, starts = [pl.Series([], dtype=pl.String)], range(0, len(wide), TEXTS_AT_ONCE)
+        lows = (self._side(RoundedEnds.low_texts, start, fractions) for start in starts)
+        highs = (self._side(RoundedEnds.high_texts, start, fractions) for start in starts)
+        return pl.concat([*none, *lows]).rechunk(), pl.concat([*none, *highs]).rechunk()
+
+    def _side(self, texts_of: Callable[[RoundedEnds], list[str]], start: int, fractions: Bools) -> pl.Series:
+        """The texts of one end of some neighbouring intervals; those of `fractions` have a decimal point."""
+        assert self.rounded is not None
+        texts = texts_of(self.rounded.piece(start, TEXTS_AT_ONCE))
+        for place in np.flatnonzero(fractions[start : start + TEXTS_AT_ONCE]).tolist():
+            texts[place] = decimal(texts[place])
+        return pl.Series(texts, dtype=pl.String)
 
     def with_missing(self, texts: pl.Series, suppressed: str) -> pl.Series:
         """The texts of numbers (n,), as they read where values are missing or nothing is shown."""

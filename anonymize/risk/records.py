@@ -4,7 +4,7 @@ regions overlap, in the report of a release as well."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -193,6 +193,8 @@ def before_and_after(before: pl.DataFrame, after: pl.DataFrame, written: Ints) -
 # --- candidates -------------------------------------------------------------------------------------------------------
 # Rows that may be somebody's where regions overlap, in the report of a release.
 
+PIECE = 1 << 22
+"""Rows that are counted at once."""
 PEOPLE = 1000
 """Rows that are looked at, at most; the median of so many is near enough."""
 
@@ -201,15 +203,14 @@ def candidate_rows(spec: Spec, table: Table, released: Released) -> dict[str, An
     """The figures of people drawn at random, always the same ones: the median of rows that may be theirs, and how often
     the class is theirs that an attacker takes, by region (`right`) or by its rows (`right_by_rows`). Nothing where
     nobody is released, or some cell is one that nobody could read."""
-    present = np.flatnonzero(released.class_of >= 0)
-    if not len(present):
+    rows = _drawn(released.class_of)
+    if not len(rows):
         return {}
-    rows = np.sort(np.random.default_rng(0).permutation(present)[:PEOPLE])
     try:
         columns = _cells(spec, table, released)
     except DataError:
         return {}
-    sizes = np.bincount(released.class_of[present], minlength=len(columns[0].first))
+    sizes = _sizes_of(released.class_of, len(columns[0].first))
     each = covered(_codes(table, rows), released.class_of[rows].astype(np.int64), columns, sizes)
     right = each.own_smallest * each.own / np.maximum(each.by_method, 1)
     by_rows = each.own / np.maximum(each.by_regions, 1)
@@ -219,6 +220,29 @@ def candidate_rows(spec: Spec, table: Table, released: Released) -> dict[str, An
         "right": float(right.mean()),
         "right_by_rows": float(by_rows.mean()),
     }
+
+
+def _drawn(class_of: Integers) -> Ints:
+    """Some rows that are in a class, ascending."""
+    present = np.concatenate([np.zeros(0, np.uint32), *(rows for rows, _ in _present(class_of))])
+    return np.sort(np.random.default_rng(0).permutation(present)[:PEOPLE]).astype(np.int64)
+
+
+def _sizes_of(class_of: Integers, classes: int) -> Ints:
+    """(classes,) how many rows each class has."""
+    sizes = np.zeros(classes, np.int64)
+    for _, own in _present(class_of):
+        sizes += np.bincount(own, minlength=classes)
+    return sizes
+
+
+def _present(class_of: Integers) -> Iterator[tuple[NDArray[np.uint32], Integers]]:
+    """The rows that are in a class, and the class of each, a piece at a time: a row of all takes four bytes, and eight
+    for each number that numpy works with in between."""
+    for first in range(0, len(class_of), PIECE):
+        own = class_of[first : first + PIECE]
+        rows = np.flatnonzero(own >= 0)
+        yield (rows + first).astype(np.uint32), own[rows]
 
 
 def _codes(table: Table, rows: Ints) -> Ints:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations
 from types import MappingProxyType
 from typing import NamedTuple
@@ -35,7 +35,7 @@ from anonymize.spec import FEWEST, POINT, Notation
 from anonymize.verify.cells import with_point
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.kept import Derivation, Rule
-from anonymize.verify.numbering import Numbering, pair
+from anonymize.verify.numbering import PIECE, Numbering, group_sizes, pair
 from anonymize.verify.table import TextTable, numbered, units_of
 
 Rules = frozenset[Rule]
@@ -48,6 +48,8 @@ Z = 1.959963984540054
 """Of a 95 % interval."""
 SAMPLE = 1 << 14
 """Rows in which is looked first, of a table of more than four times as many."""
+MOST_PARTS = 16
+"""Parts of a table in which groups are counted by themselves."""
 MANY_GROUPS = 64
 """Groups of a sample of groups, at least."""
 MARGIN = 0.1
@@ -108,14 +110,22 @@ class _Sizes(NamedTuple):
     values: int
 
     @classmethod
-    def of(cls, values: pl.Series, units: pl.Series | None, group: int) -> _Sizes:
-        frame = pl.DataFrame({"value": values} | ({} if units is None else {"unit": units}))
-        sizes = (frame if units is None else frame.unique())["value"].value_counts(name="n")["n"].sort(descending=True)
-        total, several = int(sizes.sum()), sizes.filter(sizes >= 2)
-        covered = COVERED * total
-        repeated = len(several) >= LEAST_GROUPS and int(several.sum()) >= covered
-        crowded = int(sizes.filter(sizes >= group).sum()) >= covered
-        return cls(repeated, crowded, sizes[0] / total, sizes[1] if len(sizes) > 1 else 0, len(sizes))
+    def of(cls, columns: Sequence[Numbering], units: pl.Series | None, group: int) -> _Sizes:
+        """Those of the values of several columns together. Rows are parted by ranges of values, which a table of groups
+        of all of them would take many times the memory of: into a few parts, each of which takes a pass."""
+        piece = max(PIECE, len(columns[0].of_row) // MOST_PARTS)
+        pieces = group_sizes(columns, piece) if units is None else [_people(columns, units)]
+        total = several = groups = crowded = values = 0
+        largest: list[int] = []
+        for sizes in pieces:
+            repeated = sizes.filter(sizes >= 2)
+            total, values = total + int(sizes.sum()), values + len(sizes)
+            several, groups = several + int(repeated.sum()), groups + len(repeated)
+            crowded += int(sizes.filter(sizes >= group).sum())
+            largest = sorted([*largest, *sizes.top_k(2)], reverse=True)[:2]
+        covered, second = COVERED * total, largest[1] if values > 1 else 0
+        copied = groups >= LEAST_GROUPS and several >= covered
+        return cls(copied, crowded >= covered, largest[0] / total, second, values)
 
     def as_given(self) -> Rules:
         """The rules by which something may follow from the column."""
@@ -124,6 +134,13 @@ class _Sizes(NamedTuple):
     def as_told(self, least: int) -> Rules:
         """The rules by which it may follow from something. `least`: individuals with each of two values."""
         return _rules(copy=self.most <= COVERED, predicted=self.second >= least)
+
+
+def _people(columns: Sequence[Numbering], units: pl.Series) -> pl.Series:
+    """How many individuals have each value of several columns together."""
+    joined = reduce(lambda first, second: pair(first, second)[0], columns)
+    frame = pl.DataFrame({"value": joined.of_row, "unit": units}).unique()
+    return frame["value"].value_counts(name="n")["n"]
 
 
 def _rules(*, copy: bool, predicted: bool) -> Rules:
@@ -192,7 +209,7 @@ class _Pair:
     @cached_property
     def sizes(self) -> _Sizes:
         """How many individuals have each of their values."""
-        return _Sizes.of(self.numbers.of_row, self._search.units, self._search.group)
+        return _Sizes.of([each.numbers for each in self._columns], self._search.units, self._search.group)
 
     @cached_property
     def as_given(self) -> Rules:
@@ -259,7 +276,7 @@ class _Search:
 
     def column(self, name: str, column: NumberedColumn, notation: Notation) -> _SizedColumn:
         """A column, and what is known of it alone."""
-        sizes = _Sizes.of(column.numbers.of_row, self.units, self.group)
+        sizes = _Sizes.of([column.numbers], self.units, self.group)
         texts = column.texts
         if notation != POINT:
             texts = texts.to_frame("text").select(with_point(pl.col("text"), notation)).to_series()
@@ -313,7 +330,9 @@ class _Search:
         share = len(given.numbers.of_row) // len(self.sample)
         if given.sizes.values < MANY_GROUPS * share:
             return None
-        return (given.numbers.of_row.hash(seed=0) % share == 0).arg_true()
+        numbers = given.numbers.of_row
+        starts = range(0, len(numbers), PIECE)  # eight bytes a row twice, if all rows were hashed at once
+        return pl.concat([(numbers.slice(n, PIECE).hash(seed=0) % share == 0).arg_true() + n for n in starts])
 
     def _left(self, rules: Rules, given: Numbering, target: Numbering, most: float, some: pl.Series) -> Rules:
         """The rules that may hold of all rows by what some show: individuals with two values refute a copy. `most`: the

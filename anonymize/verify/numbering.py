@@ -96,12 +96,17 @@ def numbers_below(
     Rows that agree have the same number in every column: so rows are parted by ranges of the column of most numbers, of
     about `piece` rows each, and counted range by range.
     """
-    leaders = sorted(range(len(columns)), key=lambda place: -columns[place].span)
     counts = [0] * len(limits)
-    for own in _ranges(columns, leaders, piece):
-        sizes = _key(_packable(own, piece, most)).sort().rle().struct.field("len")
+    for sizes in group_sizes(columns, piece, most):
         counts = [count + int(sizes.filter(sizes < limit).sum()) for count, limit in zip(counts, limits, strict=True)]
     return counts
+
+
+def group_sizes(columns: Sequence[Numbering], piece: int = PIECE, most: int = NUMBERS_BELOW) -> Iterator[pl.Series]:
+    """How many rows are in each group that agrees in all columns, in several pieces; see `numbers_below`."""
+    leaders = sorted(range(len(columns)), key=lambda place: -columns[place].span)
+    for own in _ranges(columns, leaders, piece):
+        yield _key(_packable(own, piece, most)).sort().rle().struct.field("len")
 
 
 def _ranges(columns: Sequence[Numbering], leaders: Sequence[int], piece: int) -> Iterator[list[Numbering]]:

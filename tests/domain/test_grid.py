@@ -147,6 +147,17 @@ def test_every_float_lies_within_its_ends(values: list[float]) -> None:
     assert [float(text) for text in ends.low_texts()] == (ends.low + 0.0).tolist()
 
 
+@given(st.lists(st.integers(0, 10**6), min_size=2, max_size=6, unique=True).map(sorted), st.booleans())
+def test_a_piece_reads_as_its_intervals_among_all(values: list[int], whole: bool) -> None:
+    low, high = np.triu_indices(len(values))
+    numbers = np.array(values) if whole else np.array(values) / 7
+    fences = np.full(len(low), -np.inf), np.full(len(low), np.inf)
+    ends = RoundedEnds.of(numbers[low], numbers[high], Coding(), fences, whole=whole)
+    pieces = [ends.piece(first, 2) for first in range(0, len(low), 2)]
+    assert [text for each in pieces for text in each.low_texts()] == ends.low_texts()
+    assert [text for each in pieces for text in each.high_texts()] == ends.high_texts()
+
+
 def test_codes_and_fences_are_not_crossed() -> None:
     pair = np.array([25, 56])
     low, high = np.array([25]), np.array([58.0])

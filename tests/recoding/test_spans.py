@@ -50,7 +50,10 @@ def test_intervals_read_rounded() -> None:
 HEIGHTS = np.array([1.5, 1.625, 1.75, 2.0])
 
 
-def test_rounded_intervals_of_decimals_leave_their_upper_end_out() -> None:
+@pytest.mark.parametrize("at_once", [1, 2, 1 << 17])
+def test_rounded_intervals_of_decimals_leave_their_upper_end_out(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many texts are made at once."""
+    monkeypatch.setattr("anonymize.recoding.spans.TEXTS_AT_ONCE", at_once)
     spans = Spans.of(Numeric("x", HEIGHTS), np.array([0, 2, 3]), np.array([2, 3, 3]))
     assert spans.intervals(tight("rounded")).to_list() == ["[1.5-1.8)", "[1.75-2.05)", "2"]
     assert bounds(spans, tight("rounded", numeric="bounds")) == [["1.5", "1.75", "2"], ["1.8", "2.05", "2"]]

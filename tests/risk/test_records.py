@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from anonymize.domain import LeafSets
 from anonymize.privacy import PARAMETERS
-from anonymize.risk import Text, TextFrequencySet, before_and_after, households, record_risks
+from anonymize.risk import Text, TextFrequencySet, before_and_after, households, record_risks, records
 from anonymize.risk.records import covering
 from anonymize.spec import Spec, make
 
@@ -131,3 +131,14 @@ def test_a_class_covers_whoever_its_cells_may_be_about(people: list[tuple[int, i
         if all(code < 0 or low <= code <= high for code, (low, high) in zip(codes, own, strict=True))
     ]
     assert list(zip(who.tolist(), which.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("piece", [3, 1 << 22])
+def test_rows_are_drawn_and_counted_piece_by_piece(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "PIECE", piece)
+    class_of = np.random.default_rng(2).integers(-1, 5, 4000).astype(np.int32)
+    present = np.flatnonzero(class_of >= 0)
+    drawn = records._drawn(class_of)
+    assert drawn.tolist() == np.sort(np.random.default_rng(0).permutation(present)[:1000]).tolist()
+    assert records._sizes_of(class_of, 6).tolist() == np.bincount(class_of[present], minlength=6).tolist()
+    assert records._drawn(np.full(4, -1)).tolist() == []

@@ -280,3 +280,27 @@ def test_groups_of_a_pair_are_counted_by_some_rows_first(size: int, likely: set[
     ]
     pair = derived._Pair(search, columns[0], columns[1])
     assert pair.as_given == likely and "sizes" not in vars(pair)
+
+
+# --- sizes of groups -------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), min_size=1, max_size=60), st.integers(2, 4))
+def test_sizes_of_groups_that_are_counted_in_parts(rows: list[tuple[int, int]], group: int) -> None:
+    """Whatever the parts are, and if everybody has one row."""
+    columns = [Numbering(pl.Series([row[place] for row in rows], dtype=pl.UInt32), 10) for place in (0, 1)]
+    sizes = sorted(Counter(rows).values(), reverse=True)
+    several, large = [size for size in sizes if size > 1], [size for size in sizes if size >= group]
+    expected = (
+        len(several) >= 10 and 2 * sum(several) >= len(rows),
+        2 * sum(large) >= len(rows),
+        sizes[0] / len(rows),
+        sizes[1] if len(sizes) > 1 else 0,
+        len(sizes),
+    )
+    everybody = pl.int_range(len(rows), dtype=pl.UInt32, eager=True)
+    assert derived._Sizes.of(columns, everybody, group) == expected
+    for piece in (1, 7, 1 << 20):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(derived, "PIECE", piece)
+            assert derived._Sizes.of(columns, None, group) == expected
