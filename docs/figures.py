@@ -296,7 +296,7 @@ KEPT_ORDER = ("original", "mondrian --refine", "mondrian", "independent", "mst",
 def synthetic() -> str:
     """What tables keep of Adult, with the standard deviation of their draws, and what they take."""
     stored = json.loads((ROOT / "benchmarks" / "dp.json").read_text(encoding="utf8"))
-    header = ["table", "AUC", "one column", "two", "three", "CPU seconds", "MB"]
+    header = ["table", "draws", "AUC", "one column", "two", "three", "CPU seconds", "MB"]
     ordered = sorted(stored, key=lambda row: (KEPT_ORDER.index(row["method"]), row.get("epsilon", 0.0)))
     return markdown(header, [_of_synthetic(row) for row in ordered])
 
@@ -304,7 +304,12 @@ def synthetic() -> str:
 def _of_synthetic(row: dict[str, Any]) -> list[str]:
     label = f"{row['method']}, k = {row['k']}" if "k" in row else bound(row) if "epsilon" in row else row["method"]
     figures = [_with_spread(row, figure) for figure in ("AUC", "TV1", "TV2", "TV3")]
-    return [label, *figures, *(f"{row[name]:.0f}" if name in row else "" for name in ("CPU s", "peak MB"))]
+    return [
+        label,
+        str(row.get("draws", "")),
+        *figures,
+        *(f"{row[name]:.0f}" if name in row else "" for name in ("CPU s", "peak MB")),
+    ]
 
 
 def _with_spread(row: dict[str, Any], figure: str) -> str:
