@@ -20,7 +20,7 @@ ROWS = 50_000
 """The most invented rows that people are compared with, and the most people that rows are, drawn."""
 PARTS = 3
 """Columns that a condition is about."""
-TRIES = 5
+TRIES = 20
 """Conditions that are looked at for each that is wanted, at most."""
 WORK = 1 << 30
 """Cells that conditions are compared with, at most."""

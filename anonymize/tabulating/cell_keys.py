@@ -24,8 +24,12 @@ ones), as R's ptable has it, or of `pcv`, `ckey` and `pvalue`, as the UK's Offic
 counts beyond the largest `pcv` take the last 250 in turn.
 
 Does not bound: Whoever sees many groups that add up can average noise away, or find that one true count alone fits: it
-is bounded, and a change of `maximum` tells the count. Sums and means are not perturbed, and refused. A group that
-everybody knows to have one individual reads 0 or more than `smallest`, and that somebody is there is no secret.
+is bounded, and a change of `maximum` tells the count. A group that everybody knows to have one individual reads 0 or
+more than `smallest`, and that somebody is there is no secret.
+
+Sums and means: They are refused (2). Noise of a fixed size hides no large contribution, so that it would have to grow
+with the largest ones of each group, and a table of parameters for that is not built. `suppression` protects sums by who
+contributes how much, and `dp` adds noise by what one individual may contribute at most.
 
 Reference: B. Fraser, J. Wooton, A proposed method for confidentialising tabular output to protect against differencing,
 UNECE/Eurostat work session 2006. J. Marley, V. Leaver, A method for confidentialising user-defined tables, ISI 2011. G.
