@@ -3,7 +3,8 @@
 The library compiles six functions for every frozen class, when its module is imported: a third of the time that a
 command takes before it begins, as a release has some four hundred records. Here comparing, hashing, printing and the
 refusal of changes are written once for all of them, and `__init__` is compiled when the first record of its class is
-made. What a record does is the same; a type checker sees the library's own decorator.
+made. What a record does is the same; a type checker sees the library's own decorator. A frozen class that derives from
+a record has to be one itself: the library takes records for classes that change.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -32,6 +31,7 @@ from anonymize.recoding import (
 )
 from anonymize.recoding import render as rendered
 from anonymize.recoding.saved.recoder import Contents, refusal, save
+from anonymize.records import dataclass
 from anonymize.spec import Output, Spec
 from anonymize.table import Attribute, Table
 from tests.algorithms.tables import categorical, cost, numeric, seeds, table_of, tables, taxonomy

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from anonymize.algorithms.cuts.supervised import ByTarget
 from anonymize.algorithms.splitting import Batch
 from anonymize.algorithms.splitting.grow import AGAIN, FINISHED
 from anonymize.classes import Ints
+from anonymize.records import dataclass
 from tests.algorithms.tables import domains, numeric, table_of, weights, whole
 
 
