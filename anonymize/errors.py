@@ -8,7 +8,7 @@ line numbers only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from anonymize.places import masked
@@ -148,6 +148,16 @@ class AnonymizeError(Exception):
 
 class UsageError(AnonymizeError):
     """The command line asks for something that cannot be done: exit code 2."""
+
+
+def refuse(reasons: Mapping[str, object], by: str = "") -> None:
+    """Raises UsageError for what is not to be had. `reasons`: by option or key with the reason, whether it was given;
+    `by`: what stands before each.
+
+    >>> refuse({"--seed: the noise is the system's": None})
+    """
+    if wrong := [f"{by}{reason}" for reason, given in reasons.items() if given]:
+        raise UsageError(wrong)
 
 
 class SpecError(AnonymizeError):

@@ -26,7 +26,7 @@ from anonymize import files
 from anonymize._attack import Attack, attack
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, files_of
-from anonymize.errors import Caution, DataError, Problem, UsageError
+from anonymize.errors import Caution, DataError, Problem, UsageError, refuse
 from anonymize.families import draft_of
 from anonymize.files import FRAME, split
 from anonymize.formats import Concluded
@@ -74,8 +74,7 @@ def remake(request: Remake) -> Concluded:
         "--previous": attack_request.previous,
         "--series": attack_request.series,
     }
-    if wrong := [name for name, value in given.items() if value is not None]:
-        raise UsageError([f"{name}: is not about the release that --remake makes" for name in wrong])
+    refuse({f"{name}: is not about the release that --remake makes": value for name, value in given.items()})
     made_by = _made_by(request)
     inputs = [
         attack_request.released,

@@ -10,7 +10,7 @@ from anonymize.algorithms.safepub import SampledRows
 from anonymize.classes import Ints
 from anonymize.dp.accounting import require
 from anonymize.dp.published import check_public
-from anonymize.errors import Problem, UnsafeError, UsageError
+from anonymize.errors import Problem, UnsafeError, UsageError, refuse
 from anonymize.families.base import Draft, DraftText, Measured
 from anonymize.families.steps import numbers_of, passing_text, text_shown
 from anonymize.meaning import Manifest
@@ -74,8 +74,7 @@ class SampledDraft(Draft):
             "--save-risk: what it says of a row follows from all others": request.save_risk is not None,
             "--dry-run: nothing is drawn, so that there is nothing to report (-r)": request.dry_run and request.reports,
         }
-        if wrong := [each for each, present in refused.items() if present]:
-            raise UsageError(wrong)
+        refuse(refused)
         return ReleasePaths([request.output])
 
     @property

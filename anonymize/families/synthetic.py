@@ -11,7 +11,7 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms.synthesize import Synthesized
 from anonymize.declared import synthetic_faults
-from anonymize.errors import Caution, Problem, SpecError, UnsafeError, UsageError
+from anonymize.errors import Caution, SpecError, UnsafeError, refuse
 from anonymize.families.base import Draft, Measured
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.files import manifest_beside
@@ -54,8 +54,7 @@ def _refuse(request: Request) -> None:
         "treatments: there is nothing of the input left to change": bool(spec.treatments),
         "risk.attacks: no budget pays for what is measured by the original; use `attack`": bool(spec.risk.attacks),
     }
-    if wrong := [f"{each}" for each, present in refused.items() if present]:
-        raise UsageError([Problem(f"synthesize: {each}") for each in wrong])
+    refuse(refused, "synthesize: ")
 
 
 @dataclass(frozen=True)
