@@ -212,16 +212,13 @@ class AuditFacts:
     @property
     def state(self) -> State:
         """What everything that is required of the table comes to."""
-        return state_of(self.findings_at("error"), required=self._required or self.no_regress)
+        wrong = [finding for finding in self.findings() if finding.level == "error"]
+        return state_of(wrong, required=self._required or self.no_regress)
 
     @property
     def _required(self) -> bool:
         """Whether something was required of the table."""
         return self.verdict.state is not State.NOTHING_REQUIRED
-
-    def findings_at(self, level: Level) -> list[Finding]:
-        """The findings of one level."""
-        return [finding for finding in self.findings() if finding.level == level]
 
     def findings(self) -> tuple[Finding, ...]:
         """Everything that was examined: models, direct identifiers, what is worse than before, warnings."""

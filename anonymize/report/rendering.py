@@ -81,7 +81,7 @@ def curves(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) 
         + lp.scale_shape_manual(values=shapes, breaks=list(series))
         + lp.scale_x_continuous(name=x, format=".1~%", limits=[0, None])
         + lp.scale_y_continuous(name=y, format=".0%", limits=[0, None])
-        + _theme(lp, legend="right")
+        + _theme(lp)
         + lp.theme(
             axis_title=lp.element_text(color=INK, size=12),
             axis_text_x=lp.element_text(color=INK, size=11),
@@ -93,8 +93,7 @@ def curves(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) 
     return _inline(plot.to_svg())
 
 
-def _theme(lp: Any, *, legend: str) -> Any:
-    """`legend`: where it stands."""
+def _theme(lp: Any) -> Any:
     blank = lp.element_blank()
     return lp.theme(
         text=lp.element_text(color=INK),
@@ -108,7 +107,7 @@ def _theme(lp: Any, *, legend: str) -> Any:
         plot_background=blank,
         legend_background=blank,
         legend_title=blank,
-        legend_position=legend,
+        legend_position="right",
         plot_margin=0,
     )
 

@@ -123,7 +123,7 @@ def ordered(entries: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
     last = overall.height - 1
     ladder = overall.with_columns(upto=pl.col("count").cum_sum() / pl.col("count").sum())
     rank = ladder.select("value", rank=pl.int_range(pl.len(), dtype=pl.Int64), own=pl.col("upto"))
-    stretches = entries.join(rank, on="value").sort("class", "rank").with_columns(_stretch("count"))
+    stretches = entries.join(rank, on="value").sort("class", "rank").with_columns(_stretch())
     middle = stretches.select(pl.col("own").clip(pl.col("before"), pl.col("upto"))).to_series()
     at_before, at_middle, at_upto = (
         _ranks_up_to(ladder["upto"], points) for points in (stretches["before"], middle, stretches["upto"])
@@ -135,10 +135,10 @@ def ordered(entries: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
     return work.select("class", ordered=pl.col("work") / max(last, 1))
 
 
-def _stretch(count: str) -> list[pl.Expr]:
+def _stretch() -> list[pl.Expr]:
     """Where each value of a class begins and ends, of its class."""
-    total, upto = pl.col(count).sum().over("class"), pl.col(count).cum_sum().over("class")
-    return [((upto - pl.col(count)) / total).alias("before"), (upto / total).alias("upto")]
+    total, upto = pl.col("count").sum().over("class"), pl.col("count").cum_sum().over("class")
+    return [((upto - pl.col("count")) / total).alias("before"), (upto / total).alias("upto")]
 
 
 def _ranks_up_to(upto: pl.Series, points: pl.Series) -> pl.Series:

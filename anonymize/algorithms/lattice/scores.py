@@ -152,7 +152,7 @@ class Scorer:
             least = LEAST[self.metric]
             return np.full((len(vectors), 1), float(self._rows) if least is None else least)
         if self.metric == "research-value":
-            return 1 - self._looked_up("values", vectors)
+            return 1 - self._values_summed(vectors)
         if self.metric == PAYOUT:  # without attacks, and with suppressed rows at their levels, or for nothing
             lost = np.sum(self._information._figures(vectors, None, 0), axis=0)
             most = self.checker.suppression_limit if suppressed is None else suppressed
@@ -351,10 +351,10 @@ class Scorer:
         bottom_counts = self.checker.bottom.counts.astype(np.float64)
         return float(bottom_counts @ np.log2(bottom_counts / self._rows) + unlike) / self._rows
 
-    def _looked_up(self, name: str, vectors: Vectors) -> Floats:
-        """(n, 1) sums of a table over the attributes."""
+    def _values_summed(self, vectors: Vectors) -> Floats:
+        """(n, 1) sums of the research values over the attributes."""
         total = np.zeros(len(vectors))
-        for of_level, levels in zip(self._table(name), vectors.T, strict=True):
+        for of_level, levels in zip(self._table("values"), vectors.T, strict=True):
             total += of_level[levels]
         return total[:, None]
 
