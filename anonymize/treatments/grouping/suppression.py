@@ -44,6 +44,8 @@ PATTERNS = 512
 """Patterns at most: with more columns, only those of few suppressed cells are tried, and those of all but few."""
 LIMITS = (1, 4 / 3, 1.5, 5 / 3, 2, 7 / 3, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 15, 25, 50, 100)
 """What a row may cost at each turn, in units of the cheapest cell."""
+TRIES = 4
+"""Searches at most, for cells of other columns where one has lost all of its own."""
 REFINED_ROWS = 5_000
 """Up to so many rows that have a part in the search, groups are refined."""
 APART = 4096.0
@@ -74,21 +76,30 @@ def suppressed(
     `weights` (rows,); `stricter`: one that meets all of several others, and is taken where it needs less than they do
     one by one. All rows of one `fixed` number have to be a safe group. Targets are met one after the other,
     again and again as cells that are suppressed for one may leave groups of another too small. A single one is refined.
+    Where a column loses all its cells, others are tried in its place, as if it were twice as important, and twice as
+    much as that: what costs least by the importances that are given is taken.
     """
+    sought, tried = importance, [_met(codes, importance, targets, weights)]
+    while len(tried) < TRIES and (emptied := tried[-1].all(axis=1)).any() and not emptied.all():
+        sought = np.where(emptied, 2 * sought, sought)
+        tried.append(_met(codes, sought, targets, weights))
+    if len(targets) > 1 and stricter is not None:
+        tried.append(_met(codes, importance, [stricter], weights))
+    return min(tried, key=lambda hidden: float(importance @ hidden.sum(axis=1)))
+
+
+def _met(codes: Ints, importance: Floats, targets: Sequence[GroupTarget], weights: Floats) -> Bools:
+    """(columns, rows) cells that are suppressed for the targets, one after the other."""
     hidden: Bools = np.zeros(codes.shape, np.bool_)
-    alone = len(targets) == 1
     while True:
         before = int(hidden.sum())
         for target in targets:
             own = list(target.columns)
             left = np.where(hidden[own], 0, codes[own])
-            hidden[own] |= _Suppression.of(left, importance[own], target, weights).cells(refine=alone)
+            search = _Suppression.of(left, importance[own], target, weights)
+            hidden[own] |= search.cells(refine=len(targets) == 1)
         if int(hidden.sum()) == before:
-            break
-    if alone or stricter is None:
-        return hidden
-    other = suppressed(codes, importance, [stricter], weights)
-    return other if importance @ other.sum(axis=1) < importance @ hidden.sum(axis=1) else hidden
+            return hidden
 
 
 def patterns(importance: Floats) -> list[tuple[int, ...]]:

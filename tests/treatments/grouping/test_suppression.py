@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymize.treatments.grouping import suppression
 from anonymize.treatments.grouping.suppression import PATTERNS, GroupTarget, limits, patterns, suppressed
 
 
@@ -51,3 +54,21 @@ def test_patterns_are_all_of_few_columns_and_some_of_many() -> None:
     assert len(patterns(np.ones(7))) == 128
     many = patterns(np.ones(30))
     assert len(many) <= PATTERNS + 30 and () in many and tuple(range(30)) in many
+
+
+def test_cells_of_other_columns_are_tried_where_one_loses_all_of_its_own() -> None:
+    """Sets of three of four columns, in groups of four rows: without the turn two columns are lost, and four cells."""
+    rng = np.random.default_rng(13)
+    rows, count, k = int(rng.integers(12, 40)), int(rng.integers(3, 5)), int(rng.integers(2, 5))
+    codes = 1 + np.stack([rng.integers(0, int(rng.integers(2, 9)), rows) for _ in range(count)])
+    targets = [
+        GroupTarget(columns, np.zeros(rows, np.int64), lambda size, weight: size >= k, k)
+        for columns in combinations(range(count), int(rng.integers(2, count)))
+    ]
+    first = suppression._met(codes, np.ones(count), targets, np.ones(rows))
+    hidden = suppressed(codes, np.ones(count), targets, np.ones(rows))
+    assert first.all(axis=1).sum() == 2 and not hidden.all(axis=1).all()
+    assert hidden.sum() < first.sum()
+    for target in targets:
+        shown = np.where(hidden, 0, codes)[list(target.columns)]
+        assert np.unique(shown, axis=1, return_counts=True)[1].min() >= k
