@@ -160,6 +160,29 @@ def compare(request: Compare) -> dict[str, Any]:
     return report
 
 
+def compare_routes(requests: Mapping[str, Compare]) -> dict[str, Any]:
+    """One report of several specs on one table, by a name of each, which stands before the label of each release and is
+    its `route`. `reports` and `force` are those of the first. Raises as `compare` does, and UsageError for specs of
+    different tables, and where releases that are kept would have the same names."""
+    first = next(iter(requests.values()))
+    if first.keep is not None:
+        raise UsageError("--keep: is about one spec, as releases of several would have the same names")
+    if len({sha256_of(path) for path in map(_input, requests.values()) if Path(path).is_file()}) > 1:
+        raise UsageError(Problem("the specs are about different tables", hint="name the table of all with --input"))
+    named = [path for each in requests.values() for path in (_input(each), *named_by(each.spec))]
+    with report_files(first.reports, force=first.force, inputs=list(dict.fromkeys(named))) as publish:
+        reports = {name: compare(replace(each, reports=())) for name, each in requests.items()}
+        results = [
+            {**each, "label": f"{name}: {each['label']}", "route": name}
+            for name, report in reports.items()
+            for each in report["comparison"]
+        ]
+        cautions = list(dict.fromkeys(each for report in reports.values() for each in report["warnings"]))
+        made = {**next(iter(reports.values())), "comparison": with_front(results), "warnings": cautions}
+        publish(made)
+    return made
+
+
 def cells_of(request: Compare) -> list[Cell]:
     """Every algorithm at every k, in the order given, each once. Raises UsageError for what there is not."""
     if any(not 0 < epsilon < inf for epsilon in request.epsilons):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from anonymize._compare import Compare, compare, pick, with_front
+from anonymize._compare import Compare, compare, compare_routes, pick, with_front
 from anonymize.errors import UsageError
 from anonymize.measuring import Measuring
 from anonymize.privacy import PARAMETERS
@@ -239,3 +239,27 @@ def test_routes_that_change_values_have_linkage_beside_what_they_lost(folder: Pa
     assert row["code"] == 0 and 0 < row["linkage"] <= 1 and row["il1s"] > 0 and 0 < row["total_variation"] < 0.5
     compared = sections(report)[0]
     assert {"linked by numbers", "IL1s", "total variation"} <= set(compared.header)
+
+
+def test_routes_of_several_specs_stand_in_one_table_and_one_plot(folder: Path) -> None:
+    """Generalization beside local suppression, each by its own spec."""
+    text = (folder / "spec.yaml").read_text()
+    steps = "treatments:\n  - {method: suppress, columns: [age, sex], k: 4}\n"
+    (folder / "usual.yaml").write_text(text + steps)
+    specs = {name: load(folder / f"{name}.yaml", PARAMETERS) for name in ("usual", "spec")}
+    algorithms = {"usual": ["perturb"], "spec": ["mondrian"]}
+    requests = {name: Compare(spec, algorithms[name], processes=0) for name, spec in specs.items()}
+    report = compare_routes(requests)
+    rows = report["comparison"]
+    assert [(each["label"], each["route"]) for each in rows] == [
+        ("usual: perturb", "usual"),
+        ("spec: mondrian", "spec"),
+    ]
+    assert all(each["code"] == 0 and each["gcp"] is not None and each["prosecutor_max"] <= 0.25 for each in rows)
+    assert any(each["efficient"] for each in rows)
+    assert {row[0] for row in sections(report)[0].rows} == {"usual: perturb", "spec: mondrian"}
+    (folder / "other.csv").write_text("age,sex,ill\n1,F,flu\n")
+    with pytest.raises(UsageError, match="different tables"):
+        compare_routes({**requests, "spec": replace(requests["spec"], input=str(folder / "other.csv"))})
+    with pytest.raises(UsageError, match="--keep: is about one spec"):
+        compare_routes({"usual": replace(requests["usual"], keep=folder)})

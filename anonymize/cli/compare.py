@@ -73,6 +73,7 @@ COMMON_OPTIONS = (
 @click.command(cls=BriefSpecCommand, common=COMMON_OPTIONS)
 @with_options(
     SPEC,
+    click.argument("others", nargs=-1, metavar="[SPEC]...", type=click.Path()),
     click.option(
         "--algorithms",
         default="",
@@ -134,6 +135,7 @@ COMMON_OPTIONS = (
 )
 def compare(
     spec: str,
+    others: tuple[str, ...],
     algorithms: str,
     ks: tuple[int, ...],
     input_path: str | None,
@@ -151,7 +153,7 @@ def compare(
     color: str,
     **given: Any,
 ) -> None:
-    """Compare algorithms on one spec and table: the loss and the remaining risk of each at each k.
+    """Compare algorithms on a spec and its table, or several specs: the loss and the remaining risk of each at each k.
 
     By default, these are the recommended algorithm, mondrian, incognito (full-domain), tds if the spec names targets,
     and anatomy if it requires l but no k. `all` compares every release command.
@@ -159,6 +161,10 @@ def compare(
     Every combination is released, verified and measured in a process of its own; nothing is published. One that cannot
     be made, because it is infeasible, unsafe or not applicable to the spec, is listed with its exit code and the
     reason.
+
+    With several specs of one table, the routes that they describe stand in one table and one plot, each release under
+    the name of its spec: `compare usual.yaml ours.yaml --algorithms perturb,bottom-up`. Every algorithm is tried with
+    every spec.
 
     Results are cached by the contents of their inputs: a comparison that was interrupted or extended makes only the
     missing releases. Times are those of the run in which a release was made.
@@ -180,13 +186,15 @@ def compare(
     """
     if given["public"] and pick is not None and pick[0] is not None:
         raise click.UsageError("--pick fastest-within: a public report has no seconds.")
+    if others and pick is not None:
+        raise click.UsageError("--pick is about one spec.")
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
     cores = os.cpu_count() or 1
     jobs = processes or cores
     os.environ["POLARS_MAX_THREADS"] = str(max(cores // jobs, 1))
     from anonymize import privacy
-    from anonymize._compare import Compare, default_cache
+    from anonymize._compare import Compare, compare_routes, default_cache
     from anonymize._compare import compare as walk
     from anonymize._compare import pick as choose
     from anonymize.cli.progress import progress
@@ -194,29 +202,51 @@ def compare(
     from anonymize.spec import load
 
     results_folder = None if no_cache else Path(cache) if cache else default_cache()
-    loaded, names = load(spec, privacy.PARAMETERS), parted(algorithms)
+    names = parted(algorithms)
     folder = None if keep is None else Path(keep)
     measuring = Measuring(None if measured_by is None else load(measured_by, privacy.PARAMETERS), queries, model)
     with progress(quiet) as report_progress:
         request = Compare(
-            loaded, names, ks, input_path, jobs, results_folder, folder, measuring, progress=report_progress, **given
-        )
-        report = walk(request)
+            load(spec, privacy.PARAMETERS), names, ks, input_path, jobs, results_folder, folder, measuring,
+            progress=report_progress, **given,
+        )  # fmt: skip
+        report = compare_routes(_routes((spec, *others), request)) if others else walk(request)
     if pick is not None:
         for each in choose(report, pick[0]):
             put(f"{each['label']} -k {each['k']}")
-    elif as_json:
+    elif as_json or as_csv or not quiet:
+        _put(report, as_json, as_csv, color)
+    if not (quiet or as_json or as_csv or others):
+        _say_next(spec, request, report)
+
+
+def _put(report: dict[str, Any], as_json: bool, as_csv: bool, color: str) -> None:
+    """Prints the report as JSON, as CSV or for people."""
+    if as_json:
         from anonymize.report import as_json as rendered
 
         put(rendered(report).removesuffix("\n"), lines=True)
     elif as_csv:
         put(_as_csv(report).removesuffix("\n"), lines=True)
-    elif not quiet:
+    else:
         from anonymize.report.terminal import console, show
 
         show(report, console(sys.stdout, color))
-    if not (quiet or as_json or as_csv):
-        _say_next(spec, request, report)
+
+
+def _routes(specs: tuple[str, ...], request: Compare) -> dict[str, Compare]:
+    """What is wanted of each of several specs, by what the spec is called: the name of its file without the suffix,
+    where no other has it."""
+    from dataclasses import replace
+
+    from anonymize import privacy
+    from anonymize.spec import load
+
+    stems = [Path(each).stem for each in specs]
+    names = stems if len(set(stems)) == len(stems) else specs
+    return {
+        name: replace(request, spec=load(path, privacy.PARAMETERS)) for name, path in zip(names, specs, strict=True)
+    }
 
 
 def _as_csv(report: dict[str, Any]) -> str:

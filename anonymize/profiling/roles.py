@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Literal, NamedTuple, cast, get_args
 
+from anonymize.errors import counted
 from anonymize.profiling.capacity import constant_within
 from anonymize.profiling.measure import ColumnFacts, Pieces, with_notation
 from anonymize.profiling.shapes import TextShape, are_sentences, meaning_of, of_system, shape_of
@@ -104,7 +105,7 @@ def guess(facts: ColumnFacts) -> Guess:
         for role, reason, mark in rule(facts, shape, words):
             return Guess(facts, role, reason, shape, words, mark)
     return Guess(
-        facts, "undecided", f"{_count(facts.distinct, 'value')}, and nothing says what they mean", shape, words
+        facts, "undecided", f"{counted(facts.distinct, 'value')}, and nothing says what they mean", shape, words
     )
 
 
@@ -196,7 +197,7 @@ def _household(candidate: Guess, made: Sequence[Guess], hashes: Mapping[str, Pie
     constant, follow = constant_within(hashes, facts.name, [name for name in others if name in hashes])
     if len(constant) < (1 if follow and not facts.ascending else 2):
         return None
-    alike = f"rows with the same one agree in {_count(len(constant), 'other column')}"
+    alike = f"rows with the same one agree in {counted(len(constant), 'other column')}"
     return candidate.as_role("identifier", f"{alike}, as those of a household or a person do", "shared")
 
 
@@ -399,7 +400,3 @@ _RULES = [_rows, _empty, _moment, _contact, _person, _weight, _naming, _place, _
 
 def _percent(share: float) -> str:
     return f"{share:.0%}" if 0.01 <= share <= 0.995 or share in (0.0, 1.0) else f"{share:.1%}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from anonymize.claims import State
-from anonymize.errors import Caution
+from anonymize.errors import Caution, counted
 from anonymize.records import dataclass
 from anonymize.report import blocks
 from anonymize.report.blocks import ATTACKS, FURTHER, attacked, label
@@ -19,7 +19,6 @@ from anonymize.report.section import Curves, Picture, Section, method_of, percen
 from anonymize.report.tables import INTROS, WAYS, parameters, sections
 from anonymize.report.verdict import (
     Tone,
-    counted,
     known_by,
     main_figures,
     opening,

@@ -51,7 +51,7 @@ ROUND = 40
 """Sweeps of a round of pools."""
 ROUNDS = 0.8
 """Sweeps in rounds of pools, for each of those of all groups."""
-REDIVIDED = (1000, 0.1)
+REDIVIDED = (1000, 0.4)
 """Sweeps at most, and those in rounds for each of them, where groups are divided anew: a sweep is cheaper then, and
 finds more by itself."""
 THINNED = 0.5
