@@ -35,7 +35,7 @@ from anonymize.spec import FEWEST, POINT, Notation
 from anonymize.verify.cells import with_point
 from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.kept import Derivation, Rule
-from anonymize.verify.numbering import PIECE, Numbering, group_sizes, pair
+from anonymize.verify.numbering import NUMBERS_BELOW, PIECE, Numbering, group_sizes, pair
 from anonymize.verify.table import TextTable, numbered, units_of
 
 Rules = frozenset[Rule]
@@ -164,6 +164,14 @@ class _SizedColumn:
         """The rules by which something may follow from the column, without counting more."""
         return self.sizes.as_given()
 
+    def gathered(self, rows: pl.Series) -> Numbering:
+        """The numbers of some rows."""
+        return _gathered(self.numbers, rows)
+
+    def pieces(self) -> Iterator[pl.Series]:
+        """The numbers of all rows, some at a time."""
+        yield from (self.numbers.of_row.slice(start, PIECE) for start in range(0, len(self.numbers.of_row), PIECE))
+
     @cached_property
     def order(self) -> pl.Series | None:
         """What each value stands for, by its number, null for a missing one; None where not all are numbers, or dates
@@ -200,6 +208,29 @@ class _Pair:
         first, second = self._columns
         return pair(first.numbers, second.numbers)[0]
 
+    @property
+    def _fits(self) -> bool:
+        """Whether the numbers of both side by side fit into one, so that those of some rows are those of all."""
+        first, second = self._columns
+        return first.numbers.span * second.numbers.span < NUMBERS_BELOW
+
+    def gathered(self, rows: pl.Series) -> Numbering:
+        """The numbers of some rows."""
+        if not self._fits:
+            return _gathered(self.numbers, rows)
+        first, second = (each.gathered(rows) for each in self._columns)
+        return pair(first, second)[0]
+
+    def pieces(self) -> Iterator[pl.Series]:
+        """The numbers of all rows, some at a time: those of all would take eight bytes a row."""
+        if not self._fits:
+            yield self.numbers.of_row
+            return
+        first, second = (each.numbers for each in self._columns)
+        for start in range(0, len(first.of_row), PIECE):
+            some = (Numbering(each.of_row.slice(start, PIECE), each.span) for each in (first, second))
+            yield pair(next(some), next(some))[0].of_row
+
     @cached_property
     def sampled(self) -> Numbering | None:
         """Of both, in the sample, where there is one."""
@@ -217,10 +248,10 @@ class _Pair:
         all rows, do not rule out by a wide margin."""
         if self._search.sample is None or self._search.units is not None:
             return self.sizes.as_given()
-        rows = self.numbers.of_row
-        some = rows.gather(self._search.sample.gather_every(4)).to_frame("key")
-        counts = rows.filter(rows.is_in(some["key"].unique().implode())).value_counts(name="n")
-        people = some.join(counts.rename({rows.name: "key"}), on="key")["n"]
+        some = self.gathered(self._search.sample.gather_every(4)).of_row.alias("key")
+        keys = some.unique().implode()
+        alike = pl.concat([rows.filter(rows.is_in(keys)) for rows in self.pieces()])
+        people = some.to_frame().join(alike.alias("key").value_counts(name="n"), on="key")["n"]
         repeated, crowded = (int((people >= least).sum()) / len(people) for least in (2, self._search.group))
         return _rules(copy=repeated >= COVERED - MARGIN, predicted=crowded >= COVERED - MARGIN)
 
@@ -311,9 +342,9 @@ class _Search:
             rules = self._left(rules, given.sampled, target.sampled, target.sizes.most, self.sample)
         rules = rules and rules & given.as_given
         rules = rules and rules & given.sizes.as_given()
-        some = self._some_groups(given) if rules else None
+        some = self._some_groups(given, len(target.numbers.of_row)) if rules else None
         if some is not None:
-            first, second = _gathered(given.numbers, some), _gathered(target.numbers, some)
+            first, second = given.gathered(some), target.gathered(some)
             rules = self._left(rules, first, second, target.sizes.most, some)
         if not rules:
             return None
@@ -323,16 +354,19 @@ class _Search:
         figure = self._predicted(groups, target) if "predicted" in rules else None
         return None if figure is None else ("predicted", figure)
 
-    def _some_groups(self, given: _SizedColumn | _Pair) -> pl.Series | None:
-        """The rows of as many groups as have about those of a sample; None where all rows are few, or the groups."""
+    def _some_groups(self, given: _SizedColumn | _Pair, rows: int) -> pl.Series | None:
+        """Some of so many rows: those of as many groups as have about those of a sample; None where all rows are few,
+        or the groups."""
         if self.sample is None or given.sizes.most > COVERED:
             return None
-        share = len(given.numbers.of_row) // len(self.sample)
+        share = rows // len(self.sample)
         if given.sizes.values < MANY_GROUPS * share:
             return None
-        numbers = given.numbers.of_row
-        starts = range(0, len(numbers), PIECE)  # eight bytes a row twice, if all rows were hashed at once
-        return pl.concat([(numbers.slice(n, PIECE).hash(seed=0) % share == 0).arg_true() + n for n in starts])
+        chosen, before = [], 0
+        for numbers in given.pieces():
+            chosen.append((numbers.hash(seed=0) % share == 0).arg_true() + before)
+            before += len(numbers)
+        return pl.concat(chosen)
 
     def _left(self, rules: Rules, given: Numbering, target: Numbering, most: float, some: pl.Series) -> Rules:
         """The rules that may hold of all rows by what some show: individuals with two values refute a copy. `most`: the

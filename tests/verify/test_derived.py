@@ -279,6 +279,11 @@ def test_groups_of_a_pair_are_counted_by_some_rows_first(size: int, likely: set[
         for name, values in (("a", first), ("b", second))
     ]
     pair = derived._Pair(search, columns[0], columns[1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(derived, "PIECE", 900)
+        together = pair.numbers.of_row
+        assert pl.concat(pair.pieces()).equals(together)
+        assert pair.gathered(sample).of_row.equals(together.gather(sample))
     assert pair.as_given == likely and "sizes" not in vars(pair)
 
 
