@@ -57,9 +57,11 @@ def manuals() -> Manuals:
     from anonymize.risk.records import record_risks
     from anonymize.tabulating import MANUALS
     from anonymize.treatments import TREATMENTS
+    from anonymize.verify import differential
 
     return {
         "privacy model": {name: _of_model(name) for name in MODELS},
+        "requirement of a mechanism": {differential.DIFFERENTIAL: inspect.cleandoc(differential.__doc__ or "")},
         "metric": {name: _of_metric(metric) for name, metric in METRICS.items()},
         "measure of evaluate": {name: _doc(measure) for name, measure in MEASURES.items()},
         "algorithm": {name: _doc(algorithm) for name, algorithm in ALGORITHMS.items()},

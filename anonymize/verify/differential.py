@@ -3,6 +3,10 @@
 What draws under it says what it has spent, and the check recomputes that by its own formulas from what is declared of
 the mechanism. Everything else does not meet it, whatever its classes are: they follow from the rows, and whoever knows
 all but one of these can tell whether that one was among them. Of a table of unknown origin it is not known.
+
+What to do where it is not shown: hand on, with the release, the report of the run that drew it; `--public-report` makes
+one for recipients. A synthetic table has its evidence in the manifest beside it. To draw again, for the sake of a
+report, spends epsilon again.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ KINDS: dict[str, Iterable[str | int]] = {
     "cut rule": RULES,
     "attacker": ATTACKERS,
     "exit code": exits.MEANINGS,
+    "requirement of a mechanism": ["differential-privacy"],
 }
 
 
