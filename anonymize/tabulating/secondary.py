@@ -32,6 +32,10 @@ PROGRAMS = 4_000
 """Linear programs that are solved to find blanks that are not needed."""
 FLOW = 1e-5
 """What a cell has to be changed by to count as changed."""
+KNOWN = 500
+"""Changes of cells that are kept of a layer."""
+NEGLIGIBLE = 1e-9
+"""What a solver may change a cell by that it leaves."""
 
 
 class Unprotected(Exception):
@@ -183,10 +187,11 @@ def protect(layers: Sequence[Layer], cost: Floats, open_: Bools) -> Pattern:
 def _least(layers: Sequence[Layer], cost: Floats, unsafe: Bools, open_: Bools) -> tuple[Bools, bool]:
     """The cheapest blanks, and whether that is proved; else some that do not protect all."""
     cuts, blank, sure = CoveringCuts(len(cost)), unsafe, True
+    known = [KnownChanges(layer) for layer in layers]
     for _ in range(ROUNDS):
         before = len(cuts.least)
-        for layer in layers:
-            for cut in _violated(layer, blank):
+        for layer, own in zip(layers, known, strict=True):
+            for cut in _violated(_Program(layer, blank[layer.cells], own)):
                 cuts.add(layer.cells, *cut)
         if len(cuts.least) == before:
             return blank, sure
@@ -199,44 +204,79 @@ def _least(layers: Sequence[Layer], cost: Floats, unsafe: Bools, open_: Bools) -
     return blank, False
 
 
-def _violated(layer: Layer, blank: Bools) -> Iterator[tuple[Floats, float]]:
+def _violated(program: _Program) -> Iterator[tuple[Floats, float]]:
     """A cut for each target that is not protected."""
-    program = _Program.of(layer, np.flatnonzero(blank[layer.cells]))
-    for target in layer.targets:
+    for target in program.layer.targets:
         reached = program.reach(target)
         if not target.met_by(reached.far):
             yield program.cut(target, reached.prices), target.need
 
 
 class Reach(NamedTuple):
-    """How far a cell can be from its value, scaled; the price of each equation, (equations,); and the cells that differ
-    from their values where it is so far."""
+    """How far a cell can be from its value, scaled; the price of each equation, (equations,); and by how much all cells
+    differ from their values where it is so far, (cells,)."""
 
     far: float
     prices: Floats
-    moved: Ints
+    change: Floats
+
+
+class KnownChanges:
+    """Changes of cells that keep to the equations and the bounds of a layer. One that changes blank cells alone proves
+    that they protect every target that it takes far enough, which saves a linear program."""
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+        self._all = np.zeros((0, len(layer.cells)))
+
+    def add(self, change: Floats) -> None:
+        """(cells,) scaled; and its opposite, where that leaves no cell's bounds. The latest are kept."""
+        down, up = self._layer.reach
+        opposite = [-change] if (change <= down).all() and (-change <= up).all() else []
+        self._all = np.vstack([self._all, change, *opposite])[-KNOWN:]
+
+    def of(self, target: ProtectedSide, blank: Bools) -> Floats | None:
+        """(cells,) the latest that takes a target far enough by blank cells alone. `blank`: (cells of the layer,)."""
+        far = target.need * (1 - CLOSE) - CLOSE
+        places = np.flatnonzero(target.side * self._all[:, target.cell] >= far)
+        fixed = ~blank if target.known is None else ~blank | (np.arange(len(blank)) == target.known)
+        allowed = places[~(np.abs(self._all[places][:, fixed]) > NEGLIGIBLE).any(axis=1)]
+        return self._all[allowed[-1]] if len(allowed) else None
 
 
 @dataclass(frozen=True)
 class _Program:
-    """How far cells can be from their values, where only some are blank. `columns`: those cells; `rows`: the equations
-    that they stand in; `matrix`: (rows, columns)."""
+    """How far cells can be from their values, where only some are blank. `blank`: (cells of the layer,)."""
 
     layer: Layer
-    columns: Ints
-    rows: Ints
-    matrix: Any
+    blank: Bools
+    known: KnownChanges
 
-    @classmethod
-    def of(cls, layer: Layer, columns: Ints) -> _Program:
-        chosen = layer.matrix[:, columns]
+    @cached_property
+    def columns(self) -> Ints:
+        """The blank cells."""
+        return np.flatnonzero(self.blank)
+
+    @cached_property
+    def _stands(self) -> tuple[Ints, Any]:
+        """The equations that blank cells stand in, and their matrix (rows, columns)."""
+        chosen = self.layer.matrix[:, self.columns]
         rows = np.unique(chosen.nonzero()[0])
-        return cls(layer, columns, rows, chosen.tocsr()[rows])
+        return rows, chosen.tocsr()[rows]
 
     def reach(self, target: ProtectedSide) -> Reach:
         """How far from its value the cell can be on a side; no farther is looked than it must be able to be."""
+        change = self.known.of(target, self.blank)
+        if change is not None:
+            return Reach(target.need, np.zeros(self.layer.equations.count), change)
+        reached = self._solved(target)
+        self.known.add(reached.change)
+        return reached
+
+    def _solved(self, target: ProtectedSide) -> Reach:
         from scipy.optimize import linprog
 
+        rows, matrix = self._stands
         down, up = self.layer.reach
         low, high = -down[self.columns], up[self.columns]
         own = self.columns == target.cell
@@ -246,20 +286,20 @@ class _Program:
             fixed = self.columns == target.known
             low, high = np.where(fixed, 0.0, low), np.where(fixed, 0.0, high)
         objective = -target.side * own.astype(float)
-        if not len(self.rows):
-            side = high if target.side > 0 else -low
-            return Reach(float(side[own][0]), np.zeros(self.layer.equations.count), np.zeros(0, np.int64))
+        prices, change = np.zeros(self.layer.equations.count), np.zeros(len(self.blank))
+        if not len(rows):
+            change[target.cell] = high[own][0] if target.side > 0 else low[own][0]
+            return Reach(float(target.side * change[target.cell]), prices, change)
         result = linprog(
             objective,
-            A_eq=self.matrix,
-            b_eq=np.zeros(len(self.rows)),
+            A_eq=matrix,
+            b_eq=np.zeros(len(rows)),
             bounds=np.column_stack([low, high]),
             method="highs",
         )
-        prices = np.zeros(self.layer.equations.count)
-        prices[self.rows] = result.eqlin.marginals
-        moved = self.columns[np.abs(result.x) > FLOW * min(1.0, target.need)]
-        return Reach(-float(result.fun), prices, moved)
+        prices[rows] = result.eqlin.marginals
+        change[self.columns] = result.x
+        return Reach(-float(result.fun), prices, change)
 
     def protects(self, target: ProtectedSide) -> bool:
         """Whether the blanks so far are enough."""
@@ -288,7 +328,7 @@ def _completed(layers: Sequence[Layer], cost: Floats, blank: Bools, open_: Bools
     blank, failing = blank.copy(), 0
     for layer in layers:
         lost: set[int] = set()
-        program = _Program.of(layer, np.flatnonzero(blank[layer.cells]))
+        program = _Program(layer, blank[layer.cells], KnownChanges(layer))
         for target in sorted(layer.targets, key=lambda each: (-each.need, each.cell, each.side, each.known or -1)):
             if program.protects(target):
                 continue
@@ -297,7 +337,7 @@ def _completed(layers: Sequence[Layer], cost: Floats, blank: Bools, open_: Bools
                 lost.add(target.cell)
             elif not blank[layer.cells[moved]].all():
                 blank[layer.cells[moved]] = True
-                program = _Program.of(layer, np.flatnonzero(blank[layer.cells]))
+                program = _Program(layer, blank[layer.cells], program.known)
         failing += len(lost)
     if failing:
         raise Unprotected(failing)
@@ -343,17 +383,20 @@ def _thinned(layers: Sequence[Layer], cost: Floats, blank: Bools, unsafe: Bools)
     none of these can be published at once; of any other, the targets whose change it is part of are tried without it.
     """
     blank, left = blank.copy(), PROGRAMS
-    changes = [_changes(layer, layer.targets, blank) for layer in layers]
+    known = [KnownChanges(layer) for layer in layers]
+    changes = [
+        _changes(_Program(layer, blank[layer.cells], own), layer.targets)
+        for layer, own in zip(layers, known, strict=True)
+    ]
     for cell in sorted(np.flatnonzero(blank & ~unsafe).tolist(), key=lambda each: (-cost[each], each)):
         blank[cell] = False
         again = [
-            {target: moved for target, moved in own.items() if cell in layer.cells[moved]}
+            [target for target, moved in own.items() if cell in layer.cells[moved]]
             for layer, own in zip(layers, changes, strict=True)
         ]
         left -= sum(map(len, again))
-        others = (
-            [_changes(layer, list(own), blank) for layer, own in zip(layers, again, strict=True)] if left >= 0 else []
-        )
+        programs = [_Program(layer, blank[layer.cells], own) for layer, own in zip(layers, known, strict=True)]
+        others = list(map(_changes, programs, again)) if left >= 0 else []
         if [len(own) for own in others] != [len(own) for own in again]:
             blank[cell] = True
             continue
@@ -362,13 +405,13 @@ def _thinned(layers: Sequence[Layer], cost: Floats, blank: Bools, unsafe: Bools)
     return blank
 
 
-def _changes(layer: Layer, targets: Sequence[ProtectedSide], blank: Bools) -> dict[ProtectedSide, Ints]:
+def _changes(program: _Program, targets: Sequence[ProtectedSide]) -> dict[ProtectedSide, Ints]:
     """The cells that change where each target is as far from its value as it must be able to be, up to the first that
     cannot be."""
-    program, changes = _Program.of(layer, np.flatnonzero(blank[layer.cells])), {}
+    changes = {}
     for target in targets:
         reached = program.reach(target)
         if not target.met_by(reached.far):
             break
-        changes[target] = reached.moved
+        changes[target] = np.flatnonzero(np.abs(reached.change) > NEGLIGIBLE)
     return changes

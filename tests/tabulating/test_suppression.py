@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from scipy.optimize import linprog
 from anonymize.errors import InfeasibleError
 from anonymize.spec.tabulation import DominanceRule, SuppressionRules, TabulatedMeasure
 from anonymize.tabulating import secondary
-from anonymize.tabulating.cells import CellValues, TableGrid, count
+from anonymize.tabulating.cells import Bools, CellValues, TableGrid, count
 from anonymize.tabulating.suppression import COUNTS, Blanks, _layer, is_count, protection, suppress
 from tests.tabulating.systems import flat, paired, random_system, tables, values_of
 
@@ -222,16 +223,40 @@ def test_sums_of_any_size_cost_no_more_than_counts() -> None:
         assert blank.tolist() == large.blank[name].tolist()
 
 
-def test_what_the_others_make_superfluous_is_published() -> None:
-    grid, tabulate, numbers = random_system(0)
+def counts_layer(seed: int) -> secondary.Layer:
+    grid, tabulate, numbers = random_system(seed)
     values = values_of(grid, tabulate, numbers)
     need = protection(values[COUNTS], tabulate.rules, 4, counts=True)
-    layer = _layer(grid, tabulate, COUNTS, values[COUNTS], need, values[COUNTS].cells)
+    return _layer(grid, tabulate, COUNTS, values[COUNTS], need, values[COUNTS].cells)
+
+
+def unprotected(layer: secondary.Layer, blank: Bools) -> list[Any]:
+    """The cuts for targets that some blanks do not protect, nothing else being known."""
+    return list(secondary._violated(secondary._Program(layer, blank, secondary.KnownChanges(layer))))
+
+
+def test_known_changes_prove_what_the_linear_programs_prove() -> None:
+    layer, random = counts_layer(0), np.random.default_rng(3)
+    known, proved = secondary.KnownChanges(layer), 0
+    for share in (1.0, 0.9, 0.8, 0.7, 0.6, 0.5) * 3:
+        blank = layer.unsafe | (random.random(len(layer.cells)) < share)
+        alone = secondary._Program(layer, blank, secondary.KnownChanges(layer))
+        proved += sum(known.of(target, blank) is not None for target in layer.targets)
+        reached = [secondary._Program(layer, blank, known).reach(target) for target in layer.targets]
+        assert [target.met_by(each.far) for target, each in zip(layer.targets, reached, strict=True)] == [
+            target.met_by(alone._solved(target).far) for target in layer.targets
+        ]
+        assert all(not each.change[~blank].any() for each in reached)
+    assert proved
+
+
+def test_what_the_others_make_superfluous_is_published() -> None:
+    layer = counts_layer(0)
     cost, everything = np.ones(len(layer.cells)), np.ones(len(layer.cells), np.bool_)
     blank = secondary._thinned([layer], cost, everything, layer.unsafe)
     assert layer.unsafe.any() and (layer.unsafe <= blank).all()
-    assert not list(secondary._violated(layer, blank))
+    assert not unprotected(layer, blank)
     for cell in np.flatnonzero(blank & ~layer.unsafe):
         without = blank.copy()
         without[cell] = False
-        assert list(secondary._violated(layer, without))
+        assert unprotected(layer, without)
