@@ -161,7 +161,8 @@ def _undo_noise(request: Reconstruct, manifest: Manifest) -> None:
     names = list(dict.fromkeys(request.attributes)) or noisy
     with _changed_table(request, manifest, names) as files:
         cells = files.source.scan().select(column(name).cast(pl.String) for name in names)
-        numbers = cells.with_columns(pl.all().str.strip_chars().cast(pl.Float64, strict=False)).collect()
+        written = pl.all().str.strip_chars().str.replace(",", ".", literal=True)  # numbers of a release have no groups
+        numbers = cells.with_columns(written.cast(pl.Float64, strict=False)).collect()
         if empty := [name for name in names if numbers[name].null_count() == len(numbers)]:
             raise DataError([Problem(f"{name} has no numbers", file=files.source.name) for name in empty])
         complete = numbers.drop_nulls().to_numpy()

@@ -166,6 +166,14 @@ def test_moments_that_cannot_be_corrected_say_so(noised: Reconstruct) -> None:
     )
 
 
+def test_numbers_with_a_decimal_comma_are_read(noised: Reconstruct) -> None:
+    lines = [line.replace(",", ";").replace(".", ",") for line in Path(noised.released).read_text().splitlines()]
+    Path(noised.released).write_text("\n".join(lines) + "\n")
+    reconstruct(replace(noised, attributes=["age"], separator=";"))
+    (mean, _) = json.loads(Path(noised.output).read_text())["moments"]
+    assert mean["measure"] == "mean" and mean["estimate"] == pytest.approx(10, abs=0.3)
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
