@@ -81,11 +81,11 @@ class Family:
     drawing: Drawing | None = None
 
 
-FULL_DOMAIN = Family("full-domain", Levels.KIND, classes=True, followed=True, unmerged=True)
-CELL_SUPPRESSION = Family("full-domain and cell suppression", Levels.KIND, classes=True)
-SINGLE_DIMENSIONAL = Family("single-dimensional", "single-dimensional", classes=True)
-MULTIDIMENSIONAL = Family("multidimensional", Regions.KIND, classes=True, followed=True)
-LOCAL = Family("local", Regions.KIND, classes=True, followed=True)
+FULL_DOMAIN: Family = Family("full-domain", Levels.KIND, classes=True, followed=True, unmerged=True)
+CELL_SUPPRESSION: Family = Family("full-domain and cell suppression", Levels.KIND, classes=True)
+SINGLE_DIMENSIONAL: Family = Family("single-dimensional", "single-dimensional", classes=True)
+MULTIDIMENSIONAL: Family = Family("multidimensional", Regions.KIND, classes=True, followed=True)
+LOCAL: Family = Family("local", Regions.KIND, classes=True, followed=True)
 
 
 # --- base -------------------------------------------------------------------------------------------------------------
