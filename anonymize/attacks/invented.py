@@ -26,6 +26,8 @@ WORK = 1 << 30
 """Cells that conditions are compared with, at most."""
 TOLERANCE = 0.05
 """How far off a guessed number may be, as a share of the true one."""
+EQUAL = 1e-6
+"""Up to which mean distance rows are equal."""
 
 
 def _points(people: TargetPeople) -> Floats:
@@ -211,7 +213,7 @@ class ClosestRecord:
         groups = scene.everybody, scene.outsiders
         number = min(ROWS, *map(len, groups))
         (own, who), (other, whose) = (_closest(rows, _points(each.drawn(number, generator))) for each in groups)
-        alike = np.isclose(own, other, rtol=0, atol=1e-6)
+        alike = np.isclose(own, other, rtol=0, atol=EQUAL)
         nearer = np.where(alike, 0.5, own < other)
         people = np.stack([nearer, np.where(nearer > 0, who, -1), np.where(nearer < 1, whose, -1)], axis=1)
         hits = np.unique(people, axis=0)[:, 0]
@@ -232,8 +234,12 @@ def _closest(rows: PointRows, points: Floats) -> tuple[Floats, Ints]:
 
 
 def _figures(own: Floats, other: Floats) -> dict[str, float | int | None]:
-    figures: dict[str, float | int | None] = {}
-    for suffix, distances in (("", own), ("_control", other)):
-        figures[f"closest{suffix}"] = float(np.median(distances)) if len(distances) else None
-        figures[f"equal{suffix}"] = int((distances <= 1e-6).sum())
-    return figures
+    def median(distances: Floats) -> float | None:
+        return float(np.median(distances)) if len(distances) else None
+
+    return {
+        "closest": median(own),
+        "equal": int((own <= EQUAL).sum()),
+        "closest_control": median(other),
+        "equal_control": int((other <= EQUAL).sum()),
+    }

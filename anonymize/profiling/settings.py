@@ -4,7 +4,7 @@ dates that stand for a missing value."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -221,24 +221,32 @@ def _among_dates(guess: Guess, values: pl.Series) -> Sentinels | None:
 
 def _among_numbers(guess: Guess, values: pl.Series) -> Sentinels | None:
     texts = guess.facts.sampled.str.strip_chars()
-    listed = texts.filter(texts.is_in(list(NUMBERS))).to_list()
-    others = texts.filter(~texts.is_in(list(NUMBERS))).cast(pl.Float64, strict=False).drop_nulls().to_numpy()
-    beyond = tuple(_beyond(listed, others))
+    numbers = _numbers(guess, texts)
+    whole = numbers.is_finite() & (numbers % 1 == 0) & (numbers.abs() < 10**7)
+    listed = (whole & numbers.cast(pl.Int64, strict=False).cast(pl.String).is_in(list(NUMBERS))).fill_null(False)
+    pairs = zip(texts.filter(listed), numbers.filter(listed), strict=True)
+    beyond = tuple(_beyond(pairs, numbers.filter(~listed).drop_nulls().to_numpy()))
     said = _said(beyond, values)
     if guess.words & AGES:
-        old = values.filter(~values.is_in(list(beyond))).cast(pl.Float64, strict=False)
+        old = _numbers(guess, values.filter(~values.is_in(list(beyond))))
         if count := int((old > OLDEST).sum()):
             return Sentinels(beyond, f"{_values(count, 'is', 'are')} above {OLDEST}, which no age is")
     return said
 
 
-def _beyond(listed: Sequence[str], others: NDArray[np.float64]) -> Iterator[str]:
-    """The listed numbers that lie beyond all others by more than these lie apart, or are negative alone."""
+def _numbers(guess: Guess, texts: pl.Series) -> pl.Series:
+    """Texts as numbers in the notation of their column; null where they are none."""
+    notation = None if guess.shape is None else guess.shape.notation
+    written = texts if notation is None else pl.select(notation.with_point(pl.lit(texts))).to_series()
+    return written.cast(pl.Float64, strict=False)
+
+
+def _beyond(listed: Iterable[tuple[str, float]], others: NDArray[np.float64]) -> Iterator[str]:
+    """The texts of listed numbers that lie beyond all others by more than these lie apart, or are negative alone."""
     if len(others) < 2:
         return
     least, most = float(others.min()), float(others.max())
-    for text in listed:
-        number = float(text)
+    for text, number in listed:
         if (number < 0 <= least) or number - most > max(most - least, APART):
             yield text
 
