@@ -248,7 +248,10 @@ def test_numbers_and_dates_that_stand_for_missing_are_proposed(tmp_path: Path) -
 
 @pytest.mark.parametrize("code", ["-99", "-99,00"])
 def test_a_number_with_a_comma_that_stands_for_missing_is_proposed(code: str, tmp_path: Path) -> None:
-    columns = {"age": [20 + n % 50 for n in range(200)], "wage": [f"{n % 60},25" if n % 9 else code for n in range(200)]}
+    columns = {
+        "age": [20 + n % 50 for n in range(200)],
+        "wage": [f"{n % 60},25" if n % 9 else code for n in range(200)],
+    }
     table, text = first_spec(tmp_path, pl.DataFrame(columns))
     assert f'  missing: ["", "{code}"]' in text and "23 values seem to mean missing" in text
     released(tmp_path, table, tmp_path / "spec.yaml")
