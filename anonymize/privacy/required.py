@@ -56,7 +56,8 @@ def searched(spec: Spec) -> tuple[Requirement, ...]:
     """What a search is to meet so that the combinations of the spec have their k as well: the largest of these, of all
     quasi-identifiers together, which any of them then has."""
     required, k = requirements(spec), max((each.k for each in spec.privacy.combinations), default=0)
-    if k <= (spec.privacy.k or 0):
+    own = (each.parameters.k for each in required if isinstance(each.parameters, k_anonymity.Parameters))
+    if k <= max(own, default=0):
         return required
     model, line = k_anonymity.MODEL.id, _line(spec, "combinations")
     others = [each for each in required if each.model != model]

@@ -8,6 +8,7 @@ problem chooses the cheapest cells that meet all cuts so far, and is solved agai
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
@@ -29,11 +30,11 @@ LARGEST = 1e4
 """What values of a layer are scaled to: solvers are exact to about 1e-7."""
 CLOSE = 1e-6
 PROGRAMS = 4_000
-"""Linear programs that are solved to find blanks that are not needed."""
+"""Linear programs after which no further blank is tried that may not be needed."""
 FLOW = 1e-5
 """What a cell has to be changed by to count as changed."""
-KNOWN = 500
-"""Changes of cells that are kept of a layer."""
+KNOWN = 50
+"""Changes that are kept of each unsafe cell and side, the latest."""
 NEGLIGIBLE = 1e-9
 """What a solver may change a cell by that it leaves."""
 
@@ -120,8 +121,8 @@ class ProtectedSide:
     known: int | None
 
     def met_by(self, reached: float) -> bool:
-        """Whether that is far enough, within the precision of solvers."""
-        return reached >= self.need * (1 - CLOSE) - CLOSE
+        """Whether that is far enough, within the precision of solvers; never where nothing is reached."""
+        return reached >= self.need * (1 - CLOSE) - min(CLOSE, self.need / 1_000)
 
 
 @dataclass(frozen=True)
@@ -227,21 +228,30 @@ class KnownChanges:
 
     def __init__(self, layer: Layer) -> None:
         self._layer = layer
-        self._all = np.zeros((0, len(layer.cells)))
+        self._by_side: dict[tuple[int, int], deque[tuple[Ints, Floats]]] = {}
+        self.solved = 0
 
     def add(self, change: Floats) -> None:
-        """(cells,) scaled; and its opposite, where that leaves no cell's bounds. The latest are kept."""
+        """(cells,) of a program that was solved, scaled; and its opposite, where that leaves no cell's bounds."""
+        self.solved += 1
         down, up = self._layer.reach
-        opposite = [-change] if (change <= down).all() and (-change <= up).all() else []
-        self._all = np.vstack([self._all, change, *opposite])[-KNOWN:]
+        moved = np.flatnonzero(np.abs(change) > NEGLIGIBLE)
+        both = bool((change <= down).all() and (-change <= up).all())
+        for amounts in (change[moved], -change[moved])[: 1 + both]:
+            for cell, amount in zip(moved.tolist(), amounts.tolist(), strict=True):
+                if self._layer.unsafe[cell]:
+                    own = self._by_side.setdefault((cell, 1 if amount > 0 else -1), deque(maxlen=KNOWN))
+                    own.append((moved, amounts))
 
     def of(self, target: ProtectedSide, blank: Bools) -> Floats | None:
         """(cells,) the latest that takes a target far enough by blank cells alone. `blank`: (cells of the layer,)."""
-        far = target.need * (1 - CLOSE) - CLOSE
-        places = np.flatnonzero(target.side * self._all[:, target.cell] >= far)
-        fixed = ~blank if target.known is None else ~blank | (np.arange(len(blank)) == target.known)
-        allowed = places[~(np.abs(self._all[places][:, fixed]) > NEGLIGIBLE).any(axis=1)]
-        return self._all[allowed[-1]] if len(allowed) else None
+        for moved, amounts in reversed(self._by_side.get((target.cell, target.side), ())):
+            reached = target.side * float(amounts[np.searchsorted(moved, target.cell)])
+            if target.met_by(reached) and blank[moved].all() and target.known not in moved:
+                change = np.zeros(len(blank))
+                change[moved] = amounts
+                return change
+        return None
 
 
 @dataclass(frozen=True)
@@ -258,7 +268,7 @@ class _Program:
         return np.flatnonzero(self.blank)
 
     @cached_property
-    def _stands(self) -> tuple[Ints, Any]:
+    def _constraints(self) -> tuple[Ints, Any]:
         """The equations that blank cells stand in, and their matrix (rows, columns)."""
         chosen = self.layer.matrix[:, self.columns]
         rows = np.unique(chosen.nonzero()[0])
@@ -276,7 +286,7 @@ class _Program:
     def _solved(self, target: ProtectedSide) -> Reach:
         from scipy.optimize import linprog
 
-        rows, matrix = self._stands
+        rows, matrix = self._constraints
         down, up = self.layer.reach
         low, high = -down[self.columns], up[self.columns]
         own = self.columns == target.cell
@@ -382,21 +392,23 @@ def _thinned(layers: Sequence[Layer], cost: Floats, blank: Bools, unsafe: Bools)
     Of every target one change of cells is known that takes it as far as it must be able to be. A cell that changes in
     none of these can be published at once; of any other, the targets whose change it is part of are tried without it.
     """
-    blank, left = blank.copy(), PROGRAMS
+    blank = blank.copy()
     known = [KnownChanges(layer) for layer in layers]
     changes = [
         _changes(_Program(layer, blank[layer.cells], own), layer.targets)
         for layer, own in zip(layers, known, strict=True)
     ]
+    most = PROGRAMS + sum(own.solved for own in known)
     for cell in sorted(np.flatnonzero(blank & ~unsafe).tolist(), key=lambda each: (-cost[each], each)):
+        if sum(own.solved for own in known) >= most:
+            break
         blank[cell] = False
         again = [
             [target for target, moved in own.items() if cell in layer.cells[moved]]
             for layer, own in zip(layers, changes, strict=True)
         ]
-        left -= sum(map(len, again))
         programs = [_Program(layer, blank[layer.cells], own) for layer, own in zip(layers, known, strict=True)]
-        others = list(map(_changes, programs, again)) if left >= 0 else []
+        others = list(map(_changes, programs, again))
         if [len(own) for own in others] != [len(own) for own in again]:
             blank[cell] = True
             continue

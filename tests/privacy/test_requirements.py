@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from anonymize.errors import SpecError
-from anonymize.privacy import PARAMETERS, requirements
+from anonymize.privacy import PARAMETERS, requirements, searched
 from anonymize.spec import load, make
 
 SPEC = {
@@ -33,6 +33,19 @@ def test_k_then_l_of_every_attribute_then_models() -> None:
         "recursive-cl-diversity (c=2, l=3) of diagnosis",
         "recursive-cl-diversity (c=2, l=3) of charges",
     ]
+
+
+@pytest.mark.parametrize(
+    ("privacy", "k"),
+    [
+        ({"k": 3, "combinations": [{"size": 1, "k": 5}]}, 5),
+        ({"models": [{"model": "k-anonymity", "k": 10}], "combinations": [{"size": 1, "k": 5}]}, 10),
+        ({"k": 3, "models": [{"model": "k-anonymity", "k": 4}], "combinations": [{"size": 1, "k": 5}]}, 5),
+    ],
+)
+def test_a_search_is_to_meet_the_largest_k_of_all(privacy: dict[str, Any], k: int) -> None:
+    parameters = [each.parameters for each in searched(make(SPEC | {"privacy": privacy}, PARAMETERS))]
+    assert max(getattr(each, "k", 0) for each in parameters) == k
 
 
 def test_without_an_attribute_squared_error_is_about_the_numeric_ones() -> None:
