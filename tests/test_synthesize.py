@@ -265,6 +265,14 @@ def test_a_list_whose_model_is_too_large_is_refused_before_anything_is_drawn(
     assert "takes more than --model-size" in refused(capsys, 2, "--model-size", "0.0001")
 
 
+@pytest.mark.parametrize("method", ["independent", "mst", "aim"])
+def test_columns_that_take_more_than_the_model_may_are_refused_before_anything_is_drawn(
+    desk: Path, capsys: pytest.CaptureFixture[str], method: str
+) -> None:
+    write(synthesize={"method": method})
+    assert "each column by itself takes more than --model-size" in refused(capsys, 2, "--model-size", "0.00001")
+
+
 def test_without_the_extra_it_is_said_what_to_install(
     desk: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

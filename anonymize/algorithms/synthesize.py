@@ -32,8 +32,9 @@ Recoding model. None: rows are invented. The manifest beside the release has all
 
 Cost. The table is read once and held. `independent` and `mst` count little more than once; `aim` fits a model after
 each marginal, about three for each column, and compares it with every marginal that there is: some ten CPU seconds for
-24,000 rows of 9 columns, two minutes and 1.1 GB for a million rows of 11. `--model-size` bounds the model. Needs the
-extra `dp`.
+24,000 rows of 9 columns, two minutes and 1.1 GB for a million rows of 11. `--model-size` bounds the model:
+`mst` and `aim` join no columns for which there is no room, and columns that take more by themselves, or a list of
+marginals that does, are refused. Needs the extra `dp`.
 
 Reference. McKenna, Mullins, Sheldon, Miklau: AIM: An Adaptive and Iterative Mechanism for Differentially Private
 Synthetic Data, VLDB 2022; McKenna, Miklau, Sheldon: Winning the NIST Contest, Journal of Privacy and Confidentiality

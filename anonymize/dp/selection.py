@@ -2,10 +2,11 @@
 
 `independent` stops there. `fixed` measures a list. `mst` (McKenna, Miklau, Sheldon: Winning the NIST contest, 2021)
 joins columns by a tree of pairs, each the one whose counts are furthest from those of independent columns, less half of
-what noise would add. `aim` (McKenna, Mullins, Sheldon, Miklau: AIM, 2022) begins with such a tree, and goes on round by
-round with the marginal that the model so far gets most wrong, weighted by how much of the workload it touches, as long
-as the model stays small; noise is halved where a round has taught nothing, and the last round spends what is left. A
-model is fitted after every marginal: what is chosen without having seen the one before may repeat it.
+what noise would add; columns that no pair within the limit of the model joins stay by themselves. `aim` (McKenna,
+Mullins, Sheldon, Miklau: AIM, 2022) begins with such a tree, and goes on round by round with the marginal that the
+model so far gets most wrong, weighted by how much of the workload it touches, as long as the model stays small; noise
+is halved where a round has taught nothing, and the last round spends what is left. A model is fitted after every
+marginal: what is chosen without having seen the one before may repeat it.
 
 What is chosen by the data is chosen by the noisy maximum of scores, whole numbers that one individual changes by their
 sensitivity at most, whatever the rounding: differences of counts from those of the model, which is noise already.
@@ -13,9 +14,9 @@ sensitivity at most, whatever the rounding: differences of counts from those of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
-from itertools import combinations
+from itertools import combinations, islice
 from math import prod, sqrt
 
 import numpy as np
@@ -98,6 +99,11 @@ class Drawing:
         return float(self.table.rows) if self.replaced else total_of(self.measurements)
 
     @property
+    def room(self) -> float:
+        """The cells that the model may have."""
+        return self.limit * MB / BYTES
+
+    @property
     def l2(self) -> float:
         """By how much one individual changes the counts of a marginal, in L2."""
         return self.rows * (sqrt(2) if self.replaced else 1.0)
@@ -166,35 +172,60 @@ def by_list(drawing: Drawing, marginals: Sequence[Columns]) -> FittedModel:
 
 
 def by_tree(drawing: Drawing) -> FittedModel:
-    """A tree of pairs: 0.3 of the budget for columns, 0.2 for choosing pairs, and the rest for their counts."""
-    rho, joins = drawing.spending.rho, len(drawing.table.sizes) - 1
+    """A tree of pairs, or as many of its branches as the model has room for: 0.3 of the budget for columns, 0.2 for
+    choosing pairs, and the rest for their counts."""
+    rho, joins = drawing.spending.rho, most_joins(drawing.table, drawing.room)
     if not joins:
         return by_independent(drawing)
     drawing.singles(0.3 * rho)
-    pairs = list(_tree(drawing, 0.2 * rho / joins, 0.5 * rho / joins))
-    for left, pair in zip(range(joins, 0, -1), pairs, strict=True):
+    pairs = list(islice(_tree(drawing, 0.2 * rho / joins, 0.5 * rho / joins), joins))
+    for left, pair in zip(range(len(pairs), 0, -1), pairs, strict=True):
         drawing.measure(pair, drawing.spending.left / left)
     return drawing.fitted()
 
 
 def _tree(drawing: Drawing, rho: float, measuring: float) -> Iterator[Columns]:
-    """Pairs that join all columns, each chosen at a cost of `rho`: of those that join two parts, the one whose counts
-    are furthest from those of independent columns, less half the noise of measuring them at a cost of `measuring`."""
+    """Pairs that join all columns, or those that the model has room for, each chosen at a cost of `rho`: of those that
+    join two parts, the one whose counts are furthest from those of independent columns, less half the noise of
+    measuring them at a cost of `measuring`."""
     table = drawing.table
     model = independent(table.sizes, drawing.measurements, drawing.total)
     shares = {each.columns[0]: each.counts for each in model.cliques}
     scores: dict[Columns, int] = {
         pair: difference(table.counts(pair), np.outer(shares[pair[0]], shares[pair[1]]).ravel() / model.total)
         - drawing.noise(pair, measuring) // 2  # of a tree, the model takes out about as much as it leaves
-        for pair in combinations(table.sizes, 2)
-        if table.cells(pair) <= MOST_CELLS
+        for pair in joinable(table, (), drawing.room)
     }
-    part = {name: number for number, name in enumerate(table.sizes)}
-    while joining := {pair: score for pair, score in scores.items() if part[pair[0]] != part[pair[1]]}:
-        chosen = drawing.choose(joining, 1, rho)
-        into, old = part[chosen[0]], part[chosen[1]]
+    joined: list[Columns] = []
+    while joining := {pair: scores[pair] for pair in joinable(table, joined, drawing.room) if pair in scores}:
+        joined.append(drawing.choose(joining, 1, rho))
+        yield joined[-1]
+
+
+def joinable(table: CountedTable, joined: Collection[Columns], room: float) -> list[Columns]:
+    """The pairs that join two parts of a forest of pairs with which the model has `room` cells at most: by the sizes of
+    columns alone, which are public. The junction tree of a forest has its pairs, and the columns that are in none."""
+    part = {name: name for name in table.sizes}
+    for one, other in joined:
+        into, old = part[one], part[other]
         part = {name: into if own == old else own for name, own in part.items()}
-        yield chosen
+    alone = {name: size for name, size in table.sizes.items() if all(name not in pair for pair in joined)}
+    left = room - sum(alone.values()) - sum(map(table.cells, joined))
+    return [
+        (one, other)
+        for one, other in combinations(table.sizes, 2)
+        if part[one] != part[other]
+        and table.cells((one, other)) <= min(MOST_CELLS, left + alone.get(one, 0) + alone.get(other, 0))
+    ]
+
+
+def most_joins(table: CountedTable, room: float) -> int:
+    """How many pairs `by_tree` chooses at most: those of the forest that grows by the smallest pair there is room
+    for."""
+    joined: list[Columns] = []
+    while pairs := joinable(table, joined, room):
+        joined.append(min(pairs, key=table.cells))
+    return len(joined)
 
 
 @dataclass(frozen=True)
@@ -222,7 +253,7 @@ def by_error(drawing: Drawing, order: int, wanted: frozenset[str]) -> FittedMode
         return by_independent(drawing)
     workload = WeightedMarginals.of(names, order, wanted)
     weights = {each: workload.weight(each) for size in range(2, order + 1) for each in combinations(names, size)}
-    most = min(MOST_CELLS, drawing.limit * MB / BYTES)
+    most = min(MOST_CELLS, drawing.room)
     weights = {each: weight for each, weight in weights.items() if table.cells(each) <= most}
     rounds = round(PER_COLUMN * len(names))
     measuring = (1 - CHOOSING) * spending.rho / (SINGLES * len(names) + rounds)

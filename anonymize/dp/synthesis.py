@@ -80,14 +80,17 @@ class DrawingPlan:
         return {each.name: each.size for each in self.domains}
 
     def _check(self) -> None:
-        """Raises UsageError for marginals of a list that take more than the limit."""
-        if not isinstance(self.how.marginals, tuple):
+        """Raises UsageError where what is measured in any case takes more than the limit: each column by itself, and
+        the marginals of a list."""
+        marginals = [tuple(columns) for columns in self.how.marginals] if isinstance(self.how.marginals, tuple) else []
+        cells = max((prod(self.sizes[name] for name in columns) for columns in marginals), default=0)
+        if cells <= MOST_CELLS and size_in_mb(self.sizes, marginals) <= self.limit:
             return
-        marginals = [tuple(columns) for columns in self.how.marginals]
-        cells = max(prod(self.sizes[name] for name in columns) for columns in marginals)
-        if cells > MOST_CELLS or size_in_mb(self.sizes, marginals) > self.limit:
-            message = "synthesize.marginals: a model of all of them takes more than --model-size"
-            raise UsageError(f"{message} (fewer columns that overlap, fewer bins, or a larger --model-size)")
+        if marginals and size_in_mb(self.sizes, []) <= self.limit:
+            message, mend = "synthesize.marginals: a model of all of them", "fewer columns that overlap, fewer bins"
+        else:
+            message, mend = "domains: a model of each column by itself", "fewer columns, fewer bins"
+        raise UsageError(f"{message} takes more than --model-size ({mend}, or a larger --model-size)")
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
 
 import numpy as np
 import pytest
 
-from anonymize.dp.estimation import Measurement, independent, nearest_counts, total_of
+from anonymize.dp.estimation import FittedModel, Measurement, independent, nearest_counts, total_of
 from anonymize.dp.mechanisms import Spending
-from anonymize.dp.selection import CountedTable, Drawing, WeightedMarginals, by_error, by_independent, by_list, by_tree
+from anonymize.dp.selection import (
+    CountedTable,
+    Drawing,
+    WeightedMarginals,
+    by_error,
+    by_independent,
+    by_list,
+    by_tree,
+    most_joins,
+)
 
 
 def table(rows: int = 4000) -> CountedTable:
@@ -106,6 +116,46 @@ def test_aim_measures_nothing_for_which_the_model_would_pass_its_limit() -> None
     assert least <= sum(len(each.weights) for each in model.cliques) <= most
     assert max(own.table.cells(each.columns) for each in own.measurements) <= most
     assert 2.0 * (1 - 1e-6) < own.spending.spent <= 2.0
+
+
+def wide(*sizes: int) -> CountedTable:
+    """Few rows of columns with many leaves."""
+    rng = np.random.default_rng(0)
+    named = {f"c{number}": size for number, size in enumerate(sizes)}
+    return CountedTable({name: rng.integers(0, size, 50) for name, size in named.items()}, named)
+
+
+def test_columns_that_no_pair_joins_are_measured_alone_at_the_whole_budget() -> None:
+    own = Drawing(wide(2100, 2100), Spending(0.5), limit=1000.0)
+    by_tree(own)
+    assert [each.columns for each in own.measurements] == [("c0",), ("c1",)] and own.choices == []
+    assert 0.5 * (1 - 1e-6) < own.spending.spent <= 0.5
+
+
+def test_a_forest_shares_the_budget_among_the_joins_that_there_are() -> None:
+    own = Drawing(wide(2100, 2100, 3), Spending(0.5), limit=1000.0)
+    by_tree(own)
+    assert {each.chosen for each in own.choices} == {("c0", "c2"), ("c1", "c2")}
+    own = Drawing(wide(2100, 2100, 3), Spending(0.5), limit=(2100 * 3 + 2100) * 8 / 2**20)
+    by_tree(own)
+    assert len(own.choices) == 1 and own.choices[0].rho == pytest.approx(0.1, rel=1e-3)
+    assert own.measurements[-1].rho == pytest.approx(0.25, rel=1e-3)
+    assert 0.5 * (1 - 1e-6) < own.spending.spent <= 0.5
+
+
+@pytest.mark.parametrize("cells", [10, 14, 16, 17, 19])
+@pytest.mark.parametrize("method", [by_tree, lambda own: by_error(own, 2, frozenset())])
+def test_the_tree_of_pairs_stays_within_the_limit(method: Callable[[Drawing], FittedModel], cells: int) -> None:
+    own = drawing(2.0, limit=cells * 8 / 2**20)
+    model = method(own)
+    assert sum(len(each.weights) for each in model.cliques) <= cells
+    assert {name for each in model.cliques for name in each.columns} == set("abcd")
+    assert 2.0 * (1 - 1e-6) < own.spending.spent <= 2.0
+
+
+@pytest.mark.parametrize(("room", "joins"), [(9, 0), (10, 1), (12, 1), (14, 2), (16, 3), (1000, 3)])
+def test_how_many_pairs_are_joined_follows_from_sizes(room: int, joins: int) -> None:
+    assert most_joins(table(), room) == joins
 
 
 def test_a_list_is_measured_with_the_columns_that_it_leaves_out() -> None:
