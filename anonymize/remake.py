@@ -34,7 +34,7 @@ from anonymize.publication import named_by, reported
 from anonymize.records import dataclass
 from anonymize.request import Request
 from anonymize.spec import Spec, override
-from anonymize.table import Source
+from anonymize.table import Source, read
 from anonymize.table.files import reason, sha256_of
 from anonymize.table.kept import units_of
 from anonymize.table.source import copied
@@ -130,7 +130,7 @@ def _report(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, A
 
 def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
     with _parted(attack_request) as parts:
-        written = made_by.spec.of_release()
+        written = made_by.spec.of_copy()
         suffix = split(attack_request.released)[1] or ".csv"
         request = Request(
             written,
@@ -186,7 +186,13 @@ def _parted(attack_request: Attack) -> Iterator[PartedOriginal]:
         parts = [frame.filter(rows).lazy() for rows in (~held_out, held_out)]
         paths = [stack.enter_context(copied(part, source)) for part in parts]
         folder = stack.enter_context(files.folder())
-        yield PartedOriginal(source.name, folder, paths[0], paths[1], *people)
+        try:
+            yield PartedOriginal(source.name, folder, paths[0], paths[1], *people)
+        except DataError:
+            read(
+                attack_request.spec, source
+            )  # where the original is to blame, its own name and line are in the message
+            raise
 
 
 def _drawn(attack_request: Attack, source: Source) -> tuple[pl.Series, tuple[int, int]]:

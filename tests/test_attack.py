@@ -214,6 +214,32 @@ def test_a_control_of_the_same_people_is_no_control(request_: Callable[..., Atta
     assert attack(request_("released.csv", control="others.csv")).report["warnings"] == []
 
 
+def _with_commas(path: Path, count: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    weights = [f"{each / 10:.1f}".replace(".", ",") for each in draw.integers(180, 380, count)]
+    table = pl.DataFrame({"BMI": weights, "illness": draw.choice(["gout", "influenza"], count)})
+    table.write_csv(path, separator=";")
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_a_control_has_the_notation_of_the_original(tmp_path: Path, everywhere: bool) -> None:
+    column, table = ("", ', decimal: ","') if everywhere else (', decimal: ","', "")
+    (tmp_path / "spec.yaml").write_text(
+        f"version: 1\ninput: {{path: {tmp_path / 'table.csv'}, separator: ';'{table}}}\n"
+        f"quasi_identifiers: {{BMI: {{type: numeric{column}}}}}\nsensitive: [illness]\n"
+    )
+    _with_commas(tmp_path / "table.csv", 60, 0)
+    _with_commas(tmp_path / "others.csv", 60, 1)
+    (tmp_path / "released.csv").write_text("BMI;illness\n" + "[18-28];gout\n[28-38];influenza\n" * 30)
+    spec = load(tmp_path / "spec.yaml", PARAMETERS)
+    request = Attack(spec, str(tmp_path / "released.csv"), control=str(tmp_path / "others.csv"))
+    assert attack(request).report["original"]["rows"] == 60
+    others = (tmp_path / "others.csv").read_text().split("\n")
+    (tmp_path / "others.csv").write_text("\n".join([*others[:5], "about 30;gout", *others[6:]]))
+    with pytest.raises(DataError, match=r"others\.csv:6: numeric column 'BMI': 1 value "):
+        attack(request)
+
+
 def test_nobody_of_a_control_is_an_individual_of_the_original(tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_text(SPEC + "unit: who\n")
     table, others = (_people(60, seed).with_row_index("who", first) for seed, first in ((0, 0), (1, 50)))

@@ -54,6 +54,16 @@ def _release(
     return release(Request(spec, algorithm, chosen, output=str(folder / "released.csv"), **given))
 
 
+def test_a_control_has_the_notation_of_the_table(folder: Path) -> None:
+    for name in ("table.csv", "others.csv"):
+        rows = pl.read_csv(folder / name).with_columns(age=pl.col("age").cast(pl.String) + ",5")
+        rows.write_csv(folder / name)
+    spec = _spec(folder, {"attacks": ["prosecutor"], "max_excess": 0.9, "control": str(folder / "others.csv")})
+    age = spec.quasi_identifiers["age"].model_copy(update={"decimal": ","})
+    spec = spec.model_copy(update={"quasi_identifiers": {**spec.quasi_identifiers, "age": age}})
+    assert _release(folder, spec)["attacks"]["results"]
+
+
 def test_a_spec_can_name_every_attacker_of_one_release() -> None:
     assert set(get_args(ReleaseAttacker)) == set(OF_RELEASED) - {"composition", "histories"}
 

@@ -32,10 +32,13 @@ def people(count: int = 500) -> pl.DataFrame:
     return pl.DataFrame({"name": names, "age": ages, "town": [f"town-{each}" for each in towns], "illness": ill})
 
 
-def made(folder: Path, *options: str, table: str = "table.csv", spec: str = SPEC) -> list[str]:
+def made(
+    folder: Path, *options: str, table: str = "table.csv", spec: str = SPEC, rows: pl.DataFrame | None = None
+) -> list[str]:
     """A release and its report; the arguments of an attack on it."""
     (folder / "spec.yaml").write_text(spec)
-    people().write_csv(folder / table) if table.endswith("csv") else people().write_parquet(folder / table)
+    rows = people() if rows is None else rows
+    rows.write_csv(folder / table) if table.endswith("csv") else rows.write_parquet(folder / table)
     files = [str(folder / name) for name in ("spec.yaml", table, f"released{Path(table).suffix}", "report.json")]
     command, *rest = options or ("mondrian",)
     run([command, files[0], "-i", files[1], "-o", files[2], "-r", files[3], "-q", "--force", *rest])
@@ -57,6 +60,13 @@ def test_a_fifth_is_the_control_of_a_release_of_the_others(tmp_path: Path, table
     by_attacker = {each["attacker"]: each for each in report["attacks"]["results"]}
     assert by_attacker["inference-majority"]["control"] is not None
     assert not [text for text in json.dumps(report).split('"') if "somebody" in text or text.startswith("town-")]
+
+
+def test_numbers_are_written_as_in_the_original(tmp_path: Path) -> None:
+    with_commas = people().with_columns(age=pl.col("age").cast(pl.String) + ",5")
+    spec = SPEC.replace("{type: numeric}", '{type: numeric, decimal: ","}')
+    report = attacked(tmp_path, made(tmp_path, spec=spec, rows=with_commas))
+    assert report["original"]["rows"] == 400
 
 
 def test_it_is_made_as_the_report_says(tmp_path: Path) -> None:

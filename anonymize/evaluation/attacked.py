@@ -113,8 +113,19 @@ def with_control(spec: Spec, source: Source, control: str) -> Iterator[Known]:
         further.check()
         remarks = (*repeated(spec, source), *_outside(spec, source, further))
         with _together(spec, source, further) as both:
-            written = spec.of_release()
-            yield Known(written, read(written, both), source.rows or 0, source.sha256, source.name, remarks)
+            table = _read_together(spec, both, (source, further))
+            yield Known(spec.of_copy(), table, source.rows or 0, source.sha256, source.name, remarks)
+
+
+def _read_together(spec: Spec, both: Source, parts: Sequence[Source]) -> Table:
+    """The table of all parts. Raises DataError, which names the part and its line."""
+    try:
+        return read(spec.of_copy(), both)
+    except DataError as error:
+        for part in parts:
+            read(spec, part)
+        name = " with ".join(part.name for part in parts)
+        raise DataError([Problem(p.message, name, column=p.column, hint=p.hint) for p in error.problems]) from None
 
 
 def repeated(spec: Spec, source: Source) -> tuple[Caution, ...]:
@@ -171,7 +182,7 @@ def _together(spec: Spec, source: Source, further: Source) -> Iterator[Source]:
         both = pl.concat([*source.batches(names), *further.batches(names)], how="vertical_relaxed")
     except pl.exceptions.PolarsError:
         raise DataError(Problem("has columns with other types than the original", file=further.name)) from None
-    with copied(both.lazy(), source) as path, Source.open(spec.of_release(), path) as opened:
+    with copied(both.lazy(), source) as path, Source.open(spec.of_copy(), path) as opened:
         yield opened
 
 

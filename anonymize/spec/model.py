@@ -391,9 +391,14 @@ class Spec(Entry):
     def of_release(self, separator: str | None = None) -> Spec:
         """The spec as it reads a release of its table: UTF-8, with names, numbers that were generalized with a point,
         and another separator if there is one."""
-        spec = self.reading(encoding="utf8", header=True, separator=separator or self.input.separator)
+        spec = self.of_copy(separator)
         spec._released = True
         return spec
+
+    def of_copy(self, separator: str | None = None) -> Spec:
+        """The spec as it reads rows of its table that were copied: UTF-8, with names, numbers as the table has them,
+        and another separator if there is one."""
+        return self.reading(encoding="utf8", header=True, separator=separator or self.input.separator)
 
     def missing(self, form: str, column: str | None = None) -> Missing:
         """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`; in a `column` that may
