@@ -2,8 +2,9 @@
 
 Noise whose strength is known can be taken out of moments, though not out of any row. Independent noise of the standard
 deviation s times the column's own makes its variance larger by 1 + s squared and leaves covariances with other columns
-alone; correlated noise makes all variances and covariances of its columns larger by that factor; random orthogonal
-matrices keep them; a factor of mean 1 and standard deviation s makes the mean square larger by 1 + s squared.
+alone; correlated noise makes all variances and covariances of its columns larger by that factor; a random orthogonal
+matrix keeps those of its columns, and shrinks their covariances with all other columns, which are not corrected; a
+factor of mean 1 and standard deviation s makes the mean square larger by 1 + s squared and leaves covariances alone.
 Correlations and regression coefficients follow. All of this is in expectation: the moments of the noise that was really
 drawn differ by chance, by about one over the root of the rows. Rounding is not taken out.
 
@@ -92,6 +93,19 @@ def why_not(changed: Changed | None) -> str | None:
     return next((f"the noise {said}" for key, said in EXCEPTIONS.items() if details.get(key)), None)
 
 
+def why_not_together(name: str, others: Iterable[str], known: Mapping[str, Changed]) -> str | None:
+    """Why the covariances of a column with `others` are not known: a random orthogonal matrix transformed the columns
+    of its own step alone. None where the column is no obstacle."""
+    changed = known.get(name)
+    if changed is None or changed.method != NOISE or changed.details.get("kind") != "romm":
+        return None
+    if "columns" not in changed.details:
+        alone = all(other == name for other in others)
+        return None if alone else "the manifest does not say the columns of the noise"
+    outside = [other for other in others if other != name and other not in changed.details["columns"]]
+    return f"the random orthogonal matrix left out {', '.join(outside)}" if outside else None
+
+
 def without_noise(moments: SampleMoments, known: Mapping[str, Changed]) -> SampleMoments:
     """What moments were before noise, in expectation; those that nothing can be taken out of stay. `known`: what a
     manifest says of columns that steps changed."""
@@ -145,7 +159,8 @@ def _figure(
     """One record. A coefficient is about all columns, the others about those in their `places`."""
     own = list(dict.fromkeys(names[place] for place in places))
     about = names if measure == "coefficient" else own
-    reasons = [f"{name}: {why}" for name in about if (why := why_not(known.get(name))) is not None]
+    doubts = {name: why_not(known.get(name)) or why_not_together(name, about, known) for name in about}
+    reasons = [f"{name}: {why}" for name, why in doubts.items() if why is not None]
     if estimate is None:
         reasons.append("with the noise taken out, columns follow from each other")
     noisy = measure != "mean" and any(name in known for name in about)

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from anonymize.classes import Floats
-from anonymize.fidelity.moments import COLLINEAR, SampleMoments, why_not, without_noise
+from anonymize.fidelity.moments import COLLINEAR, SampleMoments, why_not, why_not_together, without_noise
 from anonymize.meaning import Changed
 from anonymize.records import dataclass
 
@@ -97,11 +97,11 @@ class NumbersBoth:
             "eigenvalues": _eigenvalues(own.correlations, other.correlations),
             "regression_overlap": _overlap(before, after),
         }
-        corrected = [name for name in names if self._corrects(name)]
+        reasons = {name: why_not(self.known.get(name)) or why_not_together(name, names, self.known) for name in names}
+        corrected = [name for name in names if name in self.known and reasons[name] is None]
         if not corrected:
             return block
         block |= {f"{key}_corrected": each for key, each in _moved(own, without_noise(other, self.known)).items()}
-        reasons = {name: why_not(self.known.get(name)) for name in names}
         return block | {"corrected": corrected, "not_corrected": {name: why for name, why in reasons.items() if why}}
 
     def _corrects(self, name: str) -> bool:

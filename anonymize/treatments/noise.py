@@ -19,15 +19,17 @@ Decimals. Numbers come out with as many decimals as the column has, whole ones w
 `whole: false` shows whole numbers with as many decimals as leave two digits of the noise. Where numbers have more than
 nine decimals, they are not rounded.
 
-What it guarantees. How strong the noise is, by a known distribution. `romm`: means, variances and covariances. It does
-not bound what an attacker learns: with approximate prior knowledge of a number one learns more from it, a value far
-from all others stays recognizable, and several noisy releases of the same table average out the noise. It is no
+What it guarantees. How strong the noise is, by a known distribution. `romm`: means, variances and covariances of the
+columns of the step; covariances with all other columns shrink, by about one over the root of 1 + `scale` squared. It
+does not bound what an attacker learns: with approximate prior knowledge of a number one learns more from it, a value
+far from all others stays recognizable, and several noisy releases of the same table average out the noise. It is no
 mechanism of differential privacy, since the noise follows the spread of the data. `least` and rounding distort:
 truncated noise has no mean of zero.
 
 What else it discloses. The manifest contains kind and scale, relative to the column's own standard deviation, and which
-columns have correlated noise, so that recipients can correct variances, covariances and what follows from them
-(`reconstruct`); not with `by`, `only`, `least` or `keep_zero`, beside which the noise of a whole column is not known.
+columns have correlated noise or were masked together, so that recipients can correct variances, covariances and what
+follows from them (`reconstruct`); not with `by`, `only`, `least` or `keep_zero`, beside which the noise of a whole
+column is not known, nor covariances of `romm` with columns outside of the step.
 It does not contain the column's mean or standard deviation.
 
 What it does not do. A column that is constant within a part gets no noise: its rows are counted, and the report warns
@@ -326,7 +328,7 @@ def _declared(entry: Noise) -> dict[str, Any]:
     whole = entry.only == "all" and entry.least is None and not entry.keep_zero
     if entry.kind in ("additive", "correlated") and whole:
         declared["variance_factor"] = 1 + entry.scale**2
-    if entry.kind == "correlated":
+    if entry.kind in ("correlated", "romm"):
         declared["columns"] = list(entry.columns)
     given = {"by": list(entry.by), "round": entry.round, "least": entry.least, "keep_zero": entry.keep_zero}
     only = {"only": entry.only} if entry.only != "all" else {}

@@ -107,3 +107,30 @@ def test_no_coefficients_where_too_much_was_taken_out() -> None:
     last = estimates(released, known)[-1]
     assert last["measure"] == "coefficient" and last["estimate"] is None
     assert "columns follow from each other" in last["corrected"]
+
+
+@pytest.mark.parametrize("kind", ["additive", "correlated", "multiplicative"])
+def test_covariances_with_a_column_outside_of_the_step_are_what_they_were(kind: str, original: Floats) -> None:
+    before = SampleMoments.of(NAMES, original)
+    released = SampleMoments.of(NAMES, np.column_stack((noisy(original[:, :2], kind), original[:, 2])))
+    after = without_noise(released, dict.fromkeys(NAMES[:2], changed(kind, columns=list(NAMES[:2]))))
+    assert after.covariances == pytest.approx(before.covariances, abs=0.06)
+
+
+def test_a_random_orthogonal_matrix_corrects_nothing_beyond_its_own_step() -> None:
+    released = SampleMoments(NAMES, np.zeros(3), np.full((3, 3), 1.0) + np.eye(3))
+    step = changed("romm", columns=["wage", "tax"])
+    records = estimates(released, {"wage": step, "tax": step})
+    crossing = [each for each in records if "hours" in (each["column"], each["other"]) and each["other"]]
+    crossing += [each for each in records if each["measure"] == "coefficient"]
+    assert {each["measure"] for each in crossing} == {"covariance", "correlation", "coefficient"}
+    assert all(each["estimate"] is None and "left out hours" in each["corrected"] for each in crossing)
+    own = [each for each in records if {each["column"], each["other"]} <= {"wage", "tax", None}]
+    known = [each for each in own if each["measure"] not in ("mean", "coefficient")]
+    assert len(known) == 4 and all(each["corrected"] == "yes" for each in known)
+
+
+def test_a_manifest_without_the_columns_of_a_random_orthogonal_matrix_corrects_variances_alone() -> None:
+    released = SampleMoments(("a", "b"), np.zeros(2), np.array([[5.0, 2.0], [2.0, 10.0]]))
+    records = {each["measure"]: each["corrected"] for each in estimates(released, dict.fromkeys("ab", changed("romm")))}
+    assert records["variance"] == "yes" and "does not say the columns" in records["covariance"]

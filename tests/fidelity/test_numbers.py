@@ -99,6 +99,15 @@ def test_noise_is_taken_out_of_a_variance_that_it_made_larger() -> None:
     assert block["variance_ratio_corrected"] == pytest.approx(block["variance_ratio"] / 1.25)
 
 
+def test_covariances_beyond_the_step_of_a_random_orthogonal_matrix_are_not_corrected() -> None:
+    sides = {name: np.random.default_rng(place).normal(size=9) for place, name in enumerate("xyz")}
+    step = Changed("channel", "noise", {"kind": "romm", "scale": 0.5, "columns": ["x", "y"]})
+    added = Changed("channel", "noise", {"kind": "additive", "scale": 0.5})
+    block = NumbersBoth(sides, sides, known={"x": step, "y": step, "z": added}).block()
+    assert block["corrected"] == ["z"] and set(block["not_corrected"]) == {"x", "y"}
+    assert "left out z" in block["not_corrected"]["x"]
+
+
 def test_frequencies_are_corrected_by_the_matrix() -> None:
     """Of ten a nine stay, of ten b five: 14 a and 6 b; undone by the matrix they are what they were."""
     channel = {"columns": ["c"], "part": {}, "values": [["a"], ["b"]], "matrix": [[0.9, 0.1], [0.5, 0.5]]}

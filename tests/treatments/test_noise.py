@@ -58,6 +58,13 @@ def test_orthogonal_masking_keeps_means_and_covariances_exactly(scale: float) ->
     assert after.mean(axis=1) == pytest.approx([WAGE.mean(), TAX.mean()], rel=1e-12)
     assert np.cov(after) == pytest.approx(np.cov([WAGE, TAX]), rel=1e-10)
     assert made.measured().figures["wage"]["changed"] > 0.99
+    assert made.change.declared["columns"] == ["wage", "tax"]
+
+
+def test_orthogonal_masking_shrinks_covariances_with_columns_outside_of_the_step() -> None:
+    made = noised(kind="romm", columns=["wage"], scale=1)
+    shrunk = np.cov(numbers(made, "wage"), TAX)[0, 1] / np.cov(WAGE, TAX)[0, 1]
+    assert shrunk == pytest.approx(1 / np.sqrt(2), abs=0.1) and made.change.declared["columns"] == ["wage"]
 
 
 @pytest.mark.parametrize("kind", ["additive", "correlated", "romm", "multiplicative"])
