@@ -90,7 +90,8 @@ def _walked(request: Tabulate, settings: Tabulation) -> dict[str, Any]:
         with run.stage("write"):
             written = _write(run, grid, tabulated)
         with run.stage("verify"):
-            audit = attack_tables(_recount(run, grid, table), written, tabulated.details)
+            declared = json.loads((folder.part / MANIFEST).read_text(encoding="utf-8"))
+            audit = attack_tables(_recount(run, grid, table), written, declared)
         if failing := [each for each in audit.results if each.state.fails]:
             raise UnsafeError([Problem(str(each)) for each in failing])
         report = _report(run, tabulated, audit)

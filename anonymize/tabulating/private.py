@@ -25,6 +25,8 @@ as it was drawn, before totals are made to agree: that of a count, of a share (o
 it is what the standard deviation comes to, times the number of people that the mean is of, where it is farthest from
 the middle of the bounds. In each file `margin_95` is half of the 95 % interval of a figure, 1.96 standard deviations,
 of a mean by what its group shows; shares and means are rounded to one decimal more than its first, or to `digits`.
+All of this is checked in what was written: margins and `noise_sd` against the draws of the manifest, decimals against
+margins; the margin of a mean within what its group may be, as the number of people in it is not published.
 Least squares bring figures nearer on the whole; where many groups are nearly
 empty, setting what lies below 0 to 0 may move totals over some of them farther. Clipping, and rows beyond
 `rows_per_unit`, come on top, and nothing published says by how much.

@@ -8,11 +8,10 @@ import csv
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from functools import cached_property
-from math import exp, fsum, isclose
+from math import exp, floor, fsum, hypot, inf, isclose, log10
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +213,9 @@ def _dual(changes: Sequence[int], a: float, b: float, variance: float | None) ->
 _STEPS = 1 << 19
 """How many steps a number that is summed is from the middle of its bounds, at most."""
 _CLOSE = 1e-6
+_Z_95 = 1.96
+_FAR = 6.0
+"""How many standard deviations a number is from what was drawn, at most."""
 
 
 def private_tables(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapping[str, Any]) -> TableAudit:
@@ -230,9 +232,13 @@ def private_tables(recount: Recount, tables: Sequence[WrittenTable], manifest: M
     rho = fsum(rho_of_gaussian(each["sensitivity"], each["sigma"]) for each in draws)
     spent = Spent(epsilon_of(rho, required.delta), required.delta)
     result = differential_result(required.model_dump(), spent)
-    wrong += [problem for table in tables for problem in _problems(recount, table)]
-    sigmas = {str(each["measure"]): float(each["sigma"]) for each in draws}
-    wrong += [problem for table in tables for problem in _margin_faults(table, sigmas)]
+    noise = DeclaredNoise.of(recount, tables, draws)
+    files = {str(each["name"]): each for each in manifest["files"]}
+    for table in tables:
+        declared = files[table.path.name]
+        half = _half_digit(recount, table, declared)
+        wrong += [*_problems(recount, table, half), *_margin_faults(recount, table, noise, half)]
+        wrong += _accuracy_faults(recount, table, noise, declared)
     figures = {"rows": {"draws": len(draws), "rho": rho}}
     return TableAudit((result.unshown("; ".join(dict.fromkeys(wrong))) if wrong else result,), figures)
 
@@ -245,8 +251,8 @@ def undrawn(audit: TableAudit, recount: Recount, why: str) -> TableAudit:
     return replace(audit, results=(*audit.results, lacking))
 
 
-def _problems(recount: Recount, table: WrittenTable) -> Iterator[str]:
-    """What is wrong with a table as it was written."""
+def _problems(recount: Recount, table: WrittenTable, half: float) -> Iterator[str]:
+    """What is wrong with a table as it was written. `half`: of the last decimal of its figures."""
     rows, measure = table.rows(recount), table.measured.measure
     if measure == "mean":
         return
@@ -257,24 +263,119 @@ def _problems(recount: Recount, table: WrittenTable) -> Iterator[str]:
     if measure == "count" and any(value < 0 or value != round(value) for value in values.values()):
         yield "a count is below 0, or not whole"
     largest = max(map(abs, values.values()), default=0.0)
-    half = _half_digit(values.values()) if measure == "share" else 0.0
     close = _CLOSE * max(1.0, largest)
     if any(abs(rest) > close + half * count for rest, count in _rests(recount, table, values)):
         yield "a total is not the sum of its parts"
 
 
-def _half_digit(values: Iterable[float]) -> float:
-    """Half of the last decimal that any of some values has."""
-    exponents = [Decimal(repr(each)).as_tuple().exponent for each in values]
-    return 0.5 * 10.0 ** min((each for each in exponents if isinstance(each, int)), default=0)
+def _digits(recount: Recount, table: WrittenTable, declared: Mapping[str, Any]) -> int | None:
+    """The decimals to which a table is rounded: those of the spec, or those that the manifest declares."""
+    if table.measured.measure not in ("share", "mean"):
+        return None
+    digits = recount.tabulate.digits
+    return declared.get("digits") if digits is None else digits
 
 
-def _margin_faults(table: WrittenTable, sigmas: Mapping[str, float]) -> Iterator[str]:
-    """Where the margins of counts are not those of the noise."""
-    if table.measured.measure == "count":
-        margin = 1.96 * sigmas["rows"]
-        if any(each is None or abs(each - margin) > 0.01 * margin for each in table.margins() or [None]):
-            yield "the margin of a count is not that of its noise"
+def _half_digit(recount: Recount, table: WrittenTable, declared: Mapping[str, Any]) -> float:
+    """By how much rounding may move a figure of a table."""
+    digits = _digits(recount, table, declared)
+    return 0.0 if digits is None else 0.5 * 10.0**-digits
+
+
+@dataclass(frozen=True)
+class DeclaredNoise:
+    """The noise that a manifest declares. `sigmas`: of each measure; `people`: by measure between which numbers the one
+    of all that it is of must be, which is written where there is a table of counts."""
+
+    sigmas: Mapping[str, float]
+    people: Mapping[str, tuple[float, float]]
+
+    @classmethod
+    def of(cls, recount: Recount, tables: Sequence[WrittenTable], draws: Sequence[Mapping[str, Any]]) -> DeclaredNoise:
+        """That of the draws of a manifest."""
+        sigmas = {str(each["measure"]): float(each["sigma"]) for each in draws}
+        people = {
+            str(each["measure"]): (each["values"][0] - _FAR * each["sigma"], each["values"][0] + _FAR * each["sigma"])
+            for each in draws
+            if not each["levels"] and len(each["values"]) == 1
+        }
+        totals = [each.rows(recount).get(frozenset()) for each in tables if each.measured.measure == "count"]
+        people |= {"rows": (totals[0], totals[0])} if totals and totals[0] is not None else {}
+        return cls(sigmas, people)
+
+    def whole(self, measure: str) -> tuple[float, float]:
+        """Between which numbers, of 1 and more, a measure of all is."""
+        low, high = self.people.get(measure, (1.0, inf))
+        return max(low - 0.5, 1.0), max(high + 0.5, 1.0)
+
+    def each(self, recount: Recount, table: WrittenTable, half: float) -> list[tuple[float, float]]:
+        """By row, between which numbers the standard deviation of a figure is. `half`: see `_problems`."""
+        rows, column = table.rows(recount), table.measured.column
+        if column is None:
+            low, high = self.whole("rows") if table.measured.measure == "share" else (1.0, 1.0)
+            return [(self.sigmas["rows"] / high, self.sigmas["rows"] / low)] * len(rows)
+        low, high = _bounds(recount, column)
+        middle, present = (low + high) / 2, f"{column} present"
+        away, people = self.sigmas[column] * ((high - low) / (2 * _STEPS) or 1.0), self.sigmas[present]
+        if table.measured.measure == "sum":
+            return [(hypot(away, middle * people),) * 2] * len(rows)
+        fewest, most = self.whole(present)
+        made = []
+        for group, value in rows.items():
+            far = abs((middle if value is None else value) - middle)
+            of = (fewest, most) if not group else (1.0, most + _FAR * people)  # no group is of more than all
+            made.append(
+                (hypot(away, max(far - half, 0.0) * people) / of[1], hypot(away, (far + half) * people) / of[0])
+            )
+        return made
+
+
+def _bounds(recount: Recount, column: str) -> tuple[float, float]:
+    """The public bounds of a column that is summed."""
+    own, definition = recount.spec.domain_of(column), recount.spec.quasi_identifiers.get(column)
+    if own.low is not None and own.high is not None:
+        return own.low, own.high
+    assert definition is not None
+    assert definition.domain is not None
+    return definition.domain
+
+
+def _margin_faults(recount: Recount, table: WrittenTable, noise: DeclaredNoise, half: float) -> Iterator[str]:
+    """Where margins are not those of the noise: of a mean by the numbers that its group may have."""
+    measure, values, margins = table.measured.measure, table.rows(recount).values(), table.margins()
+    if measure == "share" and noise.people.get("rows", (1.0,))[0] < 1 and margins and not any(margins):
+        return  # shares of nobody
+    ranges = noise.each(recount, table, half)
+    if len(margins) != len(ranges) or not all(
+        _is_within(margin, tuple(_Z_95 * end for end in ends)) if value is not None else margin is None
+        for value, margin, ends in zip(values, margins, ranges, strict=True)
+    ):
+        yield f"the margin of a {measure} is not that of its noise"
+    if measure == "share" and len(set(margins)) > 1:
+        yield "the margins of shares differ, and their noise does not"
+
+
+def _is_within(value: float | None, ends: tuple[float, ...]) -> bool:
+    """Whether a rounded value is from the first of two ends to the second."""
+    return value is not None and 0.99 * ends[0] <= value <= 1.01 * ends[1]
+
+
+def _accuracy_faults(
+    recount: Recount, table: WrittenTable, noise: DeclaredNoise, declared: Mapping[str, Any]
+) -> Iterator[str]:
+    """Where what the manifest says of the accuracy of a table is not so: its noise, and to which decimals its figures
+    are rounded."""
+    measure, sd = table.measured.measure, declared.get("noise_sd")
+    ranges = [] if measure == "mean" or sd is None else noise.each(recount, table, 0.0)
+    if not all(_is_within(sd, ends) for ends in ranges):
+        yield f"the noise that is declared of a {measure} is not that of its draws"
+    digits, known = _digits(recount, table, declared), [each for each in table.margins() if each]
+    if digits is None:
+        return
+    if recount.tabulate.digits is None and known and digits != max(0, 1 - floor(log10(min(known)))):
+        yield f"the decimals of a {measure} are not those that its margin leaves"
+    if any(each is not None and float(f"{each:.{digits}f}") != each for each in table.rows(recount).values()):
+        yield f"a {measure} has more decimals than are declared"
 
 
 def _rests(recount: Recount, table: WrittenTable, values: Mapping[Group, float]) -> Iterator[tuple[float, int]]:

@@ -201,6 +201,14 @@ def test_a_margin_stands_beside_each_figure_and_figures_have_its_decimals(tmp_pa
             assert 10.0 ** -entry["digits"] <= min(margins) <= 100 * 10.0 ** -entry["digits"]
 
 
+@pytest.mark.parametrize("digits", [0, 1, None])
+def test_rounded_tables_pass_their_own_check(tmp_path: Path, digits: int | None) -> None:
+    tables = [{"by": ["sex", "age"], "share": True}, {"by": ["age"], "mean": "wage"}, {"by": ["age"], "sum": "wage"}]
+    spec = spec_of(tmp_path, tables, tabulate={} if digits is None else {"digits": digits})
+    _, _, report = made(tmp_path, spec)
+    assert report["privacy"]["state"] == "met"
+
+
 def test_a_mean_lies_within_the_bounds_and_one_of_nobody_is_blank(tmp_path: Path) -> None:
     (_, _, means, _), _, _ = made(tmp_path, spec_of(tmp_path))
     assert all(mean is None or 0 <= mean <= 1000 for mean in means.values())
