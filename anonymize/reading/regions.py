@@ -11,7 +11,7 @@ it. A column of which every interval is a label is read as labels. If several no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -29,7 +29,7 @@ from anonymize.parallel import mapped, worth
 from anonymize.reading import CategoryReader, LabelledNodes
 from anonymize.recoding.appearance import MISSING
 from anonymize.records import dataclass
-from anonymize.spec import Output, Spec
+from anonymize.spec import POINT, Output, Spec
 from anonymize.table import Attribute
 
 
@@ -132,6 +132,8 @@ def read_regions(
     def column_of(index: int) -> TextRegions | DataError:
         attribute = attributes[index]
         low, high, maybe, text_of[index] = distinct_texts(frame, attribute.name, *columns[attribute.name])
+        if low is high:
+            low = high = _with_point(low, attribute, spec, missing)
         try:
             return DistinctTexts(attribute, low, high, spec.output, missing, maybe).regions()
         except DataError as error:
@@ -167,6 +169,24 @@ def _texts_of(cells: pl.Series) -> tuple[list[str | None], Ints]:
     texts: list[str | None] = categories.to_series().to_list()
     codes = coded.to_physical().fill_null(len(texts)).to_numpy().astype(np.int64)
     return [*texts, None] if cells.null_count() else texts, codes
+
+
+def _with_point(texts: list[str | None], attribute: Attribute, spec: Spec, missing: Set[str]) -> list[str | None]:
+    """The distinct texts of a quasi-identifier, with a point if all of its numbers are values in the notation of the
+    table, as where a release keeps a column: what was generalized has a point already, and stays as it is."""
+    domain, notation = attribute.domain, spec.notation_of_table(attribute.name)
+    if notation == POINT or not isinstance(domain, Numeric):
+        return texts
+    written = pl.Series("text", texts, dtype=pl.String)
+    numerals = written.filter(~written.is_in([*missing, str(spec.output.suppressed)])).drop_nulls().to_frame()
+    pointed = numerals.select(notation.with_point(pl.col("text"))).to_series()
+    kept = not _all_values(numerals["text"], domain) and _all_values(pointed, domain)
+    return written.replace(numerals["text"], pointed).to_list() if kept else texts
+
+
+def _all_values(texts: pl.Series, domain: Numeric) -> bool:
+    """Whether all texts are numbers with a point, and values of a domain."""
+    return bool(np.isin(numbers(texts).to_numpy(), domain.values).all())
 
 
 def gapped_columns(regions: Sequence[TextRegions], texts: Ints) -> dict[int, Gapped]:

@@ -415,11 +415,15 @@ class Spec(Entry):
     def notation(self, column: str) -> Notation:
         """How the numbers of a column are written; one of texts has no numbers, and is written with a point. So are the
         quasi-identifiers of a release (`of_release`)."""
+        return POINT if column in self.quasi_identifiers and self._released else self.notation_of_table(column)
+
+    def notation_of_table(self, column: str) -> Notation:
+        """How the numbers of a column are written in the table, whatever a release does with them."""
         definition = self.quasi_identifiers.get(column) or self.sensitive.get(column)
         kind = self.targets().get(column) if definition is None else definition.type
         if definition is None and self.domain_of(column).low is not None:
             kind = "numeric"
-        if column in self._typed or (column in self.quasi_identifiers and self._released):
+        if column in self._typed:
             return POINT
         step = self.treated.get(column)
         if column != self.weight_column and kind != "numeric" and not (step is not None and step.NUMBERS):
