@@ -441,7 +441,8 @@ def treatments() -> str:
         "The manifest next to the release, `released.manifest.json`, describes the meaning of each column and what "
         "readers may know about it: the matrix of a randomization, the variance of noise. `evaluate` corrects for "
         "it. No file contains what would undo the protection: random numbers are the system's, unless `--seed` is "
-        "given, and then the report cannot be public.",
+        "given, and then the report cannot be public. A matrix of `pram` that is made from the table names the "
+        "values of the input, those of few people too: see there.",
         "",
         "Models about a sensitive column that a step changes are measured on the original values; `audit`, which has "
         "only the release, cannot tell whether they are met, and says so (exit 1). A changed quasi-identifier counts "

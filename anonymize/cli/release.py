@@ -81,7 +81,9 @@ FURTHER_OPTIONS = (
     file_option("--after", help="Make the next release of the series with its state in this file."),
     file_option("--key", help="The key of the series and of the ledger, made by `anonymize key make`."),
     file_option(
-        "--budget", help="Charge the release to this ledger about people, which is made if absent. It is private."
+        "--budget",
+        help="Charge the release to this ledger about people, with --key; made if absent, with the spec's `budget` as "
+        "its cap. It is private.",
     ),
     count_option("--seed", help="Seed of all random numbers; the system's entropy by default."),
     THREADS,

@@ -65,7 +65,11 @@ REFUSALS = tuple(
     file_option("-o", "--output", required=True, help="The folder of the tables, which is made, or is empty."),
     REPORTS,
     file_option("--key", help="The key of cell keys, and of the ledger, a file of `anonymize key make`."),
-    file_option("--budget", help="Charge the tables to this ledger about people, made if absent. It is private."),
+    file_option(
+        "--budget",
+        help="Charge the tables to this ledger about people, with --key; made if absent, with the spec's `budget` as "
+        "its cap. It is private.",
+    ),
     flag_option("--public-report", "public", help="Make the report from what is published alone."),
     flag_option("--dry-run", help="Do everything but write the tables; reports are written."),
     flag_option("--force", help="Replace the tables of an earlier run, and reports that exist."),

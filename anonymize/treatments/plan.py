@@ -29,6 +29,7 @@ from anonymize.table.encode import is_text
 from anonymize.table.named import column, unnamed
 from anonymize.table.source import Source
 from anonymize.treatments import TREATMENTS, Change, InputColumn, Step
+from anonymize.treatments.pram import remedy_of
 
 PER_CELL = 48
 """Bytes that a cell of a column takes that a step changes or looks at: its text, its number, codes before and after."""
@@ -111,7 +112,8 @@ class TreatedTable:
         methods = ", ".join(dict.fromkeys(entry.method for entry in self.spec.treatments if entry.KIND != "spans"))
         said = Caution.of(UNBOUNDED.format(methods), "`attack` measures linking and inference")
         general = [*([said] if methods else []), *_moved_parts(self.spec.treatments)]
-        return general if public else [*general, *self._private_warnings(steps.figures)]
+        own = _named_values(self.spec.treatments) if public else self._private_warnings(steps.figures)
+        return [*general, *own]
 
     def _private_warnings(self, figures: Sequence[Mapping[str, Any]]) -> Iterator[Caution]:
         """What methods say of their own, and of columns that came out as they were."""
@@ -124,6 +126,17 @@ class TreatedTable:
                     f"{entry.method} left every value of {', '.join(same)} as it was",
                     "leave constant columns out, or take a larger setting",
                 )
+
+
+def _named_values(entries: Sequence[Treatment]) -> Iterator[Caution]:
+    """Steps whose matrix is made from the table, so that the manifest has its values: without how many are of few rows,
+    which follows from the input."""
+    for entry in entries:
+        if isinstance(entry, Pram) and entry.matrix is None:
+            what = "combination of values" if entry.joint else "value"
+            said = f"pram of {', '.join(entry.treated)}: the manifest, which is public, names every {what} of the input"
+            part = ", of each part (`by`)" if entry.by else ""
+            yield Caution.of(f"{said}{part}, those of few rows too", remedy_of(entry))
 
 
 def _moved_parts(entries: Sequence[Treatment]) -> Iterator[Caution]:

@@ -22,8 +22,12 @@ What it does not. A matrix that is made from the table bounds nothing of that ki
 people, and an invariant matrix follows from their shares. Rare values are the ones at risk: a record that shows one
 probably has it, unless the matrix moves other records to that value.
 
-What else it discloses. An invariant matrix tells the shares of the values exactly, of each part, as the counts of the
-original column would; the manifest names the parts by their values of `by`.
+What else it discloses. A matrix that is made from the table stands in the manifest with all values that it is of, of
+few rows too: with `joint` every combination that a row of the input has, also one that the release no longer shows, and
+with `by` the values that occur in each part. Whoever knows that a person is in a part of one row, or of one value,
+reads there what that person has. The run warns of those of fewer rows than the largest required k (5 without one).
+A declared matrix names what the spec does, whoever has it. An invariant matrix tells the shares of the values exactly,
+of each part, as the counts of the original column would; the manifest names the parts by their values of `by`.
 
 Cost. Linear in the rows; matrices have at most a million cells in all.
 
@@ -40,8 +44,9 @@ import numpy as np
 import polars as pl
 
 from anonymize.classes import Bools, Codes, Floats, Ints, mixed_radix
-from anonymize.errors import Caution, DataError, Problem
+from anonymize.errors import Caution, DataError, Problem, counted
 from anonymize.records import dataclass
+from anonymize.spec.model import FEWEST
 from anonymize.spec.treatments import Pram
 from anonymize.table.kept import KeptColumn
 from anonymize.treatments import Change, InputColumn, Random, Step, members, names_of, unchanged, wrong_rows
@@ -92,7 +97,7 @@ def run(entry: Pram, step: Step) -> Change:
             continue
         variable = _variable(own)
         warnings += _unknown(entry, variable)
-        codes = _drawn(entry, variable, parts, names, step.random, channels, warnings)
+        codes = _drawn(entry, variable, parts, names, step, channels, warnings)
         written |= variable.written(codes)
     epsilon = None if entry.matrix is None else _epsilon(np.array(channels[0]["matrix"]))
     local = {} if epsilon is None else {"epsilon": epsilon, "epsilon_of_all_columns": epsilon * len(columns)}
@@ -158,14 +163,15 @@ def _drawn(
     variable: Variable,
     parts: Ints,
     names: list[dict[str, str | None]],
-    random: Random,
+    step: Step,
     channels: list[dict[str, Any]],
     warnings: list[Caution],
 ) -> Ints:
     """(rows,) new values by matrices that are made for each part; adds to the channels and the warnings."""
     codes, present = variable.codes.copy(), variable.present
     _check_feasible(entry, variable)
-    still, room = 0, CELLS
+    still, few, room = 0, 0, CELLS
+    fewest = FEWEST if step.spec is None else step.spec.fewest
     for group in members(np.unique(parts[present], return_inverse=True)[1]):
         rows = present[group]
         values, own, counts = np.unique(codes[rows], return_inverse=True, return_counts=True)
@@ -174,7 +180,8 @@ def _drawn(
             raise _too_large(variable.columns)
         matrix = _matrix(entry, counts / len(rows), [variable.values[value] for value in values])
         still += int(counts[np.diag(matrix) == 1].sum())
-        codes[rows] = values[drawn(own, matrix, random)]
+        few += int((counts < fewest).sum())
+        codes[rows] = values[drawn(own, matrix, step.random)]
         texts = [list(variable.values[value]) for value in values]
         channels.append(_channel(variable.columns, names[parts[rows[0]]], texts, matrix))
     if still:
@@ -182,7 +189,27 @@ def _drawn(
     lacking = len(codes) - len(present)
     if lacking and len(variable.columns) > 1:
         warnings.append(unchanged(ID, names_of(variable.columns), lacking, "one of the columns is missing"))
+    if few:
+        warnings.append(_named(entry, variable, few, fewest))
     return codes
+
+
+def _named(entry: Pram, variable: Variable, few: int, fewest: int) -> Caution:
+    """That the manifest has values, or combinations of them, of few rows: how many."""
+    noun, are, them = "combination" if len(variable.columns) > 1 else "value", "are", "them"
+    if few == 1:
+        are, them = "is", "it"
+    part = " in a part" if entry.by else ""
+    said = (
+        f"{counted(few, noun)}{part} {are} of fewer than {fewest} rows, and the manifest, which is public, names {them}"
+    )
+    return Caution.of(f"pram of {names_of(variable.columns)}: {said}", remedy_of(entry))
+
+
+def remedy_of(entry: Pram) -> str:
+    """What makes values of few rows rarer in the manifest."""
+    fewer = [*(["fewer columns with `joint`"] if entry.joint else []), *(["a coarser `by`"] if entry.by else [])]
+    return ", or ".join([*fewer, "merge rare values of the input before"])
 
 
 def _channel(

@@ -525,3 +525,12 @@ def test_channels_by_a_region_that_is_swapped_are_warned_of(call: Call, folder: 
     assert len(said) == 1
     _, report = released(call, folder, f"{ALONE}treatments: [{pram}]\n", "perturb")
     assert not any("is carried out by" in each for each in report["warnings"])
+
+
+def test_a_public_run_warns_that_the_manifest_names_values_and_counts_none(call: Call, folder: Path) -> None:
+    spec = written(folder, f"{ALONE}treatments: [{{method: pram, columns: [job], keep: 0.8, by: [zip]}}]\n")
+    public = call("perturb", spec, "-o", "out.csv", "--public-report", "-r", "public.json")
+    said = "pram of job: the manifest, which is public, names every value of the input, of each part (`by`)"
+    assert public.code == 0 and said in " ".join(public.err.split())
+    assert any(each.startswith(said) for each in json.loads((folder / "public.json").read_text())["warnings"])
+    assert "in a part" not in public.err

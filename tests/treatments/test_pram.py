@@ -177,3 +177,29 @@ def test_rows_that_miss_the_stratum_are_one_part_however_they_say_so() -> None:
     parts = [each["part"]["area"] for each in made.change.declared["channels"]]
     assert len(parts) == 2 and set(parts) == {None, "x"}
     assert made.measured().wrong == []
+
+
+@pytest.mark.parametrize(
+    ("roofs", "more", "said"),
+    [
+        (["tile", "slate"] * 5, {}, ""),
+        (["tile"] * 6 + ["slate"] * 4, {}, "pram of roof: 1 value is of fewer than 5 rows"),
+        (["tile"] * 9 + ["slate"], {"by": ["wall"]}, "pram of roof: 2 values in a part are of fewer than 5 rows"),
+        (
+            ["tile"] * 9 + ["slate"],
+            {"columns": ["roof", "wall"], "joint": True},
+            "pram of roof, wall: 2 combinations are of fewer than 5 rows",
+        ),
+    ],
+)
+def test_values_of_few_rows_that_the_manifest_names_are_counted_in_a_warning(
+    roofs: list[str], more: dict[str, Any], said: str
+) -> None:
+    columns = {"roof": roofs, "wall": ["brick"] * 5 + ["wood"] * 5}
+    warned = [each for each in randomized(columns, keep=0.5, **more).change.warnings if "manifest" in each]
+    assert [each.partition(", and the manifest, which is public")[0] for each in warned] == [said] * bool(said)
+
+
+def test_a_declared_matrix_names_nothing_that_the_spec_does_not() -> None:
+    matrix = {"tile": {"tile": 1}, "slate": {"tile": 0.5, "slate": 0.5}}
+    assert not randomized({"roof": ["tile"] * 9 + ["slate"]}, matrix=matrix).change.warnings
