@@ -108,7 +108,7 @@ def test_with_a_unit_individuals_are_counted_and_rows_where_that_is_said() -> No
 
 
 def test_totals_of_individuals_in_several_groups_are_no_sums_and_are_refused() -> None:
-    with pytest.raises(DataError, match="column 'ward': 40 individuals are in several of its groups") as raised:
+    with pytest.raises(DataError, match="column 'ward': 40 individuals in several of its groups") as raised:
         tabulated(STAYS, [{"by": ["town", "ward"], "count": True}])
     assert "counted: rows" in str(raised.value)
     made = tabulated(STAYS, [{"by": ["ward"], "count": True}], counted="rows")
@@ -159,9 +159,68 @@ def test_a_total_of_few_is_blank_as_its_groups_are() -> None:
 
 
 def test_a_table_of_which_hardly_anything_is_left_is_a_warning() -> None:
-    made = counts_of([f"t{n}" for n in range(30)])
+    made = counts_of([f"t{n}" for n in range(30) for _ in range(1 + n % 4)])
     assert any(each.startswith("table 1 by town: 30 of 31 groups are blank") for each in made.report["warnings"])
     assert not any("are blank" in each for each in counts_of(["Ulm", "Bonn"] * 20).report["warnings"])
+
+
+def with_blanks(rows: dict[str, list[Any]], tables: list[dict[str, Any]], **rules: Any) -> anonymize.ReleasedTables:
+    more = {key: rules.pop(key) for key in ("unit", "counted") if key in rules}
+    unit = {"unit": more["unit"]} if "unit" in more else {}
+    counted = {"counted": more["counted"]} if "counted" in more else {}
+    tabulate = {"mechanism": "suppression", "tables": tables, "suppression": rules, **counted}
+    return anonymize.tabulate(pl.DataFrame(rows), {"others": "insensitive", "tabulate": tabulate, **unit})
+
+
+def test_blank_counts_of_one_are_not_given_away_by_their_number() -> None:
+    """Every blank group has somebody in it, so that five of them with a total of five have one each."""
+    wards = [f"w{n}" for n in range(5)] + ["x"] * 40 + ["y"] * 60
+    made = with_blanks({"ward": wards}, [{"by": ["ward"], "count": True}], minimum=5)
+    blank = made.frames["table-1-count.csv"].filter(pl.col("count").is_null())
+    assert len(blank) > 5
+    with pytest.raises(InfeasibleError):
+        with_blanks({"ward": [f"w{n}" for n in range(8)]}, [{"by": ["ward"], "count": True}], minimum=5)
+
+
+def test_counts_are_protected_together_with_those_that_means_have() -> None:
+    """A sum over a mean is a count, and a count by others has a total with it in common."""
+    sizes = {("a1", "b1"): 2, ("a2", "b1"): 60, ("a3", "b1"): 40, ("a1", "b2"): 14}
+    sizes |= {("a1", "b3"): 120, ("a2", "b3"): 150, ("a3", "b3"): 140}
+    people = [pair for pair, size in sizes.items() for _ in range(size)]
+    rows: dict[str, list[Any]] = {"a": [a for a, _ in people], "b": [b for _, b in people]}
+    rows |= {"c": [f"c{n % 2}" for n in range(len(people))], "pay": [100 + n * 7 % 50 for n in range(len(people))]}
+    tables = [{"by": ["a", "b"], "count": True}, {"by": ["b", "c"], "mean": "pay"}, {"by": ["b", "c"], "sum": "pay"}]
+    made = with_blanks(rows, tables, minimum=5)
+    counts, means, sums = made.frames.values()
+    known = means.join(sums, on=["b", "c"]).filter((pl.col("b") == "b1") & (pl.col("c") != "Total"))
+    assert counts.filter((pl.col("a") == "a1") & (pl.col("b") == "b1"))["count"].to_list() == [None]
+    total = counts.filter((pl.col("a") == "Total") & (pl.col("b") == "b1"))["count"].to_list()
+    others = counts.filter(pl.col("a").is_in(["a2", "a3"]) & (pl.col("b") == "b1"))["count"]
+    by_means = known["pay_sum"] / known["pay_mean"] if "pay_sum" in known.columns else known["sum"] / known["mean"]
+    assert total == [None] and (others.null_count() or by_means.null_count())
+
+
+def test_who_is_alone_in_two_blank_groups_cannot_derive_a_third() -> None:
+    rows: dict[str, list[Any]] = {"id": ["u1", "u1", "c1"], "ward": ["A", "B", "C"], "pay": [500, 700, 900]}
+    for ward in ("D", "E"):
+        for n in range(30):
+            for key, value in (("id", f"{ward}{n}"), ("ward", ward), ("pay", 100 + n)):
+                rows[key].append(value)
+    made = with_blanks(rows, [{"by": ["ward"], "sum": "pay"}], unit="id", minimum=2, p=10)
+    frame = made.frames["table-1-sum.csv"]
+    blank = frame.filter(pl.col("sum").is_null())["ward"].to_list()
+    assert {"A", "B", "C"} < set(blank)
+
+
+def test_who_is_alone_in_a_count_of_rows_cannot_derive_another() -> None:
+    people = [("A", "u1", 7), ("B", "c1", 9), *((w, f"{w}{n}", 2) for w in "DE" for n in range(30))]
+    rows: dict[str, list[Any]] = {"ward": [], "id": []}
+    for ward, who, many in people:
+        rows["ward"] += [ward] * many
+        rows["id"] += [who] * many
+    made = with_blanks(rows, [{"by": ["ward"], "count": True}], unit="id", counted="rows", minimum=3, p=10)
+    frame = made.frames["table-1-count.csv"]
+    assert {"A", "B"} < set(frame.filter(pl.col("count").is_null())["ward"].to_list())
 
 
 def test_labels_that_read_alike_are_merged_and_counted_in_a_warning() -> None:

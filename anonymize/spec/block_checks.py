@@ -163,8 +163,8 @@ def check_tables(spec: Spec) -> Iterator[Fault]:
 def _cycles(tabulate: Tabulation) -> Iterator[Fault]:
     """Tables of one measure that go round in a circle, such as by [a, b], [b, c] and [a, c]: what blanks protect is
     derived from the totals that tables have in common, which is all that they tell together only where the tables
-    make a tree (Beeri, Fagin, Maier and Yannakakis 1983; Dobra and Fienberg 2000)."""
-    measured = [table.by for table in tabulate.tables if table.column is None]
+    make a tree (Beeri, Fagin, Maier and Yannakakis 1983; Dobra and Fienberg 2000). A mean counts as well."""
+    measured = [table.by for table in tabulate.tables if table.column is None or table.measure == "mean"]
     by_column = [[each.by for each in tabulate.tables if each.column == name] for name in tabulate.measured]
     for groups in (measured, *by_column):
         if circle := reduced(groups):

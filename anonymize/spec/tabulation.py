@@ -62,7 +62,7 @@ class SuppressionRules(Entry):
     dominance: DominanceRule | None = None
     """The (n, k) rule for sums and means: {n: 2, k: 85}."""
     p: Percent | None = None
-    """The p % rule for sums and means: nobody may be able to tell the largest contribution of a group to within p
+    """The p % rule for sums and means: no other contributor may tell the largest contribution of a group to within p
     percent of it."""
     range: Percent = 10.0
     """The percentage of its value by which a sum of too few individuals must stay uncertain, on either side."""

@@ -295,6 +295,7 @@ class CellValues:
         contributors: (cells,) the individuals who are counted there.
         whole: (cells,) the sum of what each individual contributes, without signs.
         largest: (cells, several) the largest of these contributions, in falling order.
+        sole: (cells,) who is the only one counted there; -1 where several are, or nobody.
         scale: by what numbers were multiplied so that they are whole; 1.0 of counts.
         exact: whether all of them are whole then.
         signed: whether an individual contributes less than 0 anywhere.
@@ -305,6 +306,7 @@ class CellValues:
     contributors: Ints
     whole: Floats
     largest: Floats
+    sole: Ints
     scale: float = 1.0
     exact: bool = True
     signed: bool = False
@@ -353,14 +355,16 @@ def count(
     every = np.unique(np.concatenate([grid.cells(by).ravel() for by in groups]))
     shape = len(every)
     value, whole, largest = np.zeros(shape), np.zeros(shape), np.zeros((shape, several))
-    contributors, signed = np.zeros(shape, np.int64), False
+    contributors, sole, signed = np.zeros(shape, np.int64), np.full(shape, -1), False
     for by in groups:
         for cell in grid.rows_of(by):
-            owners, amounts = _contributions(cell[present], numbers[present], None if units is None else units[present])
+            owners, amounts, whom = _contributions(
+                cell[present], numbers[present], None if units is None else units[present]
+            )
             amounts = np.ones(len(amounts)) if once else amounts
             signed = signed or bool((amounts < 0).any())
             order = np.lexsort((-np.abs(amounts), owners))
-            owners, amounts = owners[order], amounts[order]
+            owners, amounts, whom = owners[order], amounts[order], whom[order]
             starts = np.flatnonzero(np.r_[True, owners[1:] != owners[:-1]]) if len(owners) else np.zeros(0, np.int64)
             if not len(starts):
                 continue
@@ -369,20 +373,22 @@ def count(
             value[places] = np.add.reduceat(amounts, starts)
             whole[places] = np.add.reduceat(np.abs(amounts), starts)
             contributors[places] = stops - starts
+            sole[places] = np.where(stops - starts == 1, whom[starts], -1)
             for rank in range(several):
                 reached = starts + rank < stops
                 largest[places[reached], rank] = np.abs(amounts[(starts + rank)[reached]])
-    return CellValues(every, value, contributors, whole, largest, scale, exact, signed)
+    return CellValues(every, value, contributors, whole, largest, sole, scale, exact, signed)
 
 
-def _contributions(cells: Ints, amounts: Floats, units: NDArray[np.integer] | None) -> tuple[Ints, Floats]:
-    """What each individual contributes to each cell: the cell, and the sum of the amounts of the individual's rows."""
+def _contributions(cells: Ints, amounts: Floats, units: NDArray[np.integer] | None) -> tuple[Ints, Floats, Ints]:
+    """What each individual contributes to each cell: the cell, the sum of the amounts of the individual's rows, and who
+    that is, of rows about somebody else each the row's place."""
     if units is None or not len(units):
-        return cells, amounts
+        return cells, amounts, np.arange(len(cells))
     order = np.lexsort((units, cells))
     cells, amounts, whom = cells[order], amounts[order], units[order]
     starts = np.flatnonzero(np.r_[True, (cells[1:] != cells[:-1]) | (whom[1:] != whom[:-1])])
-    return cells[starts], np.add.reduceat(amounts, starts)
+    return cells[starts], np.add.reduceat(amounts, starts), whom[starts].astype(np.int64)
 
 
 def key_sums(

@@ -56,8 +56,9 @@ class Layer:
         value: (cells,) float64.
         equations: between its cells, by their places here.
         unsafe, upper, lower: (cells,) which are to be protected, and how far above and below their value.
-        alone: (cells,) where one individual is all there is, who knows the value.
+        insider: (cells,) the only individual there, who knows the value; -1 where there is none.
         signed: whether cells may be below 0.
+        least: (cells,) what a cell that is blank is known to be at least, where none is below 0.
     """
 
     cells: Ints
@@ -66,8 +67,9 @@ class Layer:
     unsafe: Bools
     upper: Floats
     lower: Floats
-    alone: Bools
+    insider: Ints
     signed: bool
+    least: Floats
 
     @cached_property
     def scale(self) -> float:
@@ -87,7 +89,7 @@ class Layer:
         """(cells,) how far below and above its value a cell can be, scaled."""
         most = 2 * float(np.abs(self.value).max(initial=0.0)) + float(self.upper.max(initial=0.0)) + 1
         up = np.full(len(self.cells), most / self.scale)
-        return (up.copy() if self.signed else self.value / self.scale), up
+        return (up.copy() if self.signed else (self.value - self.least) / self.scale), up
 
     @cached_property
     def targets(self) -> list[ProtectedSide]:
@@ -95,30 +97,31 @@ class Layer:
         return [
             ProtectedSide(int(cell), side, need / self.scale, known)
             for cell in np.flatnonzero(self.unsafe)
-            for known in (None, *self._knowing(int(cell)))
+            for known in ((), *self._knowing(int(cell)))
             for side, need in ((1, float(self.upper[cell])), (-1, float(self.lower[cell])))
             if need > 0
         ]
 
-    def _knowing(self, cell: int) -> list[int]:
-        """The cells of one individual that are parts of a total which a cell is part of as well."""
-        if not self.alone.any():
+    def _knowing(self, cell: int) -> list[tuple[int, ...]]:
+        """Of each insider the cells that are parts of a total which a cell is part of as well."""
+        if (self.insider < 0).all():
             return []
         parts = self.equations.sign < 0
         rows = np.unique(self.equations.row[parts & (self.equations.place == cell)])
         beside = np.unique(self.equations.place[parts & np.isin(self.equations.row, rows)])
-        return [int(each) for each in beside if self.alone[each] and each != cell]
+        beside = beside[(self.insider[beside] >= 0) & (beside != cell)]
+        return [tuple(beside[self.insider[beside] == who].tolist()) for who in np.unique(self.insider[beside])]
 
 
 @dataclass(frozen=True)
 class ProtectedSide:
     """A cell that an attacker must be unable to narrow down by more than `need` below (`side` -1) or above (1) its
-    value; `known`: the cell that he knows, None for an outsider."""
+    value; `known`: the cells that an insider knows, none for an outsider."""
 
     cell: int
     side: int
     need: float
-    known: int | None
+    known: tuple[int, ...]
 
     def met_by(self, reached: float) -> bool:
         """Whether that is far enough, within the precision of solvers; never where nothing is reached."""
@@ -247,7 +250,7 @@ class KnownChanges:
         """(cells,) the latest that takes a target far enough by blank cells alone. `blank`: (cells of the layer,)."""
         for moved, amounts in reversed(self._by_side.get((target.cell, target.side), ())):
             reached = target.side * float(amounts[np.searchsorted(moved, target.cell)])
-            if target.met_by(reached) and blank[moved].all() and target.known not in moved:
+            if target.met_by(reached) and blank[moved].all() and not np.isin(target.known, moved).any():
                 change = np.zeros(len(blank))
                 change[moved] = amounts
                 return change
@@ -292,8 +295,8 @@ class _Program:
         own = self.columns == target.cell
         high[own] = np.minimum(high[own], target.need) if target.side > 0 else high[own]
         low[own] = np.maximum(low[own], -target.need) if target.side < 0 else low[own]
-        if target.known is not None:
-            fixed = self.columns == target.known
+        if target.known:
+            fixed = np.isin(self.columns, target.known)
             low, high = np.where(fixed, 0.0, low), np.where(fixed, 0.0, high)
         objective = -target.side * own.astype(float)
         prices, change = np.zeros(self.layer.equations.count), np.zeros(len(self.blank))
@@ -324,8 +327,7 @@ class _Program:
         down, up = self.layer.reach
         coefficients = np.where(reduced > 0, reduced * down, -reduced * up)
         coefficients[np.abs(reduced) < 1e-9] = 0.0
-        if target.known is not None:
-            coefficients[target.known] = 0.0
+        coefficients[list(target.known)] = 0.0
         return np.asarray(coefficients)
 
 
@@ -339,7 +341,7 @@ def _completed(layers: Sequence[Layer], cost: Floats, blank: Bools, open_: Bools
     for layer in layers:
         lost: set[int] = set()
         program = _Program(layer, blank[layer.cells], KnownChanges(layer))
-        for target in sorted(layer.targets, key=lambda each: (-each.need, each.cell, each.side, each.known or -1)):
+        for target in sorted(layer.targets, key=lambda each: (-each.need, each.cell, each.side, each.known)):
             if program.protects(target):
                 continue
             moved = _cheapest_flow(layer, target, cost, blank, open_)
@@ -364,8 +366,7 @@ def _cheapest_flow(layer: Layer, target: ProtectedSide, cost: Floats, blank: Boo
     price = np.where(blank[layer.cells], 0.0, cost[layer.cells] / cost.max())
     down, up = (np.where(open_[layer.cells], each, 0.0) for each in layer.reach)
     down, up = down.copy(), up.copy()
-    if target.known is not None:
-        down[target.known] = up[target.known] = 0.0
+    down[list(target.known)] = up[list(target.known)] = 0.0
     low = np.zeros(2 * size)
     high = np.concatenate([up, down])
     place, other = (target.cell, size + target.cell) if target.side > 0 else (size + target.cell, target.cell)

@@ -2,8 +2,9 @@
 
 Guarantees: From all tables of a run together, and from the knowledge that counts, and sums of numbers that are never
 negative, are not below 0, the value of an unsafe group can be narrowed down to an interval that is at least as wide as
-its rule asks, and no further. So it is for somebody who is the only one counted in another blank group of the same
-total, and knows that group's sum.
+its rule asks, and no further. So it is for somebody who is the only one counted in other blank groups of the same
+total, and knows what these come to. All counts are protected as one, those that means have among them, as a sum over a
+mean is a count, and who has a number is at most who there is.
 
 Unsafe: A group of fewer than `minimum` individuals; for sums and means, and for counts of rows where there is a `unit`,
 also one of which the `n` largest contributions are more than `k` percent (`dominance`), and one whose second largest
@@ -14,9 +15,10 @@ Individuals: With a `unit`, counts and shares are of individuals, and sums and m
 totals that are sums; where somebody is in several groups of a column, they are not, and such tables of individuals are
 refused (3): `counted: rows` counts rows.
 
-Uncertainty: Of a count, up to `minimum` and down to 0. Of a sum, on either side: by the p % rule what is lacking to
-`p` percent of the largest contribution; by dominance what is lacking to a value of which the `n` largest are `k`
-percent; of too few individuals `range` percent of the value.
+Uncertainty: Of a count, up to `minimum`, and down to 1 where groups of 0 are published (`zeros`), so that everybody
+knows that somebody is in a blank one, in a total to as many as it has such groups, else down to 0. Of a sum, on either
+side: by the p % rule what is lacking to `p` percent of the largest contribution; by dominance what is lacking to a
+value of which the `n` largest are `k` percent; of too few individuals `range` percent of the value.
 
 Search: Tables of at most 2,000 cells and 150 unsafe ones are solved by integer programming (Fischetti and Salazar),
 round by round: the least total of the values that are blank, each as a share of the largest of its measure, where the
@@ -28,9 +30,11 @@ elsewhere, is never blank unless it is unsafe itself. The check then solves the 
 tables.
 
 Does not bound: What follows from whole numbers: the intervals are those of real ones. What somebody knows of other
-groups. What differs between two runs, whose tables are not protected together. How many have no number, which is the
-difference between a count and that of a mean. What is true of all in a group: a 0 tells of everyone in the total above
-it, and `zeros: suppress` blanks such groups; a sum of a column of 0 and 1 that is as large as the count is not blank.
+groups, such as one of several contributors to another blank sum who knows the own share. That a label without a
+hierarchy is there, and so that somebody has it. What differs between two runs, whose tables are not protected together.
+How many have no number, which is the difference between a count and that of a mean. What is true of all in a group: a 0
+tells of everyone in the total above it, and `zeros: suppress` blanks such groups; a sum of a column of 0 and 1 that is
+as large as the count is not blank.
 
 Reference: M. Fischetti, J. J. Salazar, Solving the cell suppression problem on tabular data with linear constraints,
 Management Science 47(7), 2001. A. Hundepool et al., Statistical Disclosure Control, Wiley 2012, chapter 4.
@@ -42,7 +46,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from anonymize.errors import Caution, DataError, InfeasibleError, Problem
+from anonymize.errors import Caution, DataError, InfeasibleError, Problem, counted
 from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, SuppressionRules, TabulatedMeasure, Tabulation
@@ -98,6 +102,18 @@ def protection(values: CellValues, rules: SuppressionRules, minimum: int, *, cou
     elif not values.signed:
         lower = np.minimum(lower, values.value)
     return Protection(unsafe, np.where(unsafe, upper, 0.0), np.where(unsafe, lower, 0.0))
+
+
+def least(values: CellValues, rules: SuppressionRules, equations: Equations) -> Floats:
+    """(cells,) the least that a blank count can be: where groups of 0 are published, whoever sees a blank one knows
+    that somebody is in it, and in a total as many as it has groups with somebody."""
+    known = np.minimum(values.value, 0.0 if rules.zeros == "suppress" else 1.0)
+    total, before = equations.sign > 0, None
+    while before is None or (known != before).any():
+        before = known.copy()
+        parts = np.bincount(equations.row[~total], known[equations.place[~total]], equations.count)
+        np.maximum.at(known, equations.place[total], parts[equations.row[total]])
+    return known
 
 
 def _with(unsafe: Bools, upper: Floats, lacking: Floats) -> tuple[Bools, Floats]:
@@ -183,6 +199,14 @@ def groups_of(tabulate: Tabulation, name: str) -> list[tuple[str, ...]]:
     ]
 
 
+def known_groups(tabulate: Tabulation, name: str) -> list[tuple[str, ...]]:
+    """What an attacker may know a measure by. Who has a number is at most who there is, and often everybody, so that
+    what is counted in one table says something of every other count: all of these are protected as one."""
+    if not is_count(name):
+        return groups_of(tabulate, name)
+    return [table.by for table in tabulate.tables if table.column is None or table.measure == "mean"]
+
+
 def measures_of(tabulate: Tabulation) -> list[str]:
     """The measures of all tables: rows, sums of columns, and those who have a number in a column that has means."""
     names = [COUNTS, *tabulate.measured, *(f"{column}{HAVING}" for column in tabulate.measured)]
@@ -204,17 +228,21 @@ def _blocks(tabulate: Tabulation, values: dict[str, CellValues]) -> list[list[st
 def _layer(
     grid: TableGrid, tabulate: Tabulation, name: str, values: CellValues, needed: Protection, cells: Ints
 ) -> Layer:
-    equations: Equations = grid.equations(groups_of(tabulate, name), values.cells)
-    alone = (values.contributors == 1) if not is_count(name) else np.zeros(len(values.cells), np.bool_)
+    groups = [by for by in known_groups(tabulate, name) if np.isin(grid.cells(by), values.cells).all()]
+    equations: Equations = grid.equations(groups, values.cells)
+    known = least(values, tabulate.rules, equations) if is_count(name) else np.zeros(len(values.cells))
+    # Of a count of 1 there is nothing to know but that somebody is there; of several rows of one individual, how many.
+    insider = np.where((values.value > 1) | (not is_count(name)), values.sole, -1)
     return Layer(
         np.searchsorted(cells, values.cells),
         values.value,
         equations,
         needed.unsafe,
         needed.upper,
-        needed.lower,
-        alone,
+        np.maximum(needed.lower - known, 0.0),
+        insider,
         values.signed,
+        known,
     )
 
 
@@ -242,8 +270,9 @@ def run(
     for name in measures_of(tabulate):
         numbers = numbers_of(table, None if name == COUNTS else name.removesuffix(HAVING))
         numbers = np.where(np.isnan(numbers), np.nan, 1.0) if is_count(name) else numbers
-        once, several = name == COUNTS and tabulate.once(spec.unit), contributions(tabulate.rules)
-        values[name] = count(grid, groups_of(tabulate, name), numbers, table.units, several, once=once)
+        once, several = tabulate.once(spec.unit), contributions(tabulate.rules)
+        groups = groups_of(tabulate, name) if once else known_groups(tabulate, name)
+        values[name] = count(grid, groups, numbers, table.units, several, once=once and name == COUNTS)
     _check_many(grid, tabulate, minimum, values)
     blanks = suppress(grid, tabulate, minimum, values)
     tables = tuple(_table(grid, each, values, blanks, tabulate.digits) for each in tabulate.tables)
@@ -280,8 +309,14 @@ def _check_additive(spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Ta
         return
     by = {name for each in groups_of(tabulate, COUNTS) for name in each}
     hint = "`tabulate: {counted: rows}`; or `mechanism: cell-keys`, of which totals are no sums"
-    said = "column {!r}: {} individuals are in several of its groups, so that its total is no sum of them"
-    problems = [Problem(said.format(*each), table.source.name, hint=hint) for each in grid.several(table.units, by)]
+    problems = [
+        Problem(
+            f"column {name!r}: {counted(many, 'individual')} in several of its groups, whose total is not their sum",
+            table.source.name,
+            hint=hint,
+        )
+        for name, many in grid.several(table.units, by)
+    ]
     if problems:
         raise DataError(problems)
 

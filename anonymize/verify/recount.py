@@ -76,12 +76,15 @@ class Recount:
                 pl.col("amount").abs().sum().alias("whole"),
                 pl.col("amount").abs().top_k(several).sort(descending=True).alias("largest"),
                 pl.col("amount").min().alias("least"),
+                pl.col("who").first().cast(pl.String).alias("sole"),
             )
             .collect()
         )
         return {
-            self.group(by, labels): Counted(value, individuals, whole, tuple(largest), least < 0)
-            for *labels, value, individuals, whole, largest, least in counted.iter_rows()
+            self.group(by, labels): Counted(
+                value, individuals, whole, tuple(largest), least < 0, sole if self.units is not None else None
+            )
+            for *labels, value, individuals, whole, largest, least, sole in counted.iter_rows()
         }
 
     def group(self, by: Sequence[str], labels: Iterable[str]) -> Group:
@@ -185,13 +188,14 @@ class Recount:
 @dataclass(frozen=True)
 class Counted:
     """What a group comes to: its value, the individuals in it, their contributions without signs, the largest of these
-    in falling order, and whether one is below 0."""
+    in falling order, whether one is below 0, and of an input with units who one of them is."""
 
     value: float
     individuals: int
     whole: float
     largest: tuple[float, ...]
     signed: bool
+    one: str | None = None
 
 
 NOBODY = Counted(0.0, 0, 0.0, (), False)

@@ -31,10 +31,11 @@ SOLVED = 1e4
 @dataclass
 class Measure:
     """Everything that is said of one measure by all tables: `truth` and whether it is blank, by group; `counts`: it is
-    one of individuals or rows. `groupings`: what its tables group by."""
+    one of individuals or rows; `zeros`: a count of 0 is published. `groupings`: what its tables group by."""
 
     name: str
     counts: bool
+    zeros: bool = True
     truth: dict[Group, Counted] = field(default_factory=dict)
     blank: set[Group] = field(default_factory=set)
     groupings: list[tuple[str, ...]] = field(default_factory=list)
@@ -44,6 +45,21 @@ class Measure:
     def signed(self) -> bool:
         """Whether anybody contributes less than 0."""
         return any(each.signed for each in self.truth.values())
+
+    def least(self, group: Group) -> float | None:
+        """What everybody knows that a blank group is at least: that somebody is in it, where it would read 0 else."""
+        if self.signed:
+            return None
+        return min(self.truth[group].value, 1.0) if self.counts and self.zeros else 0.0
+
+    def know(self, other: Measure, by: tuple[str, ...], truth: Mapping[Group, Counted]) -> None:
+        """A table of another count, by which this one may be known as well, where that is not blank."""
+        self.groupings.append(by)
+        for group in other.truth:
+            if group not in self.truth and {name for name, _ in group} <= set(by):
+                self.truth[group] = truth.get(group, NOBODY)
+                if group in other.blank:
+                    self.blank.add(group)
 
     def add(
         self,
@@ -68,6 +84,7 @@ def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> 
     """What the tables say of rows, of sums, and of those who have a number where there are means of them: whoever has
     the mean and the one has the other."""
     made: dict[str, Measure] = {}
+    zeros = recount.tabulate.rules.zeros == "publish"
     for table in tables:
         slack: dict[Group, float] = {}
         column, by, rows = table.measured.column, table.measured.by, table.rows(recount)
@@ -77,7 +94,7 @@ def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> 
             rows = {group: None if value is None else value * whole for group, value in rows.items()}
             slack = dict.fromkeys(rows, whole * recount.half_digit)
         if table.measured.measure == "mean":
-            having = made.setdefault(f"those with {column}", Measure(f"those with {column}", counts=True))
+            having = made.setdefault(f"those with {column}", Measure(f"those with {column}", True, zeros))
             people = recount.groups(by, column, several, having=True)
             held = {group: people.get(group, NOBODY).value for group in rows}
             empty = {group for group, value in rows.items() if value is None and not held[group]}
@@ -89,8 +106,22 @@ def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> 
             }
             slack = {group: each * recount.half_digit for group, each in held.items()}
         name = column or "rows"
-        made.setdefault(name, Measure(name, counts=column is None)).add(by, truth, rows, slack)
+        made.setdefault(name, Measure(name, column is None, zeros)).add(by, truth, rows, slack)
+    if recount.units is None or recount.tabulate.counted == "rows":
+        _link(recount, made, several)
     return list(made.values())
+
+
+def _link(recount: Recount, made: Mapping[str, Measure], several: int) -> None:
+    """All that is counted says something of every other count: who has a number is at most who there is."""
+    counts = {name: each for name, each in made.items() if each.counts}
+    own = {name: list(each.groupings) for name, each in counts.items()}
+    for name, measure in counts.items():
+        column = name.removeprefix("those with ") if name != "rows" else None
+        for other in counts.keys() - {name}:
+            for by in own[other]:
+                truth = recount.groups(by, column, several, having=column is not None)
+                measure.know(counts[other], by, truth)
 
 
 # --- what is unsafe ---------------------------------------------------------------------------------------------------
@@ -143,33 +174,47 @@ class System:
         return sum(abs(own - known) > CLOSE * max(1.0, abs(known)) for own, known in sums)
 
     @cached_property
-    def _every(self) -> list[tuple[dict[Group, float], float]]:
-        """The same of all totals."""
-        made: dict[frozenset[Group], tuple[dict[Group, float], float]] = {}
+    def _sums(self) -> list[tuple[Group, list[Group]]]:
+        """Every total with what it is the sum of: the groups with the labels right below its own in a column."""
+        truth = self.measure.truth
+        made: dict[frozenset[Group], tuple[Group, list[Group]]] = {}
         for by in self.measure.groupings:
-            for group in list(self.measure.truth):
-                if {name for name, _ in group} <= set(by):
-                    for name in by:
-                        self._add(made, group, name)
+            for group in truth:
+                for name in by if {name for name, _ in group} <= set(by) else ():
+                    label = dict(group).get(name, self.total)
+                    rest = group - {(name, label)}
+                    parts = [rest | {(name, each)} for each in self.below[name].get(label, ())]
+                    if parts and all(part in truth for part in parts):
+                        made[frozenset([group, *parts])] = (group, parts)
         return list(made.values())
 
-    def _add(self, made: dict[frozenset[Group], tuple[dict[Group, float], float]], group: Group, name: str) -> None:
-        """The equation by which a group is the sum of those with the labels right below its own in a column."""
-        label = dict(group).get(name, self.total)
-        if label not in self.below[name]:
-            return
-        rest = group - {(name, label)}
-        parts = [rest | {(name, each)} for each in self.below[name][label]]
-        if any(part not in self.measure.truth for part in parts):
-            return
-        terms: dict[Group, float] = {}
-        known = 0.0
-        for sign, each in ((1.0, group), *((-1.0, part) for part in parts)):
-            if each in self.measure.blank:
-                terms[each] = sign
-            else:
-                known -= sign * self.measure.truth[each].value
-        made[frozenset([group, *parts])] = (terms, known)
+    @cached_property
+    def _every(self) -> list[tuple[dict[Group, float], float]]:
+        """The same of all totals."""
+        made = []
+        for group, parts in self._sums:
+            terms: dict[Group, float] = {}
+            known = 0.0
+            for sign, each in ((1.0, group), *((-1.0, part) for part in parts)):
+                if each in self.measure.blank:
+                    terms[each] = sign
+                else:
+                    known -= sign * self.measure.truth[each].value
+            made.append((terms, known))
+        return made
+
+    @cached_property
+    def least(self) -> dict[Group, float | None]:
+        """What everybody knows that each blank group is at least; a total is no less than that of its parts."""
+        known = {group: self.measure.least(group) for group in self.measure.truth}
+        raised = self.measure.counts
+        while raised:
+            raised = False
+            for group, parts in self._sums:
+                together = sum(known[part] or 0.0 for part in parts)
+                if together > (known[group] or 0.0):
+                    known[group], raised = together, True
+        return known
 
     @cached_property
     def components(self) -> dict[Group, Component]:
@@ -192,8 +237,10 @@ class System:
         parts: dict[Group, list[tuple[dict[Group, float], float]]] = defaultdict(list)
         for terms, known in self.equations:
             parts[top(next(iter(terms)))].append((terms, known))
-        low = None if self.measure.signed else 0.0
-        made = {each: Component(sorted(groups, key=sorted), parts[each], low) for each, groups in members.items()}
+        made = {}
+        for each, groups in members.items():
+            ordered = sorted(groups, key=sorted)
+            made[each] = Component(ordered, parts[each], [self.least[group] for group in ordered])
         return {group: made[top(group)] for group in self.measure.blank}
 
     def beside(self, group: Group) -> set[Group]:
@@ -208,11 +255,12 @@ class System:
 
 @dataclass(frozen=True)
 class Component:
-    """Blank groups that say something of each other. `low`: the least that any can be, None where there is none."""
+    """Blank groups that say something of each other. `low`: by group the least that it can be, None where there is
+    none."""
 
     groups: list[Group]
     equations: list[tuple[dict[Group, float], float]]
-    low: float | None
+    low: list[float | None]
 
     @cached_property
     def place(self) -> dict[Group, int]:
@@ -231,10 +279,13 @@ class Component:
             for each, sign in terms.items()
         ]
         if not entries:
-            return (-inf if self.low is None else self.low), inf
+            low = self.low[self.place[group]]
+            return (-inf if low is None else low), inf
         rows, columns, signs = zip(*entries, strict=True)
         matrix = coo_array((signs, (rows, columns)), shape=(len(self.equations), len(self.groups))).tocsr()
-        bounds: list[tuple[float | None, float | None]] = [(self.low, None)] * len(self.groups)
+        bounds: list[tuple[float | None, float | None]] = [
+            (None if low is None else low / largest, None) for low in self.low
+        ]
         for each, value in known.items():
             bounds[self.place[each]] = (value / largest, value / largest)
         ends = []
@@ -267,7 +318,7 @@ def _suppressed(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapp
         system, narrowest = System(measure, recount.paths, recount.total), inf
         wrong += measure.wrong
         uneven += system.uneven
-        needs = _needs(measure, rules, minimum, recount)
+        needs = _needs(system, rules, minimum, recount)
         for group, need in needs.items():
             share = _reached(system, group, need) if group in measure.blank else 0.0
             narrowest = min(narrowest, share)
@@ -283,28 +334,32 @@ def _suppressed(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapp
     return TableAudit((result.unshown(f"{uneven} totals are no sums of their parts") if uneven else result,), figures)
 
 
-def _needs(
-    measure: Measure, rules: SuppressionRules, minimum: int, recount: Recount
-) -> dict[Group, tuple[float, float]]:
+def _needs(system: System, rules: SuppressionRules, minimum: int, recount: Recount) -> dict[Group, tuple[float, float]]:
     """The unsafe groups of a measure, and how far above and below its value each must be able to be."""
+    measure = system.measure
     unit = 1.0 if measure.counts else recount.last_digit(measure.name)
     needs = {}
     for group, counted in measure.truth.items():
         up = needed(rules, minimum, unit, counted, counts=measure.counts)
         if up is not None:
-            down = counted.value if measure.counts else up if measure.signed else min(up, counted.value)
+            low = system.least[group] or 0.0
+            down = counted.value - low if measure.counts else up if measure.signed else min(up, counted.value)
             needs[group] = (up, down)
     return needs
 
 
 def _reached(system: System, group: Group, need: tuple[float, float]) -> float:
     """How far the interval of a group reaches on its worse side, as a share of what is asked, at most 1: for an
-    outsider, and for everybody who is alone in a blank group of the same total and knows its sum."""
+    outsider, and for everybody who is alone in blank groups of the same total and knows what they come to."""
     measure, component = system.measure, system.components[group]
     value, (up, down) = measure.truth[group].value, need
-    insiders = () if measure.counts else (each for each in system.beside(group) if measure.truth[each].individuals == 1)
+    insiders: dict[object, dict[Group, float]] = defaultdict(dict)
+    for each in system.beside(group):
+        counted = measure.truth[each]
+        if counted.individuals == 1 and (counted.value > 1 or not measure.counts):
+            insiders[counted.one or each][each] = counted.value
     worst = 1.0
-    for known in ({}, *({each: measure.truth[each].value} for each in insiders)):
+    for known in ({}, *insiders.values()):
         low, high = component.interval(group, known)
         slack = CLOSE * max(1.0, abs(value))
         sides = ((high - value + slack, up), (value - low + slack, down))

@@ -30,6 +30,7 @@ def cell(*contributions: float) -> CellValues:
         values.contributors[first],
         values.whole[first],
         values.largest[first],
+        values.sole[first],
     )
 
 
@@ -60,7 +61,7 @@ def test_a_lone_individual_with_nothing_is_protected_as_well() -> None:
     assert needed(SuppressionRules(minimum=3), 0.0) == (True, 1, 0)
 
 
-def test_a_count_may_be_anything_from_none_to_the_minimum() -> None:
+def test_a_count_may_be_anything_up_to_the_minimum() -> None:
     result = protection(cell(1, 1, 1), SuppressionRules(minimum=5), 5, counts=True)
     assert (result.unsafe[0], result.upper[0], result.lower[0]) == (True, 2, 3)
 
