@@ -9,6 +9,8 @@ PoPETs 2023, and its library, Anonymeter.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from anonymize.attacks.methods import Capabilities, Success, guessed, isolating, prior
@@ -17,7 +19,8 @@ from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.classes import Bools, Floats, Ints
 
 ROWS = 50_000
-"""The most invented rows that people are compared with, and the most people that rows are, drawn."""
+"""The most invented rows that people are compared with, and the most people that rows are compared with: of more, a
+sample is drawn."""
 PARTS = 3
 """Columns that a condition is about."""
 TRIES = 20
@@ -59,11 +62,11 @@ def _isolating_rows(rows: PointRows, wanted: int, generator: np.random.Generator
     drawn = generator.integers(0, max(number, 1), tries if number and parts else 0)
     places = np.sort(generator.random((len(drawn), columns)).argsort(axis=1)[:, :parts], axis=1)
     values = rows.points[drawn[:, None], places]
-    _, some = np.unique(np.hstack([places, np.nan_to_num(values, nan=np.inf)]), axis=0, return_index=True)
-    some = np.sort(some)
-    every = Conditions(places[some], values[some], rows)
+    _, firsts = np.unique(np.hstack([places, np.nan_to_num(values, nan=np.inf)]), axis=0, return_index=True)
+    firsts = np.sort(firsts)
+    every = Conditions(places[firsts], values[firsts], rows)
     alone = np.flatnonzero(every.counts(rows.points) == 1)[:wanted]
-    return every.of(np.isin(np.arange(len(some)), alone))
+    return every.of(np.isin(np.arange(len(firsts)), alone))
 
 
 def linked(scene: Scene, rows: PointRows, name: str) -> list[Success]:
@@ -71,16 +74,16 @@ def linked(scene: Scene, rows: PointRows, name: str) -> list[Success]:
     near, any."""
     if rows.known < 2:
         return []
-    some = rows.drawn(ROWS, scene.generator(name))
+    drawn = rows.drawn(ROWS, scene.generator(name))
     halves = [range(start, rows.known, 2) for start in (0, 1)]
 
     def chances(people: TargetPeople) -> Floats:
-        both = zip(*(some.nearest(_points(people), half) for half in halves), strict=True)
+        both = zip(*(drawn.nearest(_points(people), half) for half in halves), strict=True)
         parts = [_same(first, second) for (_, _, first), (_, _, second) in both]
         return np.concatenate([np.zeros(0), *parts])
 
     control = None if scene.control is None else chances(scene.control)
-    baseline = np.full(len(scene.targets), 1 / max(len(some.points), 1))
+    baseline = np.full(len(scene.targets), 1 / max(len(drawn.points), 1))
     return [Success(chances(scene.targets), baseline, control)]
 
 
@@ -118,59 +121,55 @@ class NearestInference:
         rows = scene.invented
         if rows is None or not rows.known or not scene.sensitive:
             return []
-        some = rows.drawn(ROWS, scene.generator(NearestInference.ID))
-        people = [each for each in (scene.targets, scene.control) if each is not None]
-        chances = [_nearest_rows(some, _points(each)) for each in people]
+        drawn = rows.drawn(ROWS, scene.generator(NearestInference.ID))
+        people = [_points(each) for each in (scene.targets, scene.control) if each is not None]
+        guesses = [_guesses(drawn, each, scene.sensitive) for each in people]
         successes = []
         for name, size in scene.sensitive.items():
             column = rows.names.index(name)
-            truths = [_points(each)[:, column] for each in people]
+            offered, truths = [each[name] for each in guesses], [each[:, column] for each in people]
             if rows.numeric[column]:
-                successes.append(_numbers_guessed(some.points[:, column], chances, truths, name))
+                successes.append(_numbers_guessed(drawn.points[:, column], offered, truths, name))
             else:
-                offered = [_offered(some.points[:, column].astype(np.int64), each, size) for each in chances]
                 codes = [each.astype(np.int64) for each in truths]
                 successes.append(guessed(offered, codes, prior(scene.release, name, size), name))
         return successes
 
 
-class _Nearest:
-    """Pairs of a person and a row that is nearest to the person, and the chance that it is the one that is taken."""
-
-    def __init__(self, people: int, who: Ints, rows: Ints) -> None:
-        self.people, self.who, self.rows = people, who, rows
-        self.chance = 1 / np.bincount(who, minlength=people)[who]
-
-    def sums(self, weights: Floats) -> Floats:
-        """(people,) the chances of each person's pairs, times a weight of each pair."""
-        return np.asarray(np.bincount(self.who, self.chance * weights, self.people))
-
-
-def _nearest_rows(rows: PointRows, points: Floats) -> _Nearest:
-    pairs = [
-        (some.start + who, which)
-        for some, _, near in rows.nearest(points, range(rows.known))
-        for who, which in [near.nonzero()]
-    ]
-    none = np.zeros(0, np.int64)
-    who, which = (np.concatenate([none, *each]) for each in (zip(*pairs, strict=True) if pairs else ((), ())))
-    return _Nearest(len(points), who, which)
+def _guesses(rows: PointRows, points: Floats, sizes: Mapping[str, int]) -> dict[str, Floats]:
+    """Of each sensitive column what the rows nearest to each person offer: of categories (people, size) the share of
+    each value, of numbers (people,) the share that is right. Ties are counted batch by batch, and none is kept."""
+    columns = {name: rows.names.index(name) for name in sizes}
+    guesses = {
+        name: np.zeros(len(points) if rows.numeric[column] else (len(points), sizes[name]))
+        for name, column in columns.items()
+    }
+    for batch, _, near in rows.nearest(points, range(rows.known)):
+        for name, column in columns.items():
+            values = rows.points[:, column]
+            if rows.numeric[column]:
+                guesses[name][batch] = _share_right(near, values, points[batch, column])
+            else:
+                guesses[name][batch] = _shares(near, values.astype(np.int64), sizes[name])
+    return guesses
 
 
-def _offered(values: Ints, nearest: _Nearest, size: int) -> Floats:
-    """(people, size) the chance of each value, by codes that are -1 where a row has none."""
-    some = values[nearest.rows] >= 0
-    places = nearest.who[some] * size + values[nearest.rows[some]]
-    sums = np.bincount(places, nearest.chance[some], nearest.people * size)
-    return np.asarray(sums.reshape(nearest.people, size))
+def _shares(near: Bools, codes: Ints, size: int) -> Floats:
+    """(people, size) the share of each value among the rows near to each, by codes that are -1 where a row has none."""
+    counts = [np.bincount(codes[each] + 1, minlength=size + 1)[1:] for each in near]
+    return np.asarray(np.array(counts) / np.maximum(near.sum(axis=1), 1)[:, None])
 
 
-def _numbers_guessed(values: Floats, chances: list[_Nearest], truths: list[Floats], about: str) -> Success:
-    """The success of guessing numbers; whose own is missing is not attacked."""
-    hits = []
-    for nearest, truth in zip(chances, truths, strict=True):
-        close = np.abs(values[nearest.rows] - truth[nearest.who]) <= TOLERANCE * np.abs(truth[nearest.who])
-        hits.append(nearest.sums(close.astype(float))[~np.isnan(truth)])
+def _share_right(near: Bools, values: Floats, truths: Floats) -> Floats:
+    """(people,) the share of the rows near to each whose number is within the tolerance of the person's."""
+    close = np.abs(values - truths[:, None]) <= TOLERANCE * np.abs(truths[:, None])
+    return np.asarray((near & close).sum(axis=1) / np.maximum(near.sum(axis=1), 1))
+
+
+def _numbers_guessed(values: Floats, right: list[Floats], truths: list[Floats], about: str) -> Success:
+    """The success of guessing numbers, from how likely each guess is `right`; a person whose own number is missing is
+    not attacked."""
+    hits = [each[~np.isnan(truth)] for each, truth in zip(right, truths, strict=True)]
     known = truths[0][~np.isnan(truths[0])]
     ordered = np.sort(values[~np.isnan(values)])
     reach = TOLERANCE * np.abs(known)
@@ -225,11 +224,11 @@ def _closest(rows: PointRows, points: Floats) -> tuple[Floats, Ints]:
     several."""
     columns = range(len(rows.names))
     least, who = np.full(len(rows.points), np.inf), np.full(len(rows.points), -1)
-    for some, apart in rows.distances(points, columns):
+    for batch, apart in rows.distances(points, columns):
         nearest = apart.argmin(axis=0)
         distance = apart[nearest, np.arange(len(least))]
         closer = distance < least
-        least, who = np.where(closer, distance, least), np.where(closer, some.start + nearest, who)
+        least, who = np.where(closer, distance, least), np.where(closer, batch.start + nearest, who)
     return least / max(len(columns), 1), who
 
 

@@ -62,11 +62,11 @@ class PointRows:
         """Of some other rows at a time, (others, rows) how far they are from these by some of the columns."""
         step = max(PAIRS // max(len(self.points), 1), 1)
         for start in range(0, len(points), step):
-            some = points[start : start + step]
-            apart = np.zeros((len(some), len(self.points)), np.float32)
+            others = points[start : start + step]
+            apart = np.zeros((len(others), len(self.points)), np.float32)
             for column in columns:
-                apart += self._apart(column, some[:, column, None])
-            yield slice(start, start + len(some)), apart
+                apart += self._apart(column, others[:, column, None])
+            yield slice(start, start + len(others)), apart
 
     def _apart(self, column: int, others: Floats) -> Distances:
         """How far others, (others, 1), are from these by one column, whose range is 1 and whose middle is 0."""
@@ -81,9 +81,9 @@ class PointRows:
     def nearest(self, points: Floats, columns: Sequence[int]) -> Iterator[tuple[slice, Distances, Bools]]:
         """Of some other rows at a time, (others,) the distance to the nearest of these, and (others, rows) which of
         them are at that distance."""
-        for some, apart in self.distances(points, columns):
+        for batch, apart in self.distances(points, columns):
             least = apart.min(axis=1, initial=np.inf)
-            yield some, least, apart <= least[:, None] + NEAR
+            yield batch, least, apart <= least[:, None] + NEAR
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from anonymize.attacks import ATTACKERS, OF_INVENTED, Scene, Success, suited
 from anonymize.attacks.points import Conditions, PointRows
+from anonymize.attacks.scene import ShownRows, TargetPeople
 from tests.attacks.scenes import invented_scene
 
 
@@ -32,6 +34,26 @@ def test_only_those_who_attack_invented_rows_are_suited_to_them() -> None:
     assert suited(scene) == list(OF_INVENTED) and "prosecutor" not in OF_INVENTED
     assert all(ATTACKERS[name].attack(scene) for name in OF_INVENTED)
     assert not {"inference-nearest", "closest-record"} & set(suited(replace(scene, invented=None)))
+
+
+def test_ties_take_the_memory_of_one_batch() -> None:
+    people, rows = 600, 20_000
+    points = np.zeros((people, 3))
+    points[:, 1] = np.arange(people) % 4
+    invented = PointRows(np.resize(points, (rows, 3)), ("sex", "ill", "cost"), (False, False, True), 1)
+    values = {"ill": points[:, 1].astype(int), "cost": np.zeros(people, int)}
+    targets = TargetPeople(points[:, :1].astype(int), values, points=points)
+    shown = {name: np.zeros(rows, int) for name in values}
+    release = ShownRows(np.zeros((rows, 1), int), np.zeros((rows, 1), int), np.arange(rows), shown)
+    scene = Scene(("sex",), (1,), {"ill": 4, "cost": 1}, release, targets, targets, None, None, invented=invented)
+    tracemalloc.start()
+    try:
+        reached = successes(scene, "inference-nearest")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert set(reached["ill"].hits) == {0.25} and set(reached["cost"].hits) == {1.0}
+    assert peak < people * rows * 16, "fewer than two integers for each pair of a person and a row that is as near"
 
 
 def test_rows_are_only_near_with_people_to_compare_with() -> None:
@@ -58,8 +80,8 @@ def test_somebody_who_is_nearest_to_many_rows_counts_once() -> None:
 def test_distances_are_shares_of_ranges_and_of_what_is_missing() -> None:
     rows = PointRows(np.array([[0.0, 1], [10, 2], [np.nan, 1]]), ("a", "b"), (True, False), 2)
     others = np.array([[5.0, 1], [np.nan, 3], [100, 2]])
-    ((some, apart),) = rows.distances(others, [0, 1])
-    assert some == slice(0, 3)
+    ((batch, apart),) = rows.distances(others, [0, 1])
+    assert batch == slice(0, 3)
     assert apart.tolist() == [[0.5, 1.5, 1.0], [2.0, 2.0, 1.0], [2.0, 1.0, 2.0]]
     ((_, least, near),) = rows.nearest(others, [0])
     assert least.tolist() == [0.5, 0.0, 1.0]
