@@ -43,6 +43,7 @@ from anonymize.verify.kept import PassingFigures
 from anonymize.verify.risk import classes_block
 from anonymize.verify.synthetic import SyntheticManifest
 from anonymize.verify.unclassed import Reading, measure_bucketized
+from anonymize.verify.verdict import NOTHING_ASKED
 
 
 def public_report(published: Published) -> dict[str, Any]:
@@ -125,13 +126,15 @@ def _classed(published: Published) -> Blocks:
     unlike = published.manifest.replaced.keys() & published.spec.quasi_identifiers.keys()
     rows = {"rows": verdict.rows, "suppressed_rows": verdict.suppressed_rows, "suppressed_cells": classes.hidden}
     drawn = {} if sampling is None else {"k": sampling.k, "beta": sampling.beta}
+    # What is required and not shown by the release has no check, and is required all the same.
+    cautions = [each for each in verdict.cautions if not requirements or each != NOTHING_ASKED]
     return Blocks(
         output={name: value for name, value in rows.items() if not drawn or name != "suppressed_rows"},
         measured=_with_unknown(published, verdict, requirements),
         utility={} if unlike else classes.utility(required_size(requirements)),
         left_out=_undefined(published) if unlike else {},
         recoding=defined({"kind": kind, "levels": levels if kind == "levels" else None}) | drawn,
-        warnings=[*beside_steps(published.spec, verdict.cautions), *verdict.remarks],
+        warnings=[*beside_steps(published.spec, cautions), *verdict.remarks],
     )
 
 

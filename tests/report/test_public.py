@@ -13,6 +13,7 @@ from anonymize.privacy import PARAMETERS
 from anonymize.report.public import public_report
 from anonymize.report.published import Published, PublishedFile
 from anonymize.spec import load
+from anonymize.verify.verdict import NOTHING_ASKED
 from tests.common.manifests import manifest_of
 
 SPEC = """\
@@ -136,7 +137,10 @@ def test_the_order_of_rows_is_looked_at_where_it_is_the_inputs(tmp_path: Path) -
 
 def test_what_is_about_individuals_is_not_shown_by_rows(tmp_path: Path) -> None:
     models = "privacy: {k: 2, models: [{model: entropy-l-diversity, attribute: ill, l: 1.5}]}\n"
-    privacy = report_of(tmp_path, "unit: who\n" + models, "mondrian", TABLE)["privacy"]
+    report = report_of(tmp_path, "unit: who\n" + models, "mondrian", TABLE)
+    privacy = report["privacy"]
+    assert NOTHING_ASKED not in report["warnings"]
+    assert NOTHING_ASKED in report_of(tmp_path, "unit: who\n", "mondrian", TABLE)["warnings"]
     assert privacy["satisfied"] is None and [each["satisfied"] for each in privacy["models"]] == [None, None]
     why = "could not be shown: it is about individuals, and the release shows rows"
     assert privacy["unknown"] == [f"k-anonymity {why}", f"entropy-l-diversity of ill {why}"]
