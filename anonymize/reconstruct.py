@@ -19,8 +19,9 @@ import polars as pl
 from anonymize.channels import Floats, estimate
 from anonymize.channels.estimate import About, Count, Method, interval
 from anonymize.classes import mixed_radix
-from anonymize.errors import DataError, Problem, UsageError
+from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.fidelity.moments import NOISE, SampleMoments, estimates
+from anonymize.fidelity.numerals import read_numbers
 from anonymize.meaning import Channel, Manifest
 from anonymize.meaning.kinds import Comparison, conditions_in
 from anonymize.publication import Files, Paths, ReleasePaths, opened
@@ -38,6 +39,8 @@ PIECE = 500_000
 FIGURES = ("count", "standard_error")
 PRAM = "pram"
 """The method of `treatments` whose channels are undone."""
+REWRITTEN = (NOISE, "microaggregation")
+"""Methods that write numbers anew, without a sign between thousands."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,8 @@ class Answer:
     high: float
 
 
-def reconstruct(request: Reconstruct) -> None:
-    """Walks the road.
+def reconstruct(request: Reconstruct) -> list[Caution]:
+    """Walks the road. Returns warnings.
 
     Raises UsageError for conditions that make no sense, attributes that there are not, or whose joint table is too
     large, and outputs that cannot be; DataError for parameters or a table that cannot be read, a table with other
@@ -117,8 +120,8 @@ def reconstruct(request: Reconstruct) -> None:
     if request.form is None:
         check_table(request.output, None, (".json",))
     manifest = Manifest.read(request.manifest)
-    if not manifest.channels and _undo_steps(request, manifest):
-        return
+    if not manifest.channels and (warnings := _undo_steps(request, manifest)) is not None:
+        return warnings
     manifest = Manifest.read_channels(request.manifest)
     conditions = [CountCondition(text, conditions_in(text)) for text in request.conditions]
     if request.attributes and conditions:
@@ -134,6 +137,7 @@ def reconstruct(request: Reconstruct) -> None:
         else:
             _write_table(request, observe(files.source, attributes), files)
         files.publish({})
+    return []
 
 
 # --- steps of `treatments` -------------------------------------------------------------------------------------------
@@ -141,28 +145,28 @@ def reconstruct(request: Reconstruct) -> None:
 # for each part of the table.
 
 
-def _undo_steps(request: Reconstruct, manifest: Manifest) -> bool:
-    """Writes what columns that steps changed were like. Returns whether there are any whose step can be undone."""
+def _undo_steps(request: Reconstruct, manifest: Manifest) -> list[Caution] | None:
+    """Writes what columns that steps changed were like. Returns warnings; None where no step can be undone."""
     methods = {name: each.method for name, each in manifest.changed.items()}
     chosen = [methods[name] for name in request.attributes if name in methods] or list(methods.values())
     if PRAM in chosen:
         _undo_pram(request, manifest)
-    elif NOISE in chosen:
-        _undo_noise(request, manifest)
-    return PRAM in chosen or NOISE in chosen
+        return []
+    return _undo_noise(request, manifest) if NOISE in chosen else None
 
 
-def _undo_noise(request: Reconstruct, manifest: Manifest) -> None:
+def _undo_noise(request: Reconstruct, manifest: Manifest) -> list[Caution]:
     """Writes the moments of numbers, as released and as they were before noise: see `estimates`. Of the attributes that
     are named, or else of all to which noise was added. Raises UsageError for conditions and methods, of which there are
-    none, and DataError for columns without numbers."""
+    none, and DataError for columns without numbers, or of which it is not clear how they are written. Returns a warning
+    of rows with missing numbers, which are left out."""
     _check_plain(request, "numbers with noise, their moments are estimated in one way")
     noisy = [name for name, each in manifest.changed.items() if each.method == NOISE]
     names = list(dict.fromkeys(request.attributes)) or noisy
     with _changed_table(request, manifest, names) as files:
-        cells = files.source.scan().select(column(name).cast(pl.String) for name in names)
-        written = pl.all().str.strip_chars().str.replace(",", ".", literal=True)  # numbers of a release have no groups
-        numbers = cells.with_columns(written.cast(pl.Float64, strict=False)).collect()
+        cells = files.source.scan().select(column(name) for name in names).collect()
+        rewritten = {name for name, each in manifest.changed.items() if each.method in REWRITTEN}
+        numbers = read_numbers(cells, rewritten, files.source.name)
         if empty := [name for name in names if numbers[name].null_count() == len(numbers)]:
             raise DataError([Problem(f"{name} has no numbers", file=files.source.name) for name in empty])
         complete = numbers.drop_nulls().to_numpy()
@@ -175,6 +179,16 @@ def _undo_noise(request: Reconstruct, manifest: Manifest) -> None:
         else:
             files.table.write([pl.DataFrame(records, infer_schema_length=None)])
         files.publish({})
+    return _left_out(numbers, len(complete))
+
+
+def _left_out(numbers: pl.DataFrame, complete: int) -> list[Caution]:
+    """A warning of the rows that no moment is about, with the columns of which a number is missing."""
+    if complete == len(numbers):
+        return []
+    lacking = ", ".join(f"{each.name} ({each.null_count():,})" for each in numbers if each.null_count())
+    text = f"{len(numbers) - complete:,} of {len(numbers):,} rows are left out: a number is missing in {lacking}"
+    return [Caution.of(text, "name fewer `--attributes`, if a column lacks many")]
 
 
 def _check_plain(request: Reconstruct, said: str) -> None:

@@ -174,6 +174,28 @@ def test_numbers_with_a_decimal_comma_are_read(noised: Reconstruct) -> None:
     assert mean["measure"] == "mean" and mean["estimate"] == pytest.approx(10, abs=0.3)
 
 
+def respelled(noised: Reconstruct, cells: list[str]) -> Reconstruct:
+    """The release with the cells in the column `age`, over and over."""
+    header, *lines = Path(noised.released).read_text().splitlines()
+    rows = [f'{line.rpartition(",")[0]},"{cells[row % len(cells)]}"' for row, line in enumerate(lines)]
+    Path(noised.released).write_text("\n".join([header, *rows]) + "\n")
+    return replace(noised, attributes=["wage", "age"])
+
+
+@pytest.mark.parametrize("cells", [["1,234", "999"], ["1,234,567", "5"], ["1.234", "5,5"], ["165 cm", "3"]])
+def test_numbers_whose_notation_is_in_doubt_are_refused_without_a_value(noised: Reconstruct, cells: list[str]) -> None:
+    with pytest.raises(DataError, match=r"age: 2,00[01] of 4,001 ") as caught:
+        reconstruct(respelled(noised, cells))
+    assert not Path(noised.output).exists()
+    assert not any(cell in str(caught.value) for cell in cells if len(cell) > 3)
+
+
+def test_rows_in_which_a_number_is_missing_are_counted_in_a_warning(noised: Reconstruct) -> None:
+    (warning,) = reconstruct(respelled(noised, ["1.5", "?", "2.25"]))
+    assert "1,334 of 4,001 rows are left out" in warning and "wage (1), age (1,334)" in warning
+    assert not reconstruct(replace(noised, attributes=["tax"], force=True))
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -10,6 +10,7 @@ import click
 from anonymize.cli.audit import FORM, conclude
 from anonymize.cli.completing import attackers as known_attackers
 from anonymize.cli.completing import columns, completing
+from anonymize.cli.exits import say
 from anonymize.cli.options import (
     FORCE,
     HELP_ALL,
@@ -200,7 +201,9 @@ def reconstruct(released: str, manifest: str | None, threads: int | None, quiet:
 
     Noise. Of numbers that were changed by `noise`, the means, variances, covariances, correlations and regression
     coefficients are estimated as they were before it: --attributes names these and other columns of numbers. Each
-    figure says whether it was corrected, needed no correction, or could not be corrected, and why.
+    figure says whether it was corrected, needed no correction, or could not be corrected, and why. A column whose
+    commas or points may part thousands is refused, and a warning counts the rows that are left out as a number is
+    missing.
 
     Conditions. Comparisons with =, !=, <, <=, >, >= and in, joined by and: `education in (Masters, Doctorate) and age
     >= 30`. Names and values with spaces or signs stand in quotes. Where values are intervals, a range selects those
@@ -210,7 +213,8 @@ def reconstruct(released: str, manifest: str | None, threads: int | None, quiet:
     from anonymize import reconstruct as room
 
     names = parted(*given.pop("attributes"))
-    room.reconstruct(room.Reconstruct(released, manifest or _beside(released), names, **given))
+    for warning in room.reconstruct(room.Reconstruct(released, manifest or _beside(released), names, **given)):
+        say(f"warning: {warning}")
 
 
 def _beside(released: str) -> str:
