@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import anonymize
-from anonymize.errors import DataError, InfeasibleError, UnsafeError
+from anonymize.errors import DataError, InfeasibleError, SpecError, UnsafeError
 from anonymize.key import Key
 
 FRAME = pl.DataFrame(
@@ -189,7 +189,11 @@ def test_counts_are_protected_together_with_those_that_means_have() -> None:
     people = [pair for pair, size in sizes.items() for _ in range(size)]
     rows: dict[str, list[Any]] = {"a": [a for a, _ in people], "b": [b for _, b in people]}
     rows |= {"c": [f"c{n % 2}" for n in range(len(people))], "pay": [100 + n * 7 % 50 for n in range(len(people))]}
-    tables = [{"by": ["a", "b"], "count": True}, {"by": ["b", "c"], "mean": "pay"}, {"by": ["b", "c"], "sum": "pay"}]
+    tables: list[dict[str, Any]] = [
+        {"by": ["a", "b"], "count": True},
+        {"by": ["b", "c"], "mean": "pay"},
+        {"by": ["b", "c"], "sum": "pay"},
+    ]
     made = with_blanks(rows, tables, minimum=5)
     counts, means, sums = made.frames.values()
     known = means.join(sums, on=["b", "c"]).filter((pl.col("b") == "b1") & (pl.col("c") != "Total"))
@@ -221,6 +225,13 @@ def test_who_is_alone_in_a_count_of_rows_cannot_derive_another() -> None:
     made = with_blanks(rows, [{"by": ["ward"], "count": True}], unit="id", counted="rows", minimum=3, p=10)
     frame = made.frames["table-1-count.csv"]
     assert {"A", "B"} < set(frame.filter(pl.col("count").is_null())["ward"].to_list())
+
+
+def test_sums_alone_cannot_hide_groups_of_nobody() -> None:
+    rows: dict[str, list[Any]] = {"a": ["x", "y"] * 20, "pay": [1.0, 2.0] * 20}
+    with pytest.raises(SpecError, match="none is by these columns"):
+        with_blanks(rows, [{"by": ["a"], "sum": "pay"}], minimum=3, zeros="suppress")
+    with_blanks(rows, [{"by": ["a"], "sum": "pay"}, {"by": ["a"], "count": True}], minimum=3, zeros="suppress")
 
 
 def test_labels_that_read_alike_are_merged_and_counted_in_a_warning() -> None:

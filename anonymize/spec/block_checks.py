@@ -152,12 +152,27 @@ def check_tables(spec: Spec) -> Iterator[Fault]:
                 yield from _measured(spec, tabulate, column, (*path, key))
     if tabulate.mechanism == "suppression":
         yield from _cycles(tabulate)
+        yield from _empty_sums(tabulate)
     if tabulate.dp is not None and tabulate.dp.rows_per_unit > 1 and tabulate.once(spec.unit) and tabulate.counts:
         message = (
             "`tabulate.dp.rows_per_unit`: individuals are counted, and one of several rows may be in several groups"
         )
         hint = "`counted: rows` counts up to so many rows of each; with `rows_per_unit: 1` individuals are counted"
         yield Fault(("tabulate", "dp", "rows_per_unit"), message, hint)
+
+
+def _empty_sums(tabulate: Tabulation) -> Iterator[Fault]:
+    """Sums by groups that no table counts, where groups of 0 are to be hidden: a sum of 0 tells of them."""
+    if tabulate.rules.zeros == "publish":
+        return
+    known = [set(table.by) for table in tabulate.tables if table.sum is None]
+    for number, table in enumerate(tabulate.tables):
+        if table.sum is not None and not any(set(table.by) <= each for each in known):
+            path: KeyPath = ("tabulate", "tables", number, "sum")
+            message = (
+                f"`{dotted(path)}`: `zeros: suppress` hides groups of 0 by their counts, and none is by these columns"
+            )
+            yield Fault(path, message, f"add a table that counts: `{{by: [{', '.join(table.by)}], count: true}}`")
 
 
 def _cycles(tabulate: Tabulation) -> Iterator[Fault]:
