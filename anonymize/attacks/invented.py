@@ -186,7 +186,7 @@ class ClosestRecord:
     Knows: nothing of anybody; it is a measure of whether rows were copied.
     Does: takes invented rows, and of the original and of the control as many people each; looks for each row's nearest
     by all columns (Gower's distance: numbers as shares of their range, categories alike or not). Everybody who is the
-    nearest of some row counts once.
+    nearest of some row counts once, with the mean outcome of those rows; of a tie between the groups, both count.
     Success: the nearest is of the original; where one of each is as near, half a success. Baseline: one half, which it
     is where rows are as near to people whom the model never had. Control: none beside the baseline, which is of the
     people who are not in the original; without them there is nothing to attack.
@@ -214,9 +214,15 @@ class ClosestRecord:
         (own, who), (other, whose) = (_closest(rows, _points(each.drawn(number, generator))) for each in groups)
         alike = np.isclose(own, other, rtol=0, atol=EQUAL)
         nearer = np.where(alike, 0.5, own < other)
-        people = np.stack([nearer, np.where(nearer > 0, who, -1), np.where(nearer < 1, whose, -1)], axis=1)
-        hits = np.unique(people, axis=0)[:, 0]
+        sides = (who, nearer > 0), (whose, nearer < 1)
+        hits = np.concatenate([_by_person(nearest[near], nearer[near]) for nearest, near in sides])
         return [Success(hits, np.full(len(hits), 0.5), figures=_figures(own, other))]
+
+
+def _by_person(nearest: Ints, hits: Floats) -> Floats:
+    """(people,) of everybody who is the nearest of some row, the mean of these rows' hits; both are by row."""
+    _, person = np.unique(nearest, return_inverse=True)
+    return np.asarray(np.bincount(person, hits) / np.bincount(person))
 
 
 def _closest(rows: PointRows, points: Floats) -> tuple[Floats, Ints]:

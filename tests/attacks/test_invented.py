@@ -77,6 +77,19 @@ def test_somebody_who_is_nearest_to_many_rows_counts_once() -> None:
     assert success.hits.tolist() == [1.0] and success.figures["equal"] == 80
 
 
+def test_somebody_who_is_nearest_and_as_near_as_others_counts_once() -> None:
+    scene = invented_scene(1, copied=0, rows=3, people=3)
+    assert scene.invented is not None
+    invented = PointRows(np.array([[0.0], [10], [20]]), ("age",), (True,), 1)
+
+    def people(*ages: float) -> TargetPeople:
+        return TargetPeople(np.zeros((3, 1), int), {}, points=np.array(ages)[:, None])
+
+    scene = replace(scene, invented=invented, everybody=people(5, 5, 5), outsiders=people(15, 15, 15))
+    (success,) = ATTACKERS["closest-record"].attack(scene)
+    assert sorted(success.hits.tolist()) == [0.25, 0.75], "0 is nearer to 5, 20 to 15, and 10 as near to both"
+
+
 def test_distances_are_shares_of_ranges_and_of_what_is_missing() -> None:
     rows = PointRows(np.array([[0.0, 1], [10, 2], [np.nan, 1]]), ("a", "b"), (True, False), 2)
     others = np.array([[5.0, 1], [np.nan, 3], [100, 2]])
