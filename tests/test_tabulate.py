@@ -10,8 +10,12 @@ import polars as pl
 import pytest
 
 import anonymize
+from anonymize._tabulate import Tabulate
+from anonymize._tabulate import tabulate as walk
 from anonymize.errors import DataError, InfeasibleError, SpecError, UnsafeError
 from anonymize.key import Key
+from anonymize.privacy import PARAMETERS
+from anonymize.spec import make
 
 FRAME = pl.DataFrame(
     {
@@ -256,3 +260,21 @@ def test_shares_and_means_have_the_decimals_that_are_asked_for(mechanism: str, t
         assert table.columns == ["whole", measure, "status"]
         assert (table[measure].drop_nulls() == table[measure].drop_nulls().round(2)).all()
     assert made.report["privacy"]["satisfied"] and made.report["tabulation"]["tables"][0]["digits"] == 2
+
+
+def test_the_bytes_of_sums_do_not_depend_on_blank_ones(tmp_path: Path) -> None:
+    written = []
+    for number, pay in enumerate((9.0, 9.5)):
+        towns = ["Ulm"] * 30 + ["Bonn"] * 30 + ["Bern"] * 3 + ["Rom"] * 3
+        pays = [1.0, 2.0, 3.0] * 20 + [pay, 8.0, 7.0] + [9.0, 8.0, 16.0 - pay]
+        table = tmp_path / f"{number}.csv"
+        pl.DataFrame({"town": towns, "pay": pays}).write_csv(table)
+        spec = {
+            "version": 1,
+            "input": {"path": str(table)},
+            "others": "insensitive",
+            "tabulate": {"mechanism": "suppression", "tables": [{"by": ["town"], "sum": "pay"}]},
+        }
+        walk(Tabulate(make(spec, PARAMETERS), str(tmp_path / f"out{number}")))
+        written.append((tmp_path / f"out{number}" / "table-1-sum.csv").read_bytes())
+    assert written[0] == written[1] and b"Ulm,60,published" in written[0] and b"Rom,,suppressed" in written[0]

@@ -42,12 +42,19 @@ class ShownTable:
         given = {"noise_sd": self.noise_sd, "digits": self.digits}
         return {name: value for name, value in given.items() if value is not None}
 
+    @property
+    def _whole(self) -> bool:
+        """Whether figures are written as whole numbers: of counts and sums all that stand there are, whatever those
+        that are left blank would be."""
+        known = [each for each in self.values if each is not None]
+        exact = self.measured.measure in ("count", "sum") and all(abs(each) < 2**53 for each in known)
+        return all(isinstance(each, int) or (exact and each.is_integer()) for each in known)
+
     def frame(self, grid: TableGrid) -> pl.DataFrame:
         """Its rows: the groups, the value, its status, and its margin where there is noise that says one."""
         labels = grid.labels(self.measured.by)
         columns = [pl.Series(name, texts, dtype=pl.String) for name, texts in labels.items()]
-        whole = all(isinstance(each, int) for each in self.values if each is not None)
-        kind = pl.Int64 if whole else pl.Float64
+        kind = pl.Int64 if self._whole else pl.Float64
         columns.append(pl.Series(self.measured.measure, self.values, dtype=kind, strict=False))
         status = [EMPTY if each is None else PUBLISHED for each in self.values] if self.status is None else self.status
         columns.append(pl.Series("status", status, dtype=pl.String))
