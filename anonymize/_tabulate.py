@@ -278,7 +278,8 @@ def _report(run: TableRun, tabulated: Tabulated, audit: TableAudit) -> dict[str,
     if public:
         return {**public_head(run.spec), **blocks, "warnings": warnings}
     source = run.files.source
-    warnings += [*run.read_alike, *_truncated(tabulated)]
+    once = run.settings.once(run.spec.unit) and run.settings.counts
+    warnings += [*run.read_alike, *_truncated(tabulated, "counted: rows, " if once else "")]
     return {
         **head(run.clock),
         "spec": spec_block(run.spec),
@@ -291,17 +292,17 @@ def _report(run: TableRun, tabulated: Tabulated, audit: TableAudit) -> dict[str,
     }
 
 
-def _truncated(tabulated: Tabulated) -> list[Caution]:
-    """A warning, for private reports, of rows that do not count because their individuals have too many."""
+def _truncated(tabulated: Tabulated, beside: str) -> list[Caution]:
+    """A warning, for private reports, of rows that do not count because their individuals have too many. `beside`: what
+    the spec has to say beside a larger `rows_per_unit`."""
     if not (left_out := tabulated.private.get("rows_left_out")):
         return []
     most = tabulated.details["rows_per_unit"]
     said = (
         f"rows_per_unit: {left_out:,} rows were left out, as individuals have more than {most}: figures are of the rest"
     )
-    more = (
-        f"`tabulate: {{dp: {{rows_per_unit: {most + 1}}}}}`, or more, counts more of them, with noise that grows alike"
-    )
+    setting = f"`tabulate: {{{beside}dp: {{rows_per_unit: {most + 1}}}}}`"
+    more = f"{setting}, or more, counts more of them, with noise that grows alike"
     return [Caution.of(said, more)]
 
 

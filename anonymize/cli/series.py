@@ -174,6 +174,7 @@ def show_budget(ledger: str, key_path: str | None, as_json: bool, color: str) ->
 
 def _print_budget(content: dict[str, Any], color: str) -> None:
     from anonymize.dp.ledger import still_fits
+    from anonymize.errors import counted
     from anonymize.report.section import Section, figure
     from anonymize.report.terminal import console, put_sections
 
@@ -185,8 +186,8 @@ def _print_budget(content: dict[str, Any], color: str) -> None:
     out, spent, cap = console(sys.stdout, color), content["spent"], content["budget"]
     about = "rows" if content["individual"] == "row" else f"individuals by {content['individual']}"
     out.print(
-        f"{len(charges)} charges about {about}: {figure(spent['epsilon'])} of epsilon {figure(cap['epsilon'])} at "
-        f"delta {figure(cap['delta'])} is spent; {still_fits(content['left'])}"
+        f"{counted(len(charges), 'charge')} about {about}: {figure(spent['epsilon'])} of epsilon "
+        f"{figure(cap['epsilon'])} at delta {figure(cap['delta'])} is spent; {still_fits(content['left'])}"
     )
     put_sections([Section("Charges", ("date", "release", *names, "beside"), charges, names=2)], out)
     out.print(content["covered"])

@@ -19,7 +19,7 @@ from anonymize.domain.grid import Coding, Numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.domain.text_levels import DateCodes
-from anonymize.errors import DataError, Problem, RowsError, ValuesError
+from anonymize.errors import DataError, Problem, RowsError, ValuesError, counted
 from anonymize.spec.base import KeyPath
 from anonymize.spec.columns import Definition, QuasiIdentifier
 from anonymize.spec.hierarchy import Dates
@@ -57,7 +57,7 @@ def columns_in(present: Sequence[str], wanted: Iterable[str]) -> str:
     """Which columns a table has, for a message; how many, where none of those is there that are wanted: then its first
     line may be somebody's cells and no header."""
     if set(present).isdisjoint(wanted):
-        return f"it has {len(present)} columns, and none that is named; is its first line a header?"
+        return f"it has {counted(len(present), 'column')}, and none that is named; is its first line a header?"
     return f"it has {', '.join(present)}"
 
 

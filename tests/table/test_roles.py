@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from anonymize.table.roles import columns_in
 from tests.security.running import Run, running
 
 CELL = "SECRETCELL"
@@ -132,3 +133,10 @@ def test_and_that_of_a_value_that_is_no_leaf(run: Run, tmp_path: Path) -> None:
     ended = run("audit", "spec.yaml")
     assert ended.code == 3 and "table.csv:6: " in ended.err and "in 3 rows" in ended.err, ended.err
     assert CELL not in ended.err
+
+
+@pytest.mark.parametrize(
+    ("present", "said"), [(["x"], "it has 1 column, and none"), (["x", "y"], "it has 2 columns, and")]
+)
+def test_columns_of_which_none_is_named_are_counted(present: list[str], said: str) -> None:
+    assert columns_in(present, ["age"]).startswith(said)

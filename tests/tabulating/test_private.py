@@ -181,6 +181,11 @@ def test_individuals_are_counted_by_one_row_of_each(tmp_path: Path) -> None:
     (sexes,), manifest, report = made(tmp_path, spec_of(tmp_path, [{"by": ["sex"], "count": True}], **more))
     assert abs(float(sexes["Total",] or 0) - 100) < 40 and manifest["counted"] == "individuals"
     assert report["tabulation"]["private"]["rows_left_out"] == 300
+    (said,) = [each for each in report["warnings"] if "rows were left out" in each]
+    assert "`tabulate: {counted: rows, dp: {rows_per_unit: 2}}`" in said
+    spec_of(
+        tmp_path, [{"by": ["sex"], "count": True}], **more, tabulate={"counted": "rows", "dp": {"rows_per_unit": 2}}
+    )
     with pytest.raises(SpecError, match="one of several rows may be in several groups"):
         spec_of(tmp_path, [{"by": ["sex"], "count": True}], **more, tabulate={"dp": {"rows_per_unit": 2}})
 
