@@ -3,8 +3,15 @@
 The library compiles six functions for every frozen class, when its module is imported: a third of the time that a
 command takes before it begins, as a release has some four hundred records. Here comparing, hashing, printing and the
 refusal of changes are written once for all of them, and `__init__` is compiled when the first record of its class is
-made. What a record does is the same; a type checker sees the library's own decorator. A frozen class that derives from
-a record has to be one itself: the library takes records for classes that change.
+made. A type checker sees the library's own decorator. Records differ from the library's frozen classes in this:
+
+- A class with fields that derives from a record has to be a record: the library itself takes records for classes
+  that change, and what it makes of them fails when its first object is made. No subclass can set attributes.
+- Values are compared as tuples are, so that the same object equals itself, as a NaN does; since Python 3.13 the library
+  compares them field by field.
+- `inspect.signature` and `help` show `(*values, **named)` until the first record of a class is made, and no types after
+  it.
+- `InitVar` and `field(hash=...)` are refused, as are the decorator's other arguments.
 """
 
 from __future__ import annotations
@@ -23,32 +30,51 @@ if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
 
-    def dataclass(made=None, /, *, frozen=False, repr=True, kw_only=False):
+    def dataclass(cls=None, /, *, frozen=False, repr=True, kw_only=False):
         """The decorator, as the standard library has it; only frozen classes are made here."""
 
-        def decorated(made):
+        def decorated(cls):
             if not frozen:
-                return dataclasses.dataclass(repr=repr, kw_only=kw_only)(made)
-            return _record(dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(made), repr)
+                if any(vars(base).get("__setattr__") is _refuse_to_assign for base in cls.__mro__):
+                    raise TypeError("cannot inherit non-frozen dataclass from a frozen one")
+                return dataclasses.dataclass(repr=repr, kw_only=kw_only)(cls)
+            return _record(dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls), repr)
 
-        return decorated if made is None else decorated(made)
+        return decorated if cls is None else decorated(cls)
 
 
-def _record(made: Any, printed: bool) -> Any:
+def _record(cls: Any, printed: bool) -> Any:
     """The class with the methods of a frozen dataclass, but for those that it has of its own."""
+    _check(cls)
     methods: dict[str, Any] = {
-        "__init__": _first_init(made),
-        **_comparing(made),
+        "__init__": _first_init(cls),
+        **_comparing(cls),
         **({"__repr__": _repr} if printed else {}),
     }
-    own = dict(vars(made))
+    own = dict(vars(cls))
     if own.get("__hash__") is None:
         own.pop("__hash__", None)
     for name, method in methods.items():
         if name not in own:
-            setattr(made, name, method)
-    made.__setattr__, made.__delattr__ = _refuse_to_assign, _refuse_to_delete
-    return made
+            setattr(cls, name, method)
+    cls.__setattr__, cls.__delattr__ = _refuse_to_assign, _refuse_to_delete
+    return cls
+
+
+def _check(cls: Any) -> None:
+    """TypeError for what the library refuses when it compiles `__init__`, and for what records do not have."""
+    optional = False
+    for each in fields(cls):
+        if each.hash is not None:
+            raise TypeError(f"field {each.name!r} of {cls.__qualname__}: a record has no field(hash=...)")
+        if each.init and not each.kw_only:
+            required = each.default is MISSING and each.default_factory is MISSING
+            if required and optional:
+                raise TypeError(f"non-default argument {each.name!r} of {cls.__qualname__} follows default argument")
+            optional = not required
+    for each in cls.__dataclass_fields__.values():
+        if each._field_type.name == "_FIELD_INITVAR":
+            raise TypeError(f"field {each.name!r} of {cls.__qualname__}: a record has no InitVar")
 
 
 # --- what all records share -------------------------------------------------------------------------------------------
@@ -72,9 +98,9 @@ def _tuple(names: Sequence[str], record: object) -> tuple[Any, ...]:
     return tuple(getattr(record, name) for name in names)
 
 
-def _comparing(made: Any) -> dict[str, Callable[..., Any]]:
+def _comparing(cls: Any) -> dict[str, Callable[..., Any]]:
     """Equal are records of one class with equal values, in a tuple: what is the same object is not compared."""
-    names = [each.name for each in fields(made) if each.compare]
+    names = [each.name for each in fields(cls) if each.compare]
     values: Callable[[Any], Any] = attrgetter(*names) if len(names) > 1 else partial(_tuple, names)
 
     def equal(self: object, other: object) -> bool:
@@ -89,21 +115,21 @@ def _comparing(made: Any) -> dict[str, Callable[..., Any]]:
 # --- what each is compiled for ----------------------------------------------------------------------------------------
 
 
-def _first_init(made: Any) -> Callable[..., None]:
+def _first_init(cls: Any) -> Callable[..., None]:
     """An `__init__` that is replaced by the compiled one when the first record is made."""
 
     def first_init(self: object, *values: object, **named: object) -> None:
-        if made.__init__ is first_init:
-            made.__init__ = _init(made)
-        made.__init__(self, *values, **named)
+        if cls.__init__ is first_init:
+            cls.__init__ = _init(cls)
+        cls.__init__(self, *values, **named)
 
     return first_init
 
 
-def _init(made: Any) -> Callable[..., None]:
+def _init(cls: Any) -> Callable[..., None]:
     """`__init__` of a class, compiled: defaults are those of its fields, and values are set past the refusal."""
     scope: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": MISSING}
-    ordered = sorted(fields(made), key=lambda each: bool(each.kw_only))
+    ordered = sorted(fields(cls), key=lambda each: bool(each.kw_only))
     parameters, body = ["self"], []
     for each in ordered:
         if each.init and each.kw_only and "*" not in parameters:
@@ -111,10 +137,10 @@ def _init(made: Any) -> Callable[..., None]:
         parameter, value = _parameter(each, scope)
         parameters += [parameter] if each.init else []
         body += [f" _set(self, {each.name!r}, {value})"] if value else []
-    body += [" self.__post_init__()"] if hasattr(made, "__post_init__") else []
+    body += [" self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     exec(f"def __init__({', '.join(parameters)}):\n" + ("\n".join(body) or " pass"), scope)
     init: Callable[..., None] = scope["__init__"]
-    init.__qualname__ = f"{made.__qualname__}.__init__"
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
     return init
 
 

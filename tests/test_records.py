@@ -122,8 +122,8 @@ def test_equal_are_records_of_one_class_by_the_fields_that_are_compared() -> Non
 
 def test_what_is_the_same_object_is_equal() -> None:
     nan = float("nan")
-    for made in twins(single):
-        assert made(nan) == made(nan) and made(nan) != made(float("nan"))
+    record = single(records.dataclass)
+    assert record(nan) == record(nan) and record(nan) != record(float("nan"))
 
 
 def test_a_record_does_not_change_and_is_replaced() -> None:
@@ -157,6 +157,25 @@ def test_a_record_that_changes_is_the_library_s() -> None:
     made = Changing(1)
     made.x = 2
     assert made == Changing(2) and Changing.__hash__ is None
+
+
+def test_a_required_field_after_a_default_is_refused_with_the_class() -> None:
+    for dataclass in (records.dataclass, dataclasses.dataclass):
+        with pytest.raises(TypeError, match=r"non-default argument 'y'.* follows default argument"):
+            dataclass(frozen=True)(type("Disordered", (), {"__annotations__": {"x": int, "y": int}, "x": 0}))
+
+
+def test_fields_that_records_do_not_have_are_refused_with_the_class() -> None:
+    with pytest.raises(TypeError, match=r"'x' of .*: a record has no InitVar"):
+        records.dataclass(frozen=True)(type("Passing", (), {"__annotations__": {"x": dataclasses.InitVar(int)}}))
+    hashed = {"__annotations__": {"x": int}, "x": field(hash=False)}
+    with pytest.raises(TypeError, match=r"'x' of .*: a record has no field\(hash=...\)"):
+        records.dataclass(frozen=True)(type("Hashed", (), hashed))
+
+
+def test_a_class_that_changes_does_not_derive_from_a_record() -> None:
+    with pytest.raises(TypeError, match="cannot inherit non-frozen dataclass from a frozen one"):
+        records.dataclass(type("Changing", (single(records.dataclass),), {"__annotations__": {"y": int}}))
 
 
 def test_nothing_is_compiled_before_the_first_record_is_made() -> None:
