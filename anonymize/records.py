@@ -9,14 +9,15 @@ made. A type checker sees the library's own decorator. Records differ from the l
   that change, and what it makes of them fails when its first object is made. No subclass can set attributes.
 - Values are compared as tuples are, so that the same object equals itself, as a NaN does; since Python 3.13 the library
   compares them field by field.
-- `inspect.signature` and `help` show `(*values, **named)` until the first record of a class is made, and no types after
-  it.
+- The signature of a class shows no types, and that of its `__init__` is `(*values, **named)` until the first record is
+  made or the signature of the class is read.
 - `InitVar` and `field(hash=...)` are refused, as are the decorator's other arguments.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
@@ -57,6 +58,7 @@ def _record(cls: Any, printed: bool) -> Any:
     for name, method in methods.items():
         if name not in own:
             setattr(cls, name, method)
+    cls.__signature__ = _LazySignature()
     cls.__setattr__, cls.__delattr__ = _refuse_to_assign, _refuse_to_delete
     return cls
 
@@ -123,7 +125,21 @@ def _first_init(cls: Any) -> Callable[..., None]:
             cls.__init__ = _init(cls)
         cls.__init__(self, *values, **named)
 
+    first_init.record = cls  # type: ignore[attr-defined]
     return first_init
+
+
+class _LazySignature:
+    """`__signature__` of a class, for `inspect` and `help`: `__init__` is compiled when it is read."""
+
+    def __get__(self, record: object, cls: Any) -> inspect.Signature:
+        if record is not None:
+            raise AttributeError("__signature__")
+        owner = getattr(cls.__init__, "record", None)
+        if owner is not None:
+            owner.__init__ = _init(owner)
+        _, *parameters = inspect.signature(cls.__init__).parameters.values()
+        return inspect.Signature(parameters)
 
 
 def _init(cls: Any) -> Callable[..., None]:

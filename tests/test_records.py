@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib
+import inspect
 import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, asdict, field, fields, replace
@@ -176,6 +177,12 @@ def test_fields_that_records_do_not_have_are_refused_with_the_class() -> None:
 def test_a_class_that_changes_does_not_derive_from_a_record() -> None:
     with pytest.raises(TypeError, match="cannot inherit non-frozen dataclass from a frozen one"):
         records.dataclass(type("Changing", (single(records.dataclass),), {"__annotations__": {"y": int}}))
+
+
+def test_the_signature_of_a_class_is_known_before_its_first_record() -> None:
+    record, library = (inspect.signature(cls).parameters for cls in twins(point))
+    assert [(each.name, each.kind) for each in record.values()] == [(e.name, e.kind) for e in library.values()]
+    assert record["name"].default == "p" and record["x"].default is inspect.Parameter.empty
 
 
 def test_nothing_is_compiled_before_the_first_record_is_made() -> None:
