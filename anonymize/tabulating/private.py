@@ -24,12 +24,13 @@ Accuracy: `noise_sd`, of each table in the manifest and the report, is the stand
 as it was drawn, before totals are made to agree: that of a count, of a share (over the total), and of a sum. Of a mean
 it is what the standard deviation comes to, times the number of people that the mean is of, where it is farthest from
 the middle of the bounds. In each file `margin_95` is half of the 95 % interval of a figure, 1.96 standard deviations,
-of a mean by what its group shows; shares and means are rounded to one decimal more than its first, or to `digits`.
-All of this is checked in what was written: margins and `noise_sd` against the draws of the manifest, decimals against
-margins; the margin of a mean within what its group may be, as the number of people in it is not published.
-Least squares bring figures nearer on the whole; where many groups are nearly
-empty, setting what lies below 0 to 0 may move totals over some of them farther. Clipping, and rows beyond
-`rows_per_unit`, come on top, and nothing published says by how much.
+of a mean by what its group shows. It is the margin of the noise before totals are made to agree and negative counts are
+set to 0: a total over many nearly empty groups may be off by more. Shares and means are rounded to one decimal more
+than its first, or to `digits`. All of this is checked in what was written: margins and `noise_sd` against the draws of
+the manifest, decimals against margins; the margin of a mean within what its group may be, as the number of people in it
+is not published. Least squares bring figures nearer on the whole. Clipping, and rows beyond `rows_per_unit`, come on
+top, and nothing published says by how much. The run warns of tables whose typical figure (the median) is below its
+margin, and of means whose margins are wider than the bounds.
 
 Seed: There is none: the noise is the system's, and reruns differ. Each costs again; `--budget` keeps the account.
 
@@ -54,7 +55,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.domain.public import NumberBins, PublicDomain, leaves_of, public_domain
 from anonymize.dp.estimation import nearest_counts
 from anonymize.dp.mechanisms import rows_that_count
-from anonymize.errors import SpecError
+from anonymize.errors import Caution, SpecError, counted
 from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation
@@ -63,7 +64,7 @@ from anonymize.table.read import all_made
 from anonymize.tabulating.cells import Floats, GroupedColumn, Ints, TableGrid
 from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
 from anonymize.tabulating.suppression import COUNTS, HAVING, groups_of, is_count
-from anonymize.tabulating.written import ShownTable, ratios, rounded, supported
+from anonymize.tabulating.written import MARGIN, ShownTable, ratios, rounded, supported
 
 ID: Mechanism = "dp"
 ROWS, PRESENT = "rows", " present"
@@ -339,7 +340,27 @@ def run(
         "bounds": {name: [each.low, each.high] for name, each in own.bounds.items()},
         "measurements": measurements,
     }
-    return Tabulated(tables, details, {"rows_left_out": int((~own.kept).sum())})
+    return Tabulated(tables, details, {"rows_left_out": int((~own.kept).sum())}, tuple(_swamped(tables, own.bounds)))
+
+
+def _swamped(tables: Sequence[ShownTable], bounds: Mapping[str, PublicBounds]) -> Iterator[Caution]:
+    """The tables whose figures are lost in the noise, by what is published: those whose typical figure, the median, is
+    below its margin, and those with means whose margin is wider than the bounds."""
+    for number, table in enumerate(tables, 1):
+        both = zip(table.values, table.margins or (), strict=False)
+        known = np.array([(abs(each), margin) for each, margin in both if each is not None and margin is not None])
+        if not len(known):
+            continue
+        if table.measured.measure == "mean":
+            own = bounds[str(table.measured.column)]
+            wide = int((known[:, 1] > own.high - own.low).sum())
+            said = f"{MARGIN} of {wide} of {counted(len(known), 'mean')} is wider than the bounds" if wide else ""
+        else:
+            figure, margin = np.median(known, axis=0)
+            said = f"{MARGIN} is above its typical {table.measured.measure}" if margin > figure else ""
+        if said:
+            text = f"table {number} by {', '.join(table.measured.by)}: noise swamps it, as {said}"
+            yield Caution.of(text, "wider groups, fewer tables or columns, or a larger `privacy.differential.epsilon`")
 
 
 def _counted(own: PrivateRun, levels: MeasuredLevels) -> tuple[Ints, Ints]:

@@ -16,7 +16,8 @@ from anonymize.tabulating.cells import Bools, Floats, TableGrid
 
 MANIFEST = TABLES
 MARGIN = "margin_95"
-"""The column of how far noise may have moved a figure, either way, with a probability of 95 %."""
+"""The column of how far noise has moved a figure, either way, with a probability of 95 %, before totals are made to
+agree and negative counts are set to 0, which may move a total over many nearly empty groups farther."""
 PUBLISHED, BLANK, EMPTY = "published", "suppressed", "empty"
 """What the `status` of a group says: its value stands there; it is left blank; there is nothing to take a mean of."""
 

@@ -15,8 +15,10 @@ from anonymize.errors import AnonymizeError, DataError, InfeasibleError, SpecErr
 from anonymize.privacy import PARAMETERS
 from anonymize.report.rendering import markdown
 from anonymize.spec import make
+from anonymize.spec.tabulation import TabulatedMeasure
 from anonymize.tabulating.cells import TableGrid
-from anonymize.tabulating.private import consistent, levels_of, run, whole_counts
+from anonymize.tabulating.private import PublicBounds, _swamped, consistent, levels_of, run, whole_counts
+from anonymize.tabulating.written import ShownTable
 from tests.tabulating.systems import flat, paired
 
 pytest.importorskip("opendp")
@@ -212,6 +214,29 @@ def test_rounded_tables_pass_their_own_check(tmp_path: Path, digits: int | None)
     spec = spec_of(tmp_path, tables, tabulate={} if digits is None else {"digits": digits})
     _, _, report = made(tmp_path, spec)
     assert report["privacy"]["state"] == "met"
+
+
+@pytest.mark.parametrize(("epsilon", "swamped"), [(20, False), (0.001, True)])
+@pytest.mark.parametrize("public", [False, True])
+def test_a_table_that_noise_swamps_is_a_warning(tmp_path: Path, epsilon: float, swamped: bool, public: bool) -> None:
+    """The median of the counts is at most half of the total: twice a margin is more than 4 standard deviations."""
+    privacy = {"differential": {"epsilon": epsilon, "delta": 1e-9}}
+    spec = spec_of(tmp_path, [{"by": ["sex"], "count": True}], privacy=privacy)
+    report = tabulate(Tabulate(spec, str(tmp_path / "out"), public=public))
+    said = [each for each in report["warnings"] if "noise swamps it" in each]
+    assert len(said) == swamped
+    assert all(each.startswith("table 1 by sex: noise swamps it, as margin_95 is above its") for each in said)
+
+
+def shown_means(values: list[float | None], margins: list[float | None]) -> ShownTable:
+    return ShownTable(TabulatedMeasure(by=("sex",), mean="wage"), values, margins=margins)
+
+
+def test_means_whose_margin_is_wider_than_the_bounds_are_counted() -> None:
+    bounds = {"wage": PublicBounds(0, 100)}
+    (said,) = _swamped([shown_means([50.0, 20.0, None], [101.0, 99.0, None])], bounds)
+    assert said.startswith("table 1 by sex: noise swamps it, as margin_95 of 1 of 2 means is wider than the bounds")
+    assert not list(_swamped([shown_means([50.0, None], [99.0, None])], bounds))
 
 
 def test_a_mean_lies_within_the_bounds_and_one_of_nobody_is_blank(tmp_path: Path) -> None:
