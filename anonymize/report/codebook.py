@@ -145,7 +145,8 @@ def codebook(
         raise RuntimeError(f"nothing says what {strange[0]} holds: this is probably a bug")
     entries = [{"name": each, "role": known[each][0], "meaning": known[each][1]} for each in columns]
     special = {} if cells is None else cells.special()
-    return {"columns": entries, "missing": spec.input.missing_text, **special}
+    separator = {} if spec.input.separator == "," else {"separator": spec.input.separator}
+    return {"columns": entries, "missing": spec.input.missing_text, **separator, **special}
 
 
 def generalized(cells: FileCells, released: Mapping[str, Sequence[str]], *, labels: bool) -> ColumnMeanings:

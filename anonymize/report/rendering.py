@@ -3,12 +3,14 @@ templates of this room."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from anonymize.errors import Problem, UsageError, visible
+from anonymize.files import split
 from anonymize.report.cards import KEPT
 from anonymize.report.page import page
 from anonymize.report.section import FIGURES, Curves, Picture, percent
@@ -185,7 +187,18 @@ def html(report: dict[str, Any]) -> str:
     """The page, from the JSON report alone. Raises UsageError where the extra `html` is not installed."""
     template = environment().get_template("report.html.j2")
     filters = {"drawn": drawn, "slug": _slug, "described": described, "typed": typed, "capital": capital, "kept": KEPT}
-    return template.render(page=page(report), report=report, figures=FIGURES, **filters)
+    return template.render(page=page(report), report=report, figures=FIGURES, file=_released_file(report), **filters)
+
+
+_READABLE = (".csv", ".csv.gz", ".parquet", ".arrow")
+"""The suffixes of releases that the page says how to read."""
+
+
+def _released_file(report: Mapping[str, Any]) -> tuple[str, str]:
+    """The name of the release without its folders, and its suffix; those of a CSV where it is in no file that has a
+    name."""
+    name, suffix = split(os.path.basename(report.get("output", {}).get("path") or ""))
+    return (name, suffix.lower()) if suffix.lower() in _READABLE else ("released", ".csv")
 
 
 def drawn(picture: Picture | Curves) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,37 @@ def test_no_form_of_a_report_shows_a_value_unless_values_are_shown(folder: Path,
     for before, after in zip(original["rows"], shown_rows["rows"], strict=True):
         assert before[-1] == after[-1] and after[1] in (before[1], "*"), "the row of the original that it was"
     assert "The same rows of the original" in reports(folder, "--show-values")[".html"]
+
+
+@pytest.mark.parametrize(
+    ("name", "separator", "reads"),
+    [
+        (
+            "out.csv",
+            ",",
+            ['pd.read_csv("out.csv", dtype=str', 'read.csv("out.csv", colClasses', '"out.csv", stringcols'],
+        ),
+        (
+            "out.csv",
+            ";",
+            [
+                'pd.read_csv("out.csv", sep=";", dtype',
+                'read.csv("out.csv", sep = ";", col',
+                'delimiters(";") stringcols',
+            ],
+        ),
+        ("out.parquet", ",", ['pd.read_parquet("out.parquet")', 'arrow::read_parquet("out.parquet")']),
+    ],
+)
+def test_the_page_says_how_the_file_is_read(folder: Path, name: str, separator: str, reads: list[str]) -> None:
+    table, spec = folder / "table.csv", folder / "spec.yaml"
+    table.write_text(table.read_text().replace(",", separator))
+    content = json.loads(spec.read_text())
+    content["input"]["separator"] = separator
+    spec.write_text(json.dumps(content))
+    run(["mondrian", str(spec), "-o", str(folder / name), "-r", str(folder / "report.html"), "-q"])
+    page = unescape((folder / "report.html").read_text())
+    assert [text for text in reads if text not in page] == [] and "released.csv" not in page
 
 
 def test_values_are_not_for_the_public(folder: Path) -> None:
