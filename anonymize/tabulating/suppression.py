@@ -250,7 +250,8 @@ def _infeasible(tabulate: Tabulation, block: Sequence[str], count: int) -> Infea
     """That some cells cannot be protected, whatever else is blank, and in which tables they are."""
     named = {COUNTS: "counts"} | {name: f"sums of {name}" for name in tabulate.measured}
     what = " and ".join(named[name] for name in block if name in named)
-    message = f"tables of {what}: {count} unsafe groups can be derived even where everything else that may be is blank"
+    unsafe = f"{counted(count, 'unsafe group')} can be derived even where everything else that may be is blank"
+    message = f"tables of {what}: {unsafe}"
     hint = (
         "group by fewer columns, or a higher `level`; a smaller `minimum` or `p`, or `zeros: suppress`, asks for less"
     )

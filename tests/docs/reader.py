@@ -21,8 +21,8 @@ from anonymize.cli.main import run
 
 ROOT = Path(__file__).parents[2]
 ROWS = 160
-TABULATED_ROWS = 20
-"""Of a table for `tabulate`, whose search for cells to be blank takes 20 s where there are more of them."""
+TABULATED_ROWS = 40
+"""Of a table for `tabulate`: of many the search for blank cells takes long, and of fewer nothing can be protected."""
 A_PASS = ["--passes", "1", "--sweeps", "1"]
 LITTLE = {"release": ["--effort", "low"], "bottom-up": A_PASS, "top-down": A_PASS}
 FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
