@@ -208,6 +208,17 @@ def test_counts_are_protected_together_with_those_that_means_have() -> None:
     assert total == [None] and (others.null_count() or by_means.null_count())
 
 
+def test_a_mean_of_nobody_among_few_is_blank_and_says_nothing_of_them() -> None:
+    sizes = {("x", "u"): 3, ("x", "v"): 20, ("y", "u"): 18, ("y", "v"): 25, ("z", "u"): 30, ("z", "v"): 16}
+    people = [pair for pair, size in sizes.items() for _ in range(size)]
+    pay = [None if pair == ("x", "u") else 100.0 + place for place, pair in enumerate(people)]
+    rows: dict[str, list[Any]] = {"a": [a for a, _ in people], "b": [b for _, b in people], "pay": pay}
+    for counted in (["a"], ["a", "b"]):
+        made = with_blanks(rows, [{"by": counted, "count": True}, {"by": ["a", "b"], "mean": "pay"}], minimum=5)
+        means = made.frames["table-2-mean.csv"].filter((pl.col("a") == "x") & (pl.col("b") == "u"))
+        assert means["status"].to_list() == ["suppressed"]
+
+
 def test_who_is_alone_in_two_blank_groups_cannot_derive_a_third() -> None:
     rows: dict[str, list[Any]] = {"id": ["u1", "u1", "c1"], "ward": ["A", "B", "C"], "pay": [500, 700, 900]}
     for ward in ("D", "E"):

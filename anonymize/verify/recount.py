@@ -220,12 +220,20 @@ class WrittenTable:
 
     def rows(self, recount: Recount) -> dict[Group, float | None]:
         """The value of every group, None where it is blank."""
-        frame = text_of(self.path, "csv", self.separator).collect()
-        by = self.measured.by
-        labels = [frame.to_series(place).fill_null("").to_list() for place in range(len(by))]
-        values = frame.to_series(len(by)).cast(pl.Float64).to_list()
-        groups = (recount.group(by, each) for each in zip(*labels, strict=True))
-        return dict(zip(groups, values, strict=True))
+        return dict(zip(self._groups(recount), self._column(0).cast(pl.Float64).to_list(), strict=True))
+
+    def empty(self, recount: Recount) -> set[Group]:
+        """The groups that are said to have nobody."""
+        statuses = self._column(1).to_list()
+        return {group for group, each in zip(self._groups(recount), statuses, strict=True) if each == "empty"}
+
+    def _groups(self, recount: Recount) -> list[Group]:
+        labels = [self._column(place).fill_null("").to_list() for place in range(-len(self.measured.by), 0)]
+        return [recount.group(self.measured.by, each) for each in zip(*labels, strict=True)]
+
+    def _column(self, place: int) -> pl.Series:
+        """A column of the file, by its place behind the labels."""
+        return text_of(self.path, "csv", self.separator).collect().to_series(len(self.measured.by) + place)
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> 
             having = made.setdefault(f"those with {column}", Measure(f"those with {column}", True, zeros))
             people = recount.groups(by, column, several, having=True)
             held = {group: people.get(group, NOBODY).value for group in rows}
-            empty = {group for group, value in rows.items() if value is None and not held[group]}
+            empty = {group for group in table.empty(recount) if not held[group]}
             blank = {group for group, value in rows.items() if value is None} - empty
             having.add(by, people, {group: None if group in blank else held[group] for group in rows})
             rows = {
