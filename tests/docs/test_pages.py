@@ -10,7 +10,6 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -62,15 +61,12 @@ make = _load_script(ROOT / "docs" / "make.py")
 # --- freshness --------------------------------------------------------------------------------------------------------
 
 
-@cache
-def made() -> dict[str, str]:
-    """The pages by name, made once, and by those workers alone that look at them."""
-    pages: dict[str, str] = make.pages()
-    return pages
+MADE: dict[str, str] = make.pages()
+"""The pages by name, made before any test has run: what a command shows can follow from what ran before it."""
 
 
 def test_pages_are_fresh() -> None:
-    stale = [name for name, text in made().items() if not fresh(ROOT / name, text)]
+    stale = [name for name, text in MADE.items() if not fresh(ROOT / name, text)]
     assert stale == [], "run `make docs`"
 
 
@@ -85,7 +81,7 @@ def test_no_page_of_a_command_that_is_gone() -> None:
 def test_pages_do_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "37")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert make.pages() == made()
+    assert make.pages() == MADE
 
 
 def test_all_blocks_are_in_use() -> None:
@@ -95,7 +91,7 @@ def test_all_blocks_are_in_use() -> None:
 
 @pytest.mark.parametrize("name", privacy.PARAMETERS)
 def test_the_example_of_a_privacy_model_is_an_entry_of_a_spec(name: str) -> None:
-    section = made()["docs/privacy-models.md"].split(f"\n## {name}\n")[1]
+    section = MADE["docs/privacy-models.md"].split(f"\n## {name}\n")[1]
     entry = re.search(r"```yaml\n- (.*)\n```", section)
     assert entry is not None
     given = {"version": 1, "quasi_identifiers": ["age"], "sensitive": {"NAME": {"type": "numeric"}}}
