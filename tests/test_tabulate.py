@@ -169,9 +169,8 @@ def test_a_table_of_which_hardly_anything_is_left_is_a_warning() -> None:
 
 
 def with_blanks(rows: dict[str, list[Any]], tables: list[dict[str, Any]], **rules: Any) -> anonymize.ReleasedTables:
-    more = {key: rules.pop(key) for key in ("unit", "counted") if key in rules}
-    unit = {"unit": more["unit"]} if "unit" in more else {}
-    counted = {"counted": more["counted"]} if "counted" in more else {}
+    unit: dict[str, Any] = {"unit": rules.pop("unit")} if "unit" in rules else {}
+    counted = {"counted": rules.pop("counted")} if "counted" in rules else {}
     tabulate = {"mechanism": "suppression", "tables": tables, "suppression": rules, **counted}
     return anonymize.tabulate(pl.DataFrame(rows), {"others": "insensitive", "tabulate": tabulate, **unit})
 

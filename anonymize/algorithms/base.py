@@ -21,8 +21,7 @@ from anonymize.records import dataclass
 from anonymize.spec import Output, Spec
 from anonymize.table import OutputFile, Table
 
-# --- what a search has so far -----------------------------------------------------------------------------------------
-# What a search has so far, for whoever interrupts it.
+# --- what a search has so far, for whoever interrupts it --------------------------------------------------------------
 
 
 @dataclass

@@ -19,9 +19,9 @@ from math import prod
 import numpy as np
 
 from anonymize.domain import Floats
+from anonymize.dp.junction import Columns
 from anonymize.records import dataclass
 
-Columns = tuple[str, ...]
 BLOCK = 25
 """Steps between two looks at the progress."""
 LEAST = 1e-200

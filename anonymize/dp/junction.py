@@ -61,7 +61,7 @@ def _cells(columns: int, sizes: tuple[int, ...]) -> int:
 
 
 @lru_cache(_KEPT)
-def _parts(graph: Graph, sizes: tuple[int, ...]) -> list[int]:
+def _parts(graph: Graph, sizes: tuple[int, ...]) -> tuple[int, ...]:
     """Those of the smallest tree, in the order in which a spanning tree of them grows from the first."""
     trees = [_eliminated(graph, sizes, cost) for cost in (_simplicial_first, _smallest_part, _least_fill)]
     left = sorted(min(trees, key=lambda parts: sum(_cells(part, sizes) for part in parts)))
@@ -72,7 +72,7 @@ def _parts(graph: Graph, sizes: tuple[int, ...]) -> list[int]:
         parts.append(left.pop(place))
         shared.pop(place)
         shared = [max(before, (part & parts[-1]).bit_count()) for before, part in zip(shared, left, strict=True)]
-    return parts
+    return tuple(parts)
 
 
 def _eliminated(graph: Graph, sizes: tuple[int, ...], cost: Callable[..., tuple[int, ...]]) -> list[int]:

@@ -27,8 +27,9 @@ Rows are numbered from 0 to n - 1, and cliques from 0 to T - 1. Clique t is draw
 So each cell has its share of the rows of its separator, rounded down or up. As multiples of the golden ratio lie evenly
 between 0 and 1, whatever the place where one begins, rows of a separator that are alike in further columns have about
 their share of each cell as well, and marginals over several cliques are nearer to those of the model than with rows in
-random order. A number in a bin of the c-th column of the
-table (from 0), whose places run from first to last, is then at the place
+random order.
+
+A number in a bin of the c-th column of the table (from 0), whose places run from first to last, is then at the place
 `first + min(floor(uniform(2 T + c, row) * (last - first + 1)), last - first)`, times 10 ** -digits.
 
 Rows stand in the order of their leaves and numbers, column by column of the table, those with missing values last,

@@ -23,12 +23,11 @@ import numpy as np
 
 from anonymize.domain import Codes, Floats, Ints
 from anonymize.dp.estimation import FittedModel, Measurement, fit, independent, total_of
-from anonymize.dp.junction import BYTES, MB, junction_tree, size_in_mb
+from anonymize.dp.junction import BYTES, MB, Columns, junction_tree, size_in_mb
 from anonymize.dp.mechanisms import Spending, sigma_of
 from anonymize.dp.sampler import sample
 from anonymize.records import dataclass
 
-Columns = tuple[str, ...]
 SCALE = 16
 """Scores are of counts in so many parts."""
 PER_COLUMN = 8 / 3

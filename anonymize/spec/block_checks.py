@@ -153,7 +153,7 @@ def check_tables(spec: Spec) -> Iterator[Fault]:
     if tabulate.mechanism == "suppression":
         yield from _cycles(tabulate)
         yield from _empty_sums(tabulate)
-    if tabulate.dp is not None and tabulate.dp.rows_per_unit > 1 and tabulate.once(spec.unit) and tabulate.counts:
+    if tabulate.rows_per_unit > 1 and tabulate.once(spec.unit) and tabulate.counts:
         message = (
             "`tabulate.dp.rows_per_unit`: individuals are counted, and one of several rows may be in several groups"
         )

@@ -127,6 +127,11 @@ class Tabulation(Entry):
         """That of cell keys, or the default."""
         return self.cell_keys or CellKeyNoise()
 
+    @property
+    def rows_per_unit(self) -> int:
+        """The most rows of one individual that count under differential privacy, or the default."""
+        return 1 if self.dp is None else self.dp.rows_per_unit
+
     def once(self, unit: str | None) -> bool:
         """Whether individuals are counted, and not their rows. `unit`: the column that says whom rows are about."""
         return unit is not None and self.counted == "individuals"

@@ -286,7 +286,7 @@ class PrivateRun:
     @cached_property
     def rows(self) -> int:
         """The most rows of one individual."""
-        return 1 if self.table.units is None else (self.tabulate.dp.rows_per_unit if self.tabulate.dp else 1)
+        return 1 if self.table.units is None else self.tabulate.rows_per_unit
 
     @cached_property
     def names(self) -> list[str]:
@@ -312,6 +312,10 @@ class PrivateRun:
         """By how much a measure differs, in L2, with one individual more."""
         return float(self.rows * (1 if is_count(name) else STEPS // 2))
 
+    def digits(self, margins: Sequence[float | None]) -> int | None:
+        """The decimals of shares or means: those of the spec, or as many as their margins leave."""
+        return supported(margins) if self.tabulate.digits is None else self.tabulate.digits
+
     def groups(self, name: str) -> list[tuple[str, ...]]:
         """What the tables of a measure group by."""
         return groups_of(self.tabulate, name if name == COUNTS else name.removesuffix(HAVING))
@@ -324,8 +328,7 @@ def run(
     from anonymize.dp.accounting import rho_of
 
     assert spec.privacy.differential is not None
-    most = tabulate.dp.rows_per_unit if tabulate.dp else 1
-    own = PrivateRun(spec, tabulate, grid, table, rows_that_count(table.units, table.rows, most))
+    own = PrivateRun(spec, tabulate, grid, table, rows_that_count(table.units, table.rows, tabulate.rows_per_unit))
     rho = rho_of(spec.privacy.differential.epsilon, spec.privacy.differential.delta)
     plan = levels_of(grid, {name: own.groups(name) for name in own.names})
     truth = {each: _counted(own, each) for each in plan}
@@ -437,7 +440,7 @@ def _counts(
         return ShownTable(measured, values, noise_sd=_rounded(noise), margins=_margins([noise] * len(values)))
     total = float(counts[own.grid.whole])
     margins = _margins([noise / total if total else None] * len(values))
-    digits = supported(margins) if own.tabulate.digits is None else own.tabulate.digits
+    digits = own.digits(margins)
     shares = ratios(np.array(values, np.float64), total, digits)
     sd = _rounded(noise / total) if total else None
     return ShownTable(measured, shares, noise_sd=sd, margins=margins, digits=digits)
@@ -473,7 +476,7 @@ def _sums(
     some = people >= 1
     own_noise = np.hypot(away_noise, np.abs(means - bounds.middle) * people_noise) / np.maximum(people, 1.0)
     margins = _margins(each if many else None for each, many in zip(own_noise.tolist(), some.tolist(), strict=True))
-    digits = supported(margins) if own.tabulate.digits is None else own.tabulate.digits
+    digits = own.digits(margins)
     values = [rounded(mean, digits) if many else None for mean, many in zip(means.tolist(), some.tolist(), strict=True)]
     farthest = (bounds.high - bounds.low) / 2
     noise = math.hypot(away_noise, farthest * people_noise)

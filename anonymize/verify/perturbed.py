@@ -21,7 +21,7 @@ from anonymize.claims import Basis, Result, State
 from anonymize.records import dataclass
 from anonymize.spec.tabulation import CellKeyNoise
 from anonymize.verify.differential import Spent, differential_result
-from anonymize.verify.recount import NOBODY, Group, Recount, TableAudit, WrittenTable, children
+from anonymize.verify.recount import NOBODY, Group, Recount, TableAudit, WrittenTable, children, half_of
 from anonymize.verify.synthetic import epsilon_of, rho_of_gaussian
 
 _NEAR = 1e-9
@@ -223,7 +223,7 @@ def private_tables(recount: Recount, tables: Sequence[WrittenTable], manifest: M
     follows from what is published."""
     required = recount.differential
     assert required is not None
-    most = 1 if recount.spec.unit is None else (recount.tabulate.dp.rows_per_unit if recount.tabulate.dp else 1)
+    most = 1 if recount.spec.unit is None else recount.tabulate.rows_per_unit
     draws, wrong = manifest["measurements"], []
     for each in draws:
         counts = each["measure"] == "rows" or str(each["measure"]).endswith(" present")
@@ -236,7 +236,7 @@ def private_tables(recount: Recount, tables: Sequence[WrittenTable], manifest: M
     files = {str(each["name"]): each for each in manifest["files"]}
     for table in tables:
         declared = files[table.path.name]
-        half = _half_digit(recount, table, declared)
+        half = half_of(_digits(recount, table, declared))
         wrong += [*_problems(recount, table, half), *_margin_faults(recount, table, noise, half)]
         wrong += _accuracy_faults(recount, table, noise, declared)
     figures = {"rows": {"draws": len(draws), "rho": rho}}
@@ -274,12 +274,6 @@ def _digits(recount: Recount, table: WrittenTable, declared: Mapping[str, Any]) 
         return None
     digits = recount.tabulate.digits
     return declared.get("digits") if digits is None else digits
-
-
-def _half_digit(recount: Recount, table: WrittenTable, declared: Mapping[str, Any]) -> float:
-    """By how much rounding may move a figure of a table."""
-    digits = _digits(recount, table, declared)
-    return 0.0 if digits is None else 0.5 * 10.0**-digits
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -53,14 +54,14 @@ class Recount:
     @property
     def half_digit(self) -> float:
         """By how much rounding may move a share or a mean."""
-        return 0.0 if self.tabulate.digits is None else 0.5 * 10.0**-self.tabulate.digits
+        return half_of(self.tabulate.digits)
 
     def groups(
         self, by: Sequence[str], column: str | None, several: int = 0, *, having: bool = False
     ) -> dict[Group, Counted]:
         """What every group of a table comes to. `column`: whose numbers are summed, None for rows, or individuals if
-        these are what counts; `having`: the rows
-        that have a number in it are counted. `several`: how many of the largest contributions are wanted."""
+        these are what counts; `having`: the rows that have a number in it are counted. `several`: how many of the
+        largest contributions are wanted."""
         rows = self._rows(by, column, having=having)
         for place in range(len(by)):
             rows = rows.explode(str(place))
@@ -212,11 +213,15 @@ class WrittenTable:
     separator: str
     measured: TabulatedMeasure
 
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
+        """The file as text: the labels, the value, the status, and a margin where there is one."""
+        return text_of(self.path, "csv", self.separator).collect()
+
     def margins(self) -> list[float | None]:
         """By row, the half of an interval that stands beside a figure; none in a file without such a column."""
-        frame = text_of(self.path, "csv", self.separator).collect()
-        place = len(self.measured.by) + 2
-        return frame.to_series(place).cast(pl.Float64).to_list() if frame.width > place else []
+        margined = self._frame.width > len(self.measured.by) + 2
+        return self._column(2).cast(pl.Float64).to_list() if margined else []
 
     def rows(self, recount: Recount) -> dict[Group, float | None]:
         """The value of every group, None where it is blank."""
@@ -233,7 +238,7 @@ class WrittenTable:
 
     def _column(self, place: int) -> pl.Series:
         """A column of the file, by its place behind the labels."""
-        return text_of(self.path, "csv", self.separator).collect().to_series(len(self.measured.by) + place)
+        return self._frame.to_series(len(self.measured.by) + place)
 
 
 @dataclass(frozen=True)
@@ -244,6 +249,11 @@ class TableAudit:
 
     results: tuple[Result, ...]
     figures: Mapping[str, Mapping[str, float | int | None]]
+
+
+def half_of(digits: int | None) -> float:
+    """By how much rounding to so many decimals may move a figure; 0 where nothing is rounded."""
+    return 0.0 if digits is None else 0.5 * 10.0**-digits
 
 
 def children(paths: Iterable[tuple[str, ...]]) -> dict[str, list[str]]:

@@ -31,11 +31,13 @@ SOLVED = 1e4
 @dataclass
 class Measure:
     """Everything that is said of one measure by all tables: `truth` and whether it is blank, by group; `counts`: it is
-    one of individuals or rows; `zeros`: a count of 0 is published. `groupings`: what its tables group by."""
+    one of individuals or rows; `zeros`: a count of 0 is published; `column`: whose numbers are summed, or who has one
+    is counted. `groupings`: what its tables group by."""
 
     name: str
     counts: bool
     zeros: bool = True
+    column: str | None = None
     truth: dict[Group, Counted] = field(default_factory=dict)
     blank: set[Group] = field(default_factory=set)
     groupings: list[tuple[str, ...]] = field(default_factory=list)
@@ -94,7 +96,7 @@ def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> 
             rows = {group: None if value is None else value * whole for group, value in rows.items()}
             slack = dict.fromkeys(rows, whole * recount.half_digit)
         if table.measured.measure == "mean":
-            having = made.setdefault(f"those with {column}", Measure(f"those with {column}", True, zeros))
+            having = made.setdefault(f"those with {column}", Measure(f"those with {column}", True, zeros, column))
             people = recount.groups(by, column, several, having=True)
             held = {group: people.get(group, NOBODY).value for group in rows}
             empty = {group for group in table.empty(recount) if not held[group]}
@@ -106,22 +108,21 @@ def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> 
             }
             slack = {group: each * recount.half_digit for group, each in held.items()}
         name = column or "rows"
-        made.setdefault(name, Measure(name, column is None, zeros)).add(by, truth, rows, slack)
+        made.setdefault(name, Measure(name, column is None, zeros, column)).add(by, truth, rows, slack)
     if recount.units is None or recount.tabulate.counted == "rows":
-        _link(recount, made, several)
+        _link(recount, [each for each in made.values() if each.counts], several)
     return list(made.values())
 
 
-def _link(recount: Recount, made: Mapping[str, Measure], several: int) -> None:
+def _link(recount: Recount, counts: Sequence[Measure], several: int) -> None:
     """All that is counted says something of every other count: who has a number is at most who there is."""
-    counts = {name: each for name, each in made.items() if each.counts}
-    own = {name: list(each.groupings) for name, each in counts.items()}
-    for name, measure in counts.items():
-        column = name.removeprefix("those with ") if name != "rows" else None
-        for other in counts.keys() - {name}:
-            for by in own[other]:
-                truth = recount.groups(by, column, several, having=column is not None)
-                measure.know(counts[other], by, truth)
+    own = [list(each.groupings) for each in counts]
+    for measure in counts:
+        for other, groupings in zip(counts, own, strict=True):
+            for by in groupings:
+                if by not in measure.groupings:
+                    truth = recount.groups(by, measure.column, several, having=measure.column is not None)
+                    measure.know(other, by, truth)
 
 
 # --- what is unsafe ---------------------------------------------------------------------------------------------------

@@ -62,7 +62,8 @@ make = _load_script(ROOT / "docs" / "make.py")
 
 
 MADE: dict[str, str] = make.pages()
-"""The pages by name, made before any test has run: what a command shows can follow from what ran before it."""
+"""The pages by name, made before any test has run: click keeps the help option of a command as it is first asked for,
+which is another one where a test parses the command's line without the group that it belongs to."""
 
 
 def test_pages_are_fresh() -> None:
