@@ -189,9 +189,8 @@ def _parted(attack_request: Attack) -> Iterator[PartedOriginal]:
         try:
             yield PartedOriginal(source.name, folder, paths[0], paths[1], *people)
         except DataError:
-            read(
-                attack_request.spec, source
-            )  # where the original is to blame, its own name and line are in the message
+            # Where the original is to blame, it says so itself, by its own name and line.
+            read(attack_request.spec, source)
             raise
 
 
