@@ -31,6 +31,7 @@ from anonymize.recoding.appearance import MISSING
 from anonymize.records import dataclass
 from anonymize.spec import POINT, Output, Spec
 from anonymize.table import Attribute
+from anonymize.table.named import category_texts
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,9 @@ def _texts_of(cells: pl.Series) -> tuple[list[str | None], Ints]:
     """The distinct texts of a column, null last where there is one, and (rows,) which of them each row has."""
     categories = pl.Categories.random()  # they last as long as a column has them
     coded = cells.alias("text").cast(pl.Categorical(categories))  # its own name may read as a pattern
-    texts: list[str | None] = categories.to_series().to_list()
-    codes = coded.to_physical().fill_null(len(texts)).to_numpy().astype(np.int64)
+    from_one = (coded.to_physical() + 1).fill_null(0).to_numpy().astype(np.int64)
+    texts: list[str | None] = category_texts(categories, int(from_one.max(initial=0))).to_list()
+    codes = np.where(from_one > 0, from_one - 1, len(texts))
     return [*texts, None] if cells.null_count() else texts, codes
 
 
@@ -314,10 +316,10 @@ class _Numbers(_TextReader[Numeric]):
         """First code from a number on (left), last code up to it (right); and whether the number is a value."""
         values, chosen = self.domain.values, texts.gather(rows)
         whole = chosen.cast(pl.Int64, strict=False)
-        exact = values.dtype.kind == "i" and not whole.null_count()
-        ends = (whole if exact else numbers(chosen)).to_numpy()
-        left, right = np.searchsorted(values, ends, "left"), np.searchsorted(values, ends, "right")
-        return (left if side == "left" else right - 1), right > left
+        ends = (whole if values.dtype.kind == "i" and not whole.null_count() else numbers(chosen)).to_numpy()
+        codes = np.searchsorted(values, ends, "left") if side == "left" else np.searchsorted(values, ends, "right") - 1
+        exact = values.take(codes, mode="clip") == ends if len(values) else np.zeros(len(codes), np.bool_)
+        return codes, exact
 
     def _under(self, node: int) -> tuple[int, int]:
         """The codes of the numbers under a node, all codes where there are none."""

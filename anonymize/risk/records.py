@@ -31,8 +31,8 @@ from anonymize.table import Table
 # cells could be about the person. Whoever knows that a method puts people where they lose little takes the smallest
 # region, and is mostly right: of what overlapping adds, little is left.
 
-PAIRS = 1 << 24
-"""Pairs of a person and a class that are looked at together."""
+PAIRS = 1 << 20
+"""Pairs of a person and a class that are looked at together, or those of one person."""
 TIE = 1e-12
 """Regions that are this much smaller than another are as small."""
 
@@ -75,21 +75,49 @@ class CoveredPeople:
 
 
 def covering(codes: Ints, columns: Sequence[LeafSets]) -> tuple[Ints, Ints]:
-    """Pairs of a person and a class that covers the person. `codes` (people, attributes), -1 where missing, which every
-    class covers; `columns`: of each attribute the cells of the classes."""
-    classes = len(columns[0].first)
-    step = max(PAIRS // max(classes, 1), 1)
-    parts = []
-    for start in range(0, len(codes), step):
-        some = codes[start : start + step]
-        covers = np.ones((len(some), classes), np.bool_)
-        for column, cells in enumerate(columns):
-            code, own = np.unique(some[:, column], return_inverse=True)
-            covers &= (cells.spanning(code[:, None]) | (code[:, None] < 0))[own]
-        who, which = np.nonzero(covers)
-        parts.append((who + start, which))
-    people, which = (np.concatenate([np.zeros(0, np.int64), *each]) for each in zip(*parts, strict=True))
-    return people, which
+    """Pairs of a person and a class that covers the person, in their order. `codes` (people, attributes), -1 where
+    missing, which every class covers; `columns`: of each attribute the cells of the classes.
+
+    Of each person only the classes are looked at that span the code in the attribute in which fewest do.
+    """
+    spanning = [_spanning(codes[:, column], cells) for column, cells in enumerate(columns)]
+    fewest = np.argmin(spanning, axis=0)
+    parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+    for column, cells in enumerate(columns):
+        own = np.flatnonzero(fewest == column)
+        order = np.argsort(cells.first, kind="stable")
+        first, last = cells.first[order], cells.last[order]
+        pairs = np.cumsum(spanning[column][own])
+        for some in np.split(own, np.searchsorted(pairs, np.arange(PAIRS, pairs.max(initial=0), PAIRS))):
+            reached = [order if code < 0 else _reached(code, first, last, order) for code in codes[some, column]]
+            who = np.repeat(some, [len(each) for each in reached])
+            parts.append(_covered_of(codes, columns, who, np.concatenate([np.zeros(0, np.int64), *reached])))
+    people, which = (np.concatenate(each) for each in zip(*parts, strict=True))
+    by_person = np.lexsort((which, people))
+    return people[by_person], which[by_person]
+
+
+def _spanning(codes: Ints, cells: LeafSets) -> Ints:
+    """(people,) how many cells begin at the code of each or before it, and end there or behind: all but those that
+    begin later, or end before."""
+    begun = np.searchsorted(np.sort(cells.first), codes, "right")
+    ended = np.searchsorted(np.sort(cells.last), codes, "left")
+    return np.where(codes < 0, len(cells.first), begun - ended)
+
+
+def _reached(code: int, first: Ints, last: Ints, order: Ints) -> Ints:
+    """The cells that span a code, of cells that are ordered by where they begin."""
+    begun = np.searchsorted(first, code, "right")
+    return np.asarray(order[:begun][last[:begun] >= code])
+
+
+def _covered_of(codes: Ints, columns: Sequence[LeafSets], who: Ints, which: Ints) -> tuple[Ints, Ints]:
+    """Those of the pairs of a person and a class in which the class covers the person."""
+    for column, cells in enumerate(columns):
+        code = codes[who, column]
+        covers = (code < 0) | cells.of_cells(which).holding(code)
+        who, which = who[covers], which[covers]
+    return who, which
 
 
 def covered(codes: Ints, class_of: Ints, columns: Sequence[LeafSets], sizes: Ints) -> CoveredPeople:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from anonymize.records import dataclass
 from anonymize.spec.notation import OTHERWISE, POINT, Missing, Notation, hint_of, trimmed
 from anonymize.table.columns import Codes, compared, tidy
-from anonymize.table.named import column
+from anonymize.table.named import category_texts, column
 from anonymize.table.scratch import Arrays
 
 Numbers: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
@@ -115,7 +115,7 @@ class TextColumn:
     def most_frequent(self) -> dict[str, str]:
         """Of each distinct text as it is compared, how most of its rows have it, and of several the first by code
         point; those alone that are compared as another text."""
-        raw = self._categories.to_series().drop_nulls().to_list()
+        raw = self._as_read.to_list()
         if not self._missing.normalize or raw == self._texts:
             return {}
         rows = np.zeros(len(raw) + 1, np.int64)
@@ -142,7 +142,12 @@ class TextColumn:
 
         Known after the last batch.
         """
-        return compared(self._categories.to_series().drop_nulls(), self._missing).to_list()
+        return compared(self._as_read, self._missing).to_list()
+
+    @cached_property
+    def _as_read(self) -> pl.Series:
+        """The texts that are not null, in the order in which they first came."""
+        return category_texts(self._categories, max((int(piece.max(initial=0)) for piece in self._pieces), default=0))
 
 
 @dataclass

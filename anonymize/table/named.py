@@ -53,6 +53,17 @@ def cells_at(cells: pl.Series, places: NDArray[np.integer[Any]]) -> pl.Series:
     return cells.gather(pl.Series(places.astype(np.uint32, copy=False)))
 
 
+def category_texts(categories: pl.Categories, count: int) -> pl.Series:
+    """The first so many texts of categories, in the order of their codes: `to_series` asks for one after the other.
+
+    >>> known = pl.Categories.random()
+    >>> _ = pl.Series(["a", None, "*", "a"], dtype=pl.Categorical(known))
+    >>> category_texts(known, 2).to_list()
+    ['a', '*']
+    """
+    return pl.int_range(count, dtype=pl.UInt32, eager=True).cat.to(pl.Categorical(categories)).cast(pl.String)
+
+
 # --- problems that columns have alike ---------------------------------------------------------------------------------
 # Problems that many columns have alike, as one: a table of 171 columns is to have no 164 lines of errors.
 

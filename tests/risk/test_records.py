@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.domain import LeafSets
+from anonymize.domain import Gapped, LeafSets
 from anonymize.privacy import PARAMETERS
 from anonymize.risk import Text, TextFrequencySet, before_and_after, households, record_risks, records
 from anonymize.risk.records import covering
@@ -117,20 +119,36 @@ def test_the_household_of_a_report() -> None:
 # --- covering --------------------------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), min_size=1, max_size=20), st.data())
-def test_a_class_covers_whoever_its_cells_may_be_about(people: list[tuple[int, int]], data: st.DataObject) -> None:
-    ends = st.tuples(st.integers(0, 4), st.integers(0, 4)).map(sorted)
-    classes = data.draw(st.lists(st.tuples(ends, ends), min_size=1, max_size=8))
-    cells = np.array(classes, np.int64)  # (classes, columns, ends)
-    columns = [LeafSets(cells[:, column, 0], cells[:, column, 1]) for column in (0, 1)]
+CODES = st.integers(-1, 4)
+CELL = st.sets(st.integers(0, 4), min_size=1)
+
+
+@given(st.lists(st.tuples(CODES, CODES), min_size=1, max_size=20), st.lists(st.tuples(CELL, CELL), max_size=8))
+def test_a_class_covers_whoever_its_cells_may_be_about(people: list[tuple[int, int]], classes: Any) -> None:
+    columns = [cells_of([each[column] for each in classes]) for column in (0, 1)]
     who, which = covering(np.array(people, np.int64), columns)
     expected = [
         (person, place)
         for person, codes in enumerate(people)
         for place, own in enumerate(classes)
-        if all(code < 0 or low <= code <= high for code, (low, high) in zip(codes, own, strict=True))
+        if all(code < 0 or code in cell for code, cell in zip(codes, own, strict=True))
     ]
     assert list(zip(who.tolist(), which.tolist(), strict=True)) == expected
+
+
+def cells_of(leaves: list[set[int]]) -> LeafSets:
+    first, last = (np.array([end(each) for each in leaves], np.int64) for end in (min, max))
+    gapped = [sorted(each) if len(each) <= max(each) - min(each) else None for each in leaves]
+    return LeafSets(first, last, Gapped.of(gapped, 5))
+
+
+def test_people_are_covered_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = np.random.default_rng(3)
+    people, ends = draws.integers(-1, 9, (40, 3)), np.sort(draws.integers(0, 9, (30, 3, 2)), axis=2)
+    columns = [LeafSets(ends[:, column, 0], ends[:, column, 1]) for column in range(3)]
+    at_once = covering(people, columns)
+    monkeypatch.setattr(records, "PAIRS", 7)
+    assert [each.tolist() for each in covering(people, columns)] == [each.tolist() for each in at_once]
 
 
 @pytest.mark.parametrize("piece", [3, 1 << 22])
