@@ -21,7 +21,7 @@ from anonymize.channels.estimate import About, Count, Method, interval
 from anonymize.classes import mixed_radix
 from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.fidelity.moments import NOISE, SampleMoments, estimates
-from anonymize.fidelity.numerals import read_numbers
+from anonymize.fidelity.numbers import read_numbers
 from anonymize.meaning import Channel, Manifest
 from anonymize.meaning.kinds import Comparison, conditions_in
 from anonymize.publication import Files, Paths, ReleasePaths, opened

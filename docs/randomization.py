@@ -125,15 +125,15 @@ def _input(asked: Run, folder: Path) -> Path:
 
 def _measured(asked: Run, spec: Any, folder: Path) -> Figures:
     """The release as its recipient has it, against the original."""
-    from anonymize.metrics import joint_measures
+    from anonymize.metrics import measures
 
     sensitive = SENSITIVE[asked.data]
     table = _joint(asked, spec, folder)
     original, estimated = table.tables(range(len(table.names)))
     found = {"unclipped": float(((estimated - original) ** 2).sum() ** 0.5 / original.sum())}
     far, told = (
-        joint_measures.distance_figures({sensitive: table}),
-        joint_measures.uncertainty_figures({sensitive: table}),
+        measures.distance_figures({sensitive: table}),
+        measures.uncertainty_figures({sensitive: table}),
     )
     assert far is not None and told is not None
     names = {"base_error": "base count", "cube_error": "cube count"}

@@ -2,17 +2,200 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
+from rich.console import Console
+from rich.markup import escape
+from rich.prompt import Confirm, IntPrompt, Prompt
 
 from anonymize.cli.exits import say, say_next
 from anonymize.cli.options import FORCE, PATH, QUIET, THREADS, file_option, flag_option, use_threads, with_options
+from anonymize.errors import visible
+from anonymize.profiling.roles import ALIKE, Guess, GuessedRole
+from anonymize.report.terminal import console as console_on
 
 if TYPE_CHECKING:
     from anonymize._init import Init
+    from anonymize.profiling.document import Proposal
+
+
+# --- the conversation -------------------------------------------------------------------------------------------------
+# The conversation of `init`: one column at a time, in plain words, on standard error.
+#
+# Nothing of it needs the words of the field: what others may know is a quasi-identifier, what would harm is sensitive,
+# what is needed as it is passes through, and the rest is left out. After it nothing is undecided.
+
+ANSWERS: Mapping[str, GuessedRole] = {
+    "known": "quasi-identifier",
+    "secret": "sensitive",
+    "needed as it is": "insensitive",
+    "leave out": "identifier",
+}
+STEPS = ("why?", "back", "rest")
+WORDS: Mapping[GuessedRole, str] = {
+    **{role: answer for answer, role in ANSWERS.items()},
+    "sampling-weight": "a sampling weight, released in bands",
+}
+QUESTIONS: Mapping[str, str] = {
+    "known": "Could a neighbour or a colleague know this about a person?",
+    "secret": "Would its disclosure harm the person?",
+    "needed as it is": "Does anybody need it in the release unchanged?",
+    "leave out": "Does nobody need it in the release?",
+}
+EFFECTS: Mapping[str, str] = {
+    "known": "generalized, so that several people have the same values",
+    "secret": "released as it is, in groups with at least `l` different values",
+    "needed as it is": "neither known nor secret; released as it is, without protection",
+    "leave out": "not in the release",
+}
+EXAMPLES = 5
+
+
+def decided(guesses: Sequence[Guess]) -> list[Guess]:
+    """The guesses as the user has decided them, in the order of the table. Raises EOFError where the answers end."""
+    console = _console()
+    order = sorted(range(len(guesses)), key=lambda place: _harmlessness(guesses[place]))
+    _begin(console, len(order))
+    values = Confirm.ask(
+        "May values of the table be shown on this screen, as examples?", console=console, default=False
+    )
+    taken, number = list(guesses), 0
+    while number < len(order):
+        place = order[number]
+        answer = _answer(console, taken[place], f"{number + 1} of {len(order)}", values=values)
+        if answer == "rest":
+            number = len(order)
+        elif answer == "back":
+            number = max(number - 1, 0)
+        else:
+            taken[place] = _as_answered(taken[place], answer)
+            number += 1
+        if number == len(order) and not any(guess.role == "quasi-identifier" for guess in taken):
+            console.print("A release needs at least one column that others may know. The questions begin again.")
+            number = 0
+    return [_left_out(guess) if guess.role == "undecided" else guess for guess in taken]
+
+
+def _console() -> Console:
+    """Where questions stand. Polars lets a read that was interrupted go on, so that Ctrl-C would wait for an answer."""
+    if hasattr(signal, "siginterrupt"):
+        signal.siginterrupt(signal.SIGINT, True)
+    return console_on(sys.stderr)
+
+
+def _harmlessness(guess: Guess) -> tuple[bool, int, int]:
+    """By this the columns are ordered: what names people first, then what singles out most rows."""
+    return guess.role != "identifier", -guess.facts.singles, -guess.facts.distinct
+
+
+def _begin(console: Console, columns: int) -> None:
+    console.print(f"{columns} columns, the most dangerous first. Ask for each:")
+    for answer, question in QUESTIONS.items():
+        console.print(f"  {question:<58} [b]{answer}[/b]: {EFFECTS[answer]}", soft_wrap=True)
+    console.print(
+        "The first letter of an answer is enough; Enter accepts the proposal. Ctrl-C quits without writing anything."
+    )
+
+
+def _answer(console: Console, guess: Guess, number: str, *, values: bool) -> str:
+    """The answer about one column; "" accepts the proposal."""
+    _describe(console, guess, number, values=values)
+    proposed = WORDS.get(guess.role, "")
+    options = f"{', '.join((*ANSWERS, *STEPS[:2]))}, the rest as proposed"
+    while True:
+        words = escape(f"  {options}") + (f" [dim](Enter: {proposed})[/dim]" if proposed else "")
+        answer = Prompt.ask(words, console=console, default="", show_default=False)
+        answer = answer.strip().lower().removeprefix("the ")
+        meant = [each for each in (*ANSWERS, *STEPS) if answer and (each.startswith(answer) or answer.startswith(each))]
+        if answer == "?" or meant == ["why?"]:
+            _explain(console, guess)
+        elif proposed and answer in ("", "y", "yes"):
+            return ""
+        elif meant:
+            return meant[0]
+        else:
+            console.print(
+                "  Answer with one of these, or its first letter"
+                + ("." if proposed else "; there is no proposal here.")
+            )
+
+
+def _describe(console: Console, guess: Guess, number: str, *, values: bool) -> None:
+    console.print(f"\n[dim]{number}[/dim] [b]{escape(visible(guess.name))}[/b]", soft_wrap=True)
+    console.print(f"  {escape('; '.join(_seen(guess)))}", soft_wrap=True)
+    if values:
+        texts = ", ".join(visible(text[:30]) for text in guess.facts.texts[:EXAMPLES])
+        console.print(f"  such as {escape(texts)}", soft_wrap=True)
+    for answer, question in QUESTIONS.items():
+        if guess.role == "undecided" or WORDS[guess.role] == answer:
+            console.print(f"  {question}", soft_wrap=True)
+
+
+def _seen(guess: Guess) -> Iterator[str]:
+    """What there is in a column: counts and forms."""
+    facts, shape = guess.facts, guess.shape
+    numbers = facts.numbers and ("whole numbers" if facts.numbers.whole else "numbers")
+    plain = shape is None or shape.kind in ("text", "digits")
+    form = numbers or ("texts" if plain or shape is None else shape.name)
+    yield f"{facts.distinct:,} different values in {facts.rows:,} rows: {form}"
+    if facts.missing:
+        yield f"{facts.missing:,} missing"
+    if facts.share_of_values >= ALIKE:
+        yield "different in nearly every row"
+    elif facts.singles:
+        yield f"{facts.singles:,} rows have a unique value"
+    if guess.mark == "shared":
+        yield "like numbers of people or households, which k then counts, and which are left out"
+
+
+def _explain(console: Console, guess: Guess) -> None:
+    console.print(f"  why: {escape(visible(guess.reason or 'you said so'))}", soft_wrap=True)
+
+
+def _as_answered(guess: Guess, answer: str) -> Guess:
+    role = ANSWERS.get(answer, guess.role)
+    return replace(guess, role=role, reason=guess.reason if role == guess.role else "", decided=True)
+
+
+def _left_out(guess: Guess) -> Guess:
+    return guess.as_role("identifier", f"{guess.reason}; left out, because it was not decided")
+
+
+# --- what the release has to meet -------------------------------------------------------------------------------------
+
+
+def chosen(proposal: Proposal) -> Proposal:
+    """The proposal with the k, the l and the suppression that are typed; Enter takes what is proposed."""
+    console = _console()
+    for guess in proposal.guesses:
+        if guess.mark == "derived":
+            console.print(escape(visible(guess.reason)), soft_wrap=True)
+    figures = ", ".join(f"{cost.k} loses {cost.gcp:.0%}" for cost in proposal.costs)
+    question = "k: the smallest number of rows in a class" + (f" [dim]({figures})[/dim]" if figures else "")
+    k = _number(console, question, proposal.k, 1, max(proposal.rows, proposal.k))
+    sensitive = [guess.facts.distinct for guess in proposal.guesses if guess.role == "sensitive"]
+    diversity = None
+    if sensitive:
+        question = "l: different values of each sensitive column in a class [dim](1 for no requirement)[/dim]"
+        answer = _number(console, question, min(2, max(min(sensitive), 1)), 1, max(min(sensitive), 1))
+        diversity = answer if answer > 1 else None
+    percent = _number(console, "percentage of rows that may be suppressed", 0, 0, 100)
+    share = percent / 100 if percent else None
+    return replace(proposal, k=k, diversity=diversity, suppression=share, decided=True)
+
+
+def _number(console: Console, question: str, default: int, low: int, high: int) -> int:
+    """A whole number between two, asked for until it is one."""
+    while True:
+        answer = IntPrompt.ask(question, console=console, default=default)
+        if low <= answer <= high:
+            return answer
+        console.print(f"Enter a whole number from {low} to {high:,}.")
 
 
 @click.command()
@@ -112,7 +295,7 @@ def _on_terminal() -> bool:
 
 
 def _with_answers(request: Init) -> Init:
-    from anonymize.cli.conversation import chosen, decided
+    from anonymize.cli.init import chosen, decided
 
     return replace(request, decide=decided, choose=chosen)
 

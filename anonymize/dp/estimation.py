@@ -9,14 +9,258 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from math import prod
 
 import numpy as np
 
 from anonymize.domain import Floats, Ints
-from anonymize.dp.descent import MeasuredCounts, MirrorDescent
-from anonymize.dp.junction import junction_tree
+from anonymize.dp.junction import Columns, junction_tree
 from anonymize.dp.sampler import Clique
 from anonymize.records import dataclass
+
+# --- mirror descent ---------------------------------------------------------------------------------------------------
+# The distribution over a junction tree that lies nearest to measured marginals, by mirror descent in numpy.
+#
+# The loss is the sum of squares of (marginal - measured) / sigma over all cells of all measurements, halved. Mirror
+# descent over distributions (McKenna, Sheldon, Miklau: Graphical-model based estimation and inference for differential
+# privacy, ICML 2019, algorithm 1) multiplies the distribution by exp(-step * gradient), here with momentum: a share of
+# the step before is taken again. Where the loss does not fall, the step is not taken, and the next is half as long.
+#
+# The state is the marginals of the parts of the tree, which agree where they overlap. A step multiplies them by factors
+# of the measured columns and makes them agree again by one pass of messages to the root and one back: sums and products
+# of tables, and no logarithm of a large one. Nothing is compiled, so that a model of other columns costs no more than
+# its steps. Axes of every table are in the order of the table's columns.
+#
+#
+# from __future__ import annotations
+
+BLOCK = 25
+"""Steps between two looks at the progress."""
+LEAST = 1e-200
+"""The smallest share of a cell: below it lie numbers that a processor is slow with, and 0, which no step leaves."""
+LONGER, SHORTER = 1.1, 0.5
+"""By how much a step that was taken lengthens the next, and one that was not shortens it."""
+MOMENTUM = 0.9
+"""The share of the step before that is taken again."""
+
+
+@dataclass(frozen=True)
+class MeasuredCounts:
+    """What is known of a marginal: noisy `counts` (cells,), and the precision 1 / sigma^2 of each."""
+
+    columns: Columns
+    counts: Floats
+    precision: float
+
+
+@dataclass(frozen=True)
+class _Join:
+    """A part of the tree and the part before it that has their common columns: the axes that each sums out, and the
+    shapes in which a table of the common columns multiplies each."""
+
+    parent: int
+    own_axes: tuple[int, ...]
+    parent_axes: tuple[int, ...]
+    own_shape: tuple[int, ...]
+    parent_shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Summed:
+    """A marginal that is summed from another or a part: over which axes; and its shape when it is spread again."""
+
+    source: int
+    axes: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+class MirrorDescent:
+    """Mirror descent over the `parts` of a junction tree, each after one that has the columns that it shares with any
+    before. `start`: logarithms of factors whose product is the distribution to begin with, each of columns that a
+    target has; without any, all cells are alike."""
+
+    def __init__(
+        self,
+        sizes: Mapping[str, int],
+        parts: Sequence[Columns],
+        targets: Sequence[MeasuredCounts],
+        total: float,
+        start: Mapping[Columns, Floats],
+    ) -> None:
+        self.sizes, self.parts, self.total = sizes, parts, total
+        self.targets = sorted(targets, key=lambda each: -prod(sizes[name] for name in each.columns))
+        self.observed = [each.counts.reshape(self._shape(each.columns)) for each in self.targets]
+        self.joins = [self._join(number) for number in range(1, len(parts))]
+        columns = [each.columns for each in self.targets]
+        self.nested = [self._nested(columns[:number], own) for number, own in enumerate(columns)]
+        self.in_parts = [self._of_part(own) for own in columns]
+        self.outer = [place for place, within in enumerate(self.nested) if within is None]
+        self.potentials = self._potentials(start)
+        self.shares, self.separators = self._started()
+        self.marginals = self._marginals(self.shares)
+        self.loss = self._loss(self.marginals)
+
+    @property
+    def counts(self) -> list[Floats]:
+        """Those of each part."""
+        return [self.total * each for each in self.shares]
+
+    @property
+    def factors(self) -> dict[Columns, Floats]:
+        """Logarithms of factors whose product the distribution is, but for one of all cells."""
+        return {self.targets[place].columns: each for place, each in self.potentials.items()}
+
+    @property
+    def cells(self) -> int:
+        """Those of all targets."""
+        return sum(each.size for each in self.observed)
+
+    def run(self, steps: int, precise: float, enough: float) -> None:
+        """Descends. `steps`: at most; `precise`: the progress of a block of steps, relative to the loss, at which it
+        ends; `enough`: the loss at which it ends."""
+        step, before = 2 / (self.total * self._curvature()), np.inf
+        push = {place: np.zeros_like(each) for place, each in self.potentials.items()}
+        for number in range(steps):
+            if self.loss <= enough:
+                return
+            if number % BLOCK == 0:
+                if before - self.loss <= precise * max(self.loss, 1.0):
+                    return
+                before = self.loss
+            gradient = self._gradient()
+            move = {place: MOMENTUM * push[place] - step * slant for place, slant in gradient.items()}
+            taken = self._take(move)
+            push = move if taken else {place: np.zeros_like(each) for place, each in push.items()}
+            step *= LONGER if taken else SHORTER
+
+    def _take(self, move: Mapping[int, Floats]) -> bool:
+        """Takes a step if the loss is smaller then, and says whether it did."""
+        shares, separators = self._stepped(move)
+        marginals = self._marginals(shares)
+        loss = self._loss(marginals)
+        if not loss < self.loss:
+            return False
+        for place, own in move.items():
+            self.potentials[place] = self.potentials[place] + own
+        self.shares, self.separators, self.marginals, self.loss = shares, separators, marginals, loss
+        return True
+
+    def _shape(self, columns: Columns, of: Columns | None = None) -> tuple[int, ...]:
+        return tuple(self.sizes[name] if name in columns else 1 for name in of or columns)
+
+    def _nested(self, larger: Sequence[Columns], own: Columns) -> _Summed | None:
+        """How some columns are summed from the smallest of larger targets that has them."""
+        place = next((place for place in reversed(range(len(larger))) if set(own) <= set(larger[place])), None)
+        return None if place is None else self._summed(larger[place], place, own)
+
+    def _summed(self, source: Columns, place: int, own: Columns) -> _Summed:
+        axes = tuple(axis for axis, name in enumerate(source) if name not in own)
+        return _Summed(place, axes, self._shape(own, source))
+
+    def _of_part(self, own: Columns) -> _Summed:
+        fitting = [place for place, part in enumerate(self.parts) if set(own) <= set(part)]
+        place = min(fitting, key=lambda each: prod(self.sizes[name] for name in self.parts[each]))
+        return self._summed(self.parts[place], place, own)
+
+    def _join(self, number: int) -> _Join:
+        own, before = self.parts[number], {name for part in self.parts[:number] for name in part}
+        common = tuple(name for name in own if name in before)
+        parent = next(place for place, part in enumerate(self.parts) if set(common) <= set(part))
+        up, down = self._summed(own, number, common), self._summed(self.parts[parent], parent, common)
+        return _Join(parent, up.axes, down.axes, up.shape, down.shape)
+
+    def _potentials(self, start: Mapping[Columns, Floats]) -> dict[int, Floats]:
+        """The factors to begin with, over the columns of targets that no other contains."""
+        potentials = {place: np.zeros(self.observed[place].shape) for place in self.outer}
+        for columns, table in start.items():
+            place = next(each for each in potentials if set(columns) <= set(self.targets[each].columns))
+            potentials[place] += table.reshape(self._shape(columns, self.targets[place].columns))
+        return potentials
+
+    def _started(self) -> tuple[list[Floats], list[Floats]]:
+        """The marginals of the parts and of the separators: computed in logarithms, for factors may be far apart."""
+        logs = [np.zeros(self._shape(part)) for part in self.parts]
+        for place, table in self.potentials.items():
+            logs[self.in_parts[place].source] += table.reshape(self.in_parts[place].shape)
+        messages: list[Floats] = []
+        for number in reversed(range(1, len(logs))):
+            join = self.joins[number - 1]
+            messages.append(_log_sum(logs[number], join.own_axes))
+            logs[join.parent] = logs[join.parent] + messages[-1].reshape(join.parent_shape)
+        root = np.exp(logs[0] - logs[0].max())
+        shares, separators = [np.maximum(root / root.sum(), LEAST)], []
+        for join, log, message in zip(self.joins, logs[1:], reversed(messages), strict=True):
+            separators.append(shares[join.parent].sum(axis=join.parent_axes))
+            conditional = np.exp(log - message.reshape(join.own_shape))
+            shares.append(np.maximum(conditional * separators[-1].reshape(join.own_shape), LEAST))
+        return shares, separators
+
+    def _stepped(self, move: Mapping[int, Floats]) -> tuple[list[Floats], list[Floats]]:
+        """The marginals of the parts and of the separators after a move, which is of logarithms of factors."""
+        tables: list[Floats] = [each.copy() for each in self.shares]
+        for place, logs in move.items():
+            tables[self.in_parts[place].source] *= np.exp(logs - logs.max()).reshape(self.in_parts[place].shape)
+        messages: list[Floats] = []
+        for number in reversed(range(1, len(tables))):
+            join = self.joins[number - 1]
+            messages.append(np.maximum(tables[number].sum(axis=join.own_axes), LEAST))
+            tables[join.parent] *= (messages[-1] / self.separators[number - 1]).reshape(join.parent_shape)
+        tables[0] = np.maximum(tables[0] / tables[0].sum(), LEAST)
+        separators: list[Floats] = []
+        for number, (join, message) in enumerate(zip(self.joins, reversed(messages), strict=True), 1):
+            separators.append(tables[join.parent].sum(axis=join.parent_axes))
+            tables[number] *= (separators[-1] / message).reshape(join.own_shape)
+            np.maximum(tables[number], LEAST, out=tables[number])
+        return tables, separators
+
+    def _marginals(self, shares: Sequence[Floats]) -> list[Floats]:
+        """Of each target: of the total."""
+        made: list[Floats] = []
+        for nested, part in zip(self.nested, self.in_parts, strict=True):
+            made.append(
+                self.total * shares[part.source].sum(axis=part.axes)
+                if nested is None
+                else made[nested.source].sum(axis=nested.axes)
+            )
+        return made
+
+    def _loss(self, marginals: Sequence[Floats]) -> float:
+        return 0.5 * sum(
+            target.precision * float(np.square(own - seen).sum())
+            for target, own, seen in zip(self.targets, marginals, self.observed, strict=True)
+        )
+
+    def _gradient(self) -> dict[int, Floats]:
+        """Of the loss in the cells of each target that no other contains."""
+        slants = [
+            target.precision * (own - seen)
+            for target, own, seen in zip(self.targets, self.marginals, self.observed, strict=True)
+        ]
+        for place in reversed(range(len(slants))):
+            if (nested := self.nested[place]) is not None:
+                slants[nested.source] += slants[place].reshape(nested.shape)
+        return {place: slants[place] for place in self.outer}
+
+    def _curvature(self) -> float:
+        """A bound of the second derivative of the loss in the cells of the targets."""
+        bounds = dict.fromkeys(self.outer, 0.0)
+        for place, target in enumerate(self.targets):
+            outer = place
+            while (nested := self.nested[outer]) is not None:
+                outer = nested.source
+            bounds[outer] += target.precision * self.observed[outer].size / self.observed[place].size
+        return max(bounds.values())
+
+
+def _log_sum(logs: Floats, axes: tuple[int, ...]) -> Floats:
+    """The logarithm of the sum of exponentials over some axes."""
+    if not axes:
+        return logs
+    most = logs.max(axis=axes, keepdims=True)
+    return np.asarray(np.log(np.exp(logs - most).sum(axis=axes)) + most.squeeze(axes))
+
+
+# --- measurements and their model -------------------------------------------------------------------------------------
 
 PRECISE = 1e-7
 """Relative progress of a block of steps below which a fit ends."""

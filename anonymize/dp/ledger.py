@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymize import __version__
-from anonymize.dp.accounting import epsilon_of, rho_of
+from anonymize.dp.mechanisms import epsilon_of, rho_of
 from anonymize.errors import DataError, InfeasibleError, Problem, UsageError
 from anonymize.journal import Journal, lock_of, locked
 from anonymize.key import Key, load

@@ -22,7 +22,7 @@ from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution
 from anonymize.evaluation import coded_alike, values_shown
 from anonymize.fidelity import BothSides, ShownValues, total_variation
-from anonymize.metrics import joint_measures
+from anonymize.metrics import measures
 from anonymize.metrics.queries import Queries
 from anonymize.metrics.queries.answers import estimated
 from anonymize.reading import SourceTexts
@@ -71,8 +71,8 @@ class InventedTable:
     def blocks(self, queries: Queries) -> dict[str, Any]:
         """The blocks `variation`, and `utility` with `query_error`."""
         answers = estimated(self.points, self.points, np.ones(self.texts.height, np.int64), queries)
-        error = joint_measures.query_figures(self.table, queries, answers)
-        return {"utility": {joint_measures.QueryError.ID: error}, "variation": total_variation(self.sides())}
+        error = measures.query_figures(self.table, queries, answers)
+        return {"utility": {measures.QueryError.ID: error}, "variation": total_variation(self.sides())}
 
 
 def _points(attribute: Attribute, texts: pl.Series) -> Floats:

@@ -20,7 +20,7 @@ from anonymize.classes import Floats, Ints, same_rows
 from anonymize.errors import DataError, Problem, UsageError
 from anonymize.fidelity import DISTRIBUTIONS, BothSides, fidelity
 from anonymize.meaning import Detached, Manifest
-from anonymize.metrics import DRAWN, METRICS, View, joint, joint_measures, undefined, utility
+from anonymize.metrics import DRAWN, METRICS, View, joint, measures, undefined, utility
 from anonymize.metrics.base import Declaring
 from anonymize.metrics.joint import MOST_CELLS, Axes, Estimated, ValueBuckets
 from anonymize.metrics.measures import MEASURES
@@ -263,18 +263,18 @@ def blocks(released: Unclassed, table: Table, queries: Queries) -> dict[str, Any
     if released.rows > table.rows:
         raise DataError(f"the release has {released.rows:,} rows, the original {table.rows:,}")
     joints = released.joints()
-    counts = cache(partial(joint_measures.true_counts, table, queries))
+    counts = cache(partial(measures.true_counts, table, queries))
     answers = released.answers(queries, counts)
     measured = {
-        joint_measures.QueryError.ID: None
+        measures.QueryError.ID: None
         if isinstance(answers, str)
-        else joint_measures.query_figures(table, queries, answers, counts()),
-        joint_measures.Distances.ID: joint_measures.distance_figures(joints),
-        joint_measures.Uncertainty.ID: joint_measures.uncertainty_figures(joints),
+        else measures.query_figures(table, queries, answers, counts()),
+        measures.Distances.ID: measures.distance_figures(joints),
+        measures.Uncertainty.ID: measures.uncertainty_figures(joints),
     }
     defining: dict[str, Declaring] = {**METRICS, **MEASURES, **DISTRIBUTIONS}
     left_out = undefined(defining, released.meanings)
-    left_out |= {joint_measures.QueryError.ID: answers} if isinstance(answers, str) else {}
+    left_out |= {measures.QueryError.ID: answers} if isinstance(answers, str) else {}
     dropped = table.rows - released.rows
     return {
         "output": {**released.output, "rows": released.rows, "suppressed_rows": dropped, "dropped_rows": dropped},

@@ -8,7 +8,7 @@ import polars as pl
 from anonymize import privacy, verify
 from anonymize.algorithms.safepub import SampledRows
 from anonymize.classes import Ints
-from anonymize.dp.accounting import require
+from anonymize.dp.mechanisms import require
 from anonymize.dp.published import check_public
 from anonymize.errors import Problem, UnsafeError, UsageError, refuse
 from anonymize.families.base import Draft, DraftText, Measured

@@ -5,13 +5,20 @@ They are in a module of their own because every release imports the metrics, and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
 import numpy as np
 
-from anonymize.classes import Floats, Integers, Ints, Runs
-from anonymize.metrics import joint_measures
-from anonymize.metrics.base import OF_CLASSES
-from anonymize.metrics.evidence import Evidence, OriginalMeasure
-from anonymize.table import Selection
+from anonymize.classes import Bools, Floats, Integers, Ints, Runs
+from anonymize.metrics import distributions
+from anonymize.metrics.base import OF_CLASSES, OF_ESTIMATES
+from anonymize.metrics.evidence import Evidence, OfClasses, OriginalMeasure
+from anonymize.metrics.joint import MOST_CELLS, Joint
+from anonymize.metrics.queries import Queries
+from anonymize.metrics.queries.answers import counted, estimated
+from anonymize.table import Selection, Table
 from anonymize.table.columns import CodedColumn
 
 # --- measures of classes ----------------------------------------------------------------------------------------------
@@ -128,13 +135,231 @@ class Imprecision:
         return {"total": sum(each["imprecision"] for each in selections), "selections": selections}
 
 
+# --- query error ------------------------------------------------------------------------------------------------------
+
+QUANTILES = (0.05, 0.25, 0.75, 0.95)
+
+
+def true_counts(table: Table, queries: Queries) -> Ints:
+    """(queries,) rows of the original that each selects."""
+    return counted([attribute.codes for attribute in table.attributes], queries)
+
+
+def query_figures(
+    table: Table, queries: Queries, estimates: Floats, counts: Ints | None = None
+) -> dict[str, Any] | None:
+    """The errors of the recipient's answers, `estimates` (queries,); None without queries. `counts`: the
+    `true_counts`, where they are known."""
+    if not queries.count:
+        return None
+    counts = true_counts(table, queries) if counts is None else counts
+    errors = np.full(queries.count, np.nan)
+    base = np.maximum(counts, queries.bound)
+    np.divide(np.abs(estimates - counts), base, out=errors, where=base > 0)
+    every = np.ones(queries.count, np.bool_)
+    block = _summary(errors, counts, every)
+    block["by_dimension"] = {
+        str(size): _summary(errors, counts, queries.dimensions == size) for size in np.unique(queries.dimensions)
+    }
+    repeats = int(queries.repeat.max()) + 1
+    if repeats > 1:
+        block["over_seeds"] = _deviations([_summary(errors, counts, queries.repeat == each) for each in range(repeats)])
+    return block | ({"settings": dict(queries.settings)} if queries.settings else {})
+
+
+def _summary(errors: Floats, counts: Ints, chosen: Bools) -> dict[str, Any]:
+    """The figures of some queries."""
+    measured = errors[chosen & ~np.isnan(errors)]
+    measurable = len(measured) > 0
+    quantiles = np.quantile(measured, QUANTILES).tolist() if measurable else [None] * len(QUANTILES)
+    return {
+        "mean": float(measured.mean()) if measurable else None,
+        "median": float(np.median(measured)) if measurable else None,
+        "quantiles": {str(share): value for share, value in zip(QUANTILES, quantiles, strict=True)},
+        "queries": int(np.count_nonzero(chosen)),
+        "empty": int(np.count_nonzero(counts[chosen] == 0)),
+    }
+
+
+def _deviations(summaries: list[dict[str, Any]]) -> dict[str, Any]:
+    """How far the figures of several seeds lie apart; None where a seed has none."""
+    block: dict[str, Any] = {"seeds": len(summaries)}
+    for name in ("mean", "median"):
+        values = [each[name] for each in summaries]
+        block[f"{name}_sd"] = None if None in values else float(np.std(values, ddof=1))
+    return block
+
+
+class QueryError:
+    """Query error: the relative error of counts estimated from the release.
+
+    COUNT queries ask how many rows lie in a range of some quasi-identifiers. By default 1,000 are drawn: how many
+    attributes each restricts and which is drawn evenly, and of each attribute a range between two of its leaves. How
+    many attributes (`--query-dimensions`), which (`--query-attributes`), how much of the joint domain
+    (`--query-selectivity`), and single values in place of ranges (`--query-points`) can be asked for, or all queries be
+    listed in a file (`--query-file`).
+
+    The recipient's answer spreads the rows of a class evenly over its region: over whole numbers where the column has
+    nothing else, over the line between its ends, over the leaves of a category. The rows of a bucketized release and of
+    a synthetic table are counted, a release through channels is reconstructed. Rows of which a number is missing are in
+    no range.
+
+    The error of a query is |estimate - count| / count. Queries whose true count is 0 have none: they are left out, and
+    counted as `empty`. With a sanity bound of b rows (`--query-bound`) the error is |estimate - count| / max(count, b),
+    no query is left out, and rare combinations weigh less. `quantiles` are of the errors, interpolated; `by_dimension`
+    has the figures of the queries that restrict 1, 2, ... attributes. With `--query-seeds` n the queries of n seeds are
+    put together, and `over_seeds` has the standard deviation (n - 1) of the mean and of the median of each seed: how
+    far a figure would move with other queries.
+
+    What the figures do not say: a random query is not what a recipient asks. Errors of relative size are mostly those
+    of small counts, and the mean hangs on few of them: read the median and the quantiles beside it.
+
+    Source: Xu et al., Utility-based anonymization using local recoding, KDD 2006, experiments.
+    """
+
+    ID = "query_error"
+    DEFINED_FOR = OF_ESTIMATES | {"invented"}
+
+    @staticmethod
+    def measure(evidence: Evidence) -> dict[str, Any] | None:
+        """`mean` and `median` relative error, the number of `queries`, and those of them that were `empty`; and more,
+        see
+        above. None where there are no queries."""
+        queries = evidence.queries
+        if queries is None:
+            return None
+        gapped = {index: evidence.cells(index) for index in evidence.gapped}
+        answers = estimated(evidence.start, evidence.stop, evidence.sizes, queries, gapped=gapped)
+        return query_figures(evidence.table, queries, answers)
+
+
+# --- distances --------------------------------------------------------------------------------------------------------
+
+
+def distance_figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
+    """The distances between the joint tables of each attribute; None without any."""
+    return {name: _compared(joint) for name, joint in joints.items()} or None
+
+
+def _compared(joint: Joint) -> dict[str, Any]:
+    axes = range(len(joint.names))
+    cells = joint.cells(axes)
+    block: dict[str, Any] = {"cells": int(cells)}
+    if cells > MOST_CELLS:
+        return block
+    original, estimated = joint.tables(axes)
+    if not (original > 0).any() or not (estimated > 0).any():
+        return block
+    block |= distributions.distances(original, estimated, joint.rows)
+    block["base_error"] = distributions.base_error(original, estimated)
+    block["cube_error"] = distributions.cube_error(original, estimated)
+    return block
+
+
+class Distances:
+    """Distances: how far the distribution that a recipient estimates from the release is from that of the original.
+
+    Measured for each sensitive attribute and target that passes through, on the joint table of all quasi-identifiers
+    and that attribute. From a generalized release the recipient spreads the rows of a class evenly over the leaves of
+    its region; from a bucketized one, the sensitive values of a group evenly over its rows; what came through channels
+    is reconstructed. `kl`, `chi_squared`, `euclidean`, `total_variation` and `hellinger` compare the estimate with the
+    original's; `base_error` and `cube_error` are the mean relative errors of the counts of its cells, and of those of
+    every group-by. A joint table of more than 20 million cells is not made, and these figures are left out; `cells`
+    says how many it has.
+
+    `kl` is the sum of p ln(p / q) in nats, p being the original's distribution and q the estimate. Cells in which p is
+    0 add nothing, whatever q is there. Where p is not 0, q is raised to half a row of the original, 0.5 / rows, if it
+    is less, and all of q is then rescaled to sum 1. Without this floor a single cell that exists and is estimated at 0
+    would make the figure infinite, and no two such releases could be compared; half a row is the most that still rounds
+    to no row. The price: `kl` is at most ln(3 x rows), so a release that rules out what is there looks better than it
+    is, and as the floor follows from the number of rows, figures of originals of different size are not comparable. The
+    floor does not act where every cell of the original is estimated at half a row or more. The other distances have no
+    floor, and need none.
+
+    Source: Guo, Ying, Wu, On attribute disclosure in randomization based privacy preserving data publishing, section V.
+    """
+
+    ID = "distances"
+    DEFINED_FOR = OF_ESTIMATES
+
+    @staticmethod
+    def measure(evidence: Evidence) -> dict[str, Any] | None:
+        """By attribute: `cells` of the joint table, and the figures. None where no rows are released, or nothing passes
+        through."""
+        return distance_figures(evidence.joints) if len(evidence.sizes) else None
+
+
+# --- uncertainty ------------------------------------------------------------------------------------------------------
+
+
+def uncertainty_figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
+    """The uncertainty coefficients of each pair of attributes of the joint tables, both ways."""
+    coefficients: dict[str, dict[str, Any]] = {}
+    for joint in joints.values():
+        for x, y in combinations(range(len(joint.names)), 2):
+            one, other = joint.names[x], joint.names[y]
+            if other not in coefficients.get(one, {}):
+                forth, back = _both_ways(joint, (x, y))
+                coefficients.setdefault(one, {})[other] = forth
+                coefficients.setdefault(other, {})[one] = back
+    return coefficients or None
+
+
+def _both_ways(joint: Joint, pair: tuple[int, int]) -> tuple[dict[str, float] | None, dict[str, float] | None]:
+    """U(X, Y) and U(Y, X)."""
+    if joint.cells(pair) > MOST_CELLS:
+        return None, None
+    tables = joint.tables(pair)
+    if not all((table > 0).any() for table in tables):
+        return None, None
+    before, after = (distributions.both_ways(distributions.distribution(table)) for table in tables)
+    forth, back = ({"original": one, "released": other} for one, other in zip(before, after, strict=True))
+    return forth, back
+
+
+class Uncertainty:
+    """Uncertainty: how much of the information that one attribute has about another is left in the release.
+
+    The uncertainty coefficient U(X, Y) = (H(X) + H(Y) - H(X, Y)) / H(Y) is the share of the entropy of Y that is
+    removed by knowing X: 0 if X has no information about Y, 1 if it determines Y. It is given for every pair of
+    quasi-identifiers, and for each of them with every sensitive attribute and target that passes through: of the
+    original, and of what a recipient estimates from the release. The joint table of the two is summed from that of all
+    attributes, whose negative counts are set to 0 first; where that would have more than 20 million cells, it is
+    estimated by itself. It is null for a pair that has more.
+
+    Setting negative counts to 0 biases U of a randomized release. The counts that noise has pushed below 0 are cut off,
+    those that it has pushed above 0 stay, and the table is rescaled: mass moves into cells that are empty in truth. So
+    what is independent seems to be related, and what is closely related seems to be less so. The bias fades with more
+    rows and with less distortion, but it does not average out over repeated releases. Measured on two attributes of 8
+    values, both kept with probability p and otherwise drawn evenly, over 200 tables each, as mean U of the release:
+
+    - independent (U of the original 0.01 at 1,000 rows, 0.001 at 10,000): at 1,000 rows 0.32, 0.17 and 0.04
+      for p of 0.3, 0.5 and 0.8; at 10,000 rows 0.13, 0.02 and 0.004; at 100,000 rows 0.015, 0.002 and 0.0004;
+    - each determines the other (U of the original 1): at 1,000 rows 0.47, 0.65 and 0.84; at 10,000 rows 0.66, 0.82 and
+      0.93; at 100,000 rows 0.84, 0.93 and 0.97.
+
+    These are figures of `--method inverse`. A U of a randomized release that is above the original's is therefore
+    noise, and not something that the release reveals.
+
+    Source: Guo, Ying, Wu, On attribute disclosure in randomization based privacy preserving data publishing, section V.
+    """
+
+    ID = "uncertainty"
+    DEFINED_FOR = OF_ESTIMATES
+
+    @staticmethod
+    def measure(evidence: Evidence) -> dict[str, Any] | None:
+        """`original` and `released` U(X, Y) by X, then by Y. None where no rows are released, or there is no pair."""
+        return uncertainty_figures(evidence.joints or {"": OfClasses(evidence)}) if len(evidence.sizes) else None
+
+
 # --- registry ---------------------------------------------------------------------------------------------------------
 
 MEASURES: dict[str, OriginalMeasure] = {
     AverageClassSize.ID: AverageClassSize(),
     TargetsLeft.ID: TargetsLeft(),
     Imprecision.ID: Imprecision(),
-    joint_measures.QueryError.ID: joint_measures.QueryError(),
-    joint_measures.Distances.ID: joint_measures.Distances(),
-    joint_measures.Uncertainty.ID: joint_measures.Uncertainty(),
+    QueryError.ID: QueryError(),
+    Distances.ID: Distances(),
+    Uncertainty.ID: Uncertainty(),
 }

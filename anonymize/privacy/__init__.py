@@ -7,8 +7,19 @@ from __future__ import annotations
 
 from anonymize.privacy.base import Limit, Model, Requirement, Worse
 from anonymize.privacy.groups import Crowd, Groups, Histogram, Members, Pairs, Whole
-from anonymize.privacy.registry import MODELS, PARAMETERS, Assessment, check, models_about, weigh
-from anonymize.privacy.required import disclosures, diversities, requirements, requirements_if_any, searched
+from anonymize.privacy.registry import (
+    MODELS,
+    PARAMETERS,
+    Assessment,
+    check,
+    disclosures,
+    diversities,
+    models_about,
+    requirements,
+    requirements_if_any,
+    searched,
+    weigh,
+)
 
 __all__ = [
     "MODELS",

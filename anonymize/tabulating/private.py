@@ -325,7 +325,7 @@ def run(
     spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None, charge: Charging
 ) -> Tabulated:
     """The tables of a run. Everything that can fail has been tried when `charge` is called, before the first draw."""
-    from anonymize.dp.accounting import rho_of
+    from anonymize.dp.mechanisms import rho_of
 
     assert spec.privacy.differential is not None
     own = PrivateRun(spec, tabulate, grid, table, rows_that_count(table.units, table.rows, tabulate.rows_per_unit))

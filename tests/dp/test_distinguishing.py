@@ -14,8 +14,7 @@ import numpy as np
 from scipy.stats import beta
 
 from anonymize.domain import Ints
-from anonymize.dp.accounting import rho_of
-from anonymize.dp.mechanisms import Spending
+from anonymize.dp.mechanisms import Spending, rho_of
 from anonymize.dp.selection import CountedTable, Drawing, by_independent
 
 EPSILON, DELTA = 2.0, 1e-6

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from anonymize.dp.accounting import epsilon_of, rho_of
 from anonymize.dp.ledger import ROW, Charge, Ledger, contents
+from anonymize.dp.mechanisms import epsilon_of, rho_of
 from anonymize.errors import AnonymizeError, DataError, InfeasibleError, UsageError
 from anonymize.journal import lock_of
 from anonymize.key import Key
@@ -280,7 +280,7 @@ def test_a_folder_is_none(folder: Path) -> None:
 
 CHILDREN = """
 import os, signal, sys
-from anonymize.dp.accounting import epsilon_of
+from anonymize.dp.mechanisms import epsilon_of
 from anonymize.dp.ledger import ROW, Charge, Ledger
 from anonymize.spec.model import EpsilonDelta
 folder, moments = sys.argv[1], [int(each) for each in sys.argv[2:]]

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
+from anonymize.dp import mechanisms
 from anonymize.dp.mechanisms import GAUSSIAN, NOISY_MAX, BudgetExceeded, Draw, Spending, sigma_of
+from anonymize.errors import UsageError
 
 
 def test_counts_get_noise_of_the_scale_that_was_paid_for() -> None:
@@ -58,3 +63,27 @@ def test_what_is_left_can_be_spent_to_the_last_bit() -> None:
         spending.gaussian(np.zeros(1, np.int64), sigma_of(spending.left / 3, 1), 1, ())
     spending.gaussian(np.zeros(1, np.int64), sigma_of(spending.left, 1), 1, ())
     assert spending.spent == pytest.approx(0.7, rel=1e-11) and spending.spent <= 0.7
+
+
+def by_formula(rho: float, delta: float) -> float:
+    """The epsilon of the best order alpha (Canonne, Kamath, Steinke 2020, proposition 12)."""
+
+    def epsilon(alpha: float) -> float:
+        return alpha * rho + (math.log(1 / (alpha * delta)) + (alpha - 1) * math.log1p(-1 / alpha)) / (alpha - 1)
+
+    best = minimize_scalar(epsilon, bounds=(1.0001, 1000), method="bounded", options={"xatol": 1e-10})
+    return float(best.fun)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (1, 1e-9), (3, 1e-9), (10, 1e-5)])
+def test_a_budget_converted_there_and_back_is_itself_and_within_the_formula(epsilon: float, delta: float) -> None:
+    rho = mechanisms.rho_of(epsilon, delta)
+    assert epsilon * (1 - 1e-6) < mechanisms.epsilon_of(rho, delta) <= epsilon
+    assert mechanisms.epsilon_of(rho, delta) == pytest.approx(by_formula(rho, delta), rel=1e-6)
+
+
+def test_without_the_library_of_the_extra_what_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanisms.require()
+    monkeypatch.setitem(__import__("sys").modules, mechanisms.LIBRARY, None)
+    with pytest.raises(UsageError, match=r"needs opendp, .*pip install 'anonymize-toolkit\[dp\]'"):
+        mechanisms.require()

@@ -148,7 +148,7 @@ def test_queries_of_a_joint_table_that_is_too_large(spec: Any, monkeypatch: pyte
     assert found["utility"]["uncertainty"]["sex"]["ill"]["original"] > 0
 
 
-ROOMS = ("metrics.joint_measures", "evaluation.unclassed")
+ROOMS = ("metrics.measures", "evaluation.unclassed")
 
 
 @pytest.mark.parametrize(

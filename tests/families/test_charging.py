@@ -145,7 +145,7 @@ INVENTED: dict[str, Any] = {
 
 
 def test_a_synthetic_table_is_charged_in_zcdp_for_its_individuals(key: Path) -> None:
-    from anonymize.dp.accounting import rho_of
+    from anonymize.dp.mechanisms import rho_of
 
     released(key, INVENTED, "synthesize")
     (charge,) = charges(key)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from anonymize.domain.numeric import Numeric
-from anonymize.metrics import joint_measures, measures
+from anonymize.metrics import measures
 from anonymize.metrics.evidence import Evidence, Shared
 from anonymize.metrics.measures import MEASURES
 from anonymize.metrics.queries import Queries, QueryPlan, drawn, values, whole
@@ -117,7 +117,7 @@ def test_queries_on_the_original_itself_are_answered_exactly() -> None:
     columns = {name: random.integers(0, 9, 60).tolist() for name in "xyz"}
     rows = np.unique(np.array(list(columns.values())), axis=1, return_inverse=True)[1]
     made = evidence(columns, rows.tolist())
-    found = joint_measures.QueryError.measure(replace(made, queries=drawn(made.table, QueryPlan(50, seed=3))))
+    found = measures.QueryError.measure(replace(made, queries=drawn(made.table, QueryPlan(50, seed=3))))
     assert found is not None and found["mean"] == pytest.approx(0) and found["queries"] == 50
     assert isinstance(found["empty"], int) and found["empty"] < 50
 
@@ -125,9 +125,7 @@ def test_queries_on_the_original_itself_are_answered_exactly() -> None:
 def test_distances_by_hand() -> None:
     """x is 1, 1, 2, 2 and goes with a, a, a, b; as one class [1-2] each value of x is expected once with each half."""
     ill = np.array([0, 0, 0, 1])
-    found = joint_measures.Distances.measure(
-        evidence({"x": [1, 1, 2, 2]}, [0] * 4, shared={"ill": Shared(ill, ill, 2)})
-    )
+    found = measures.Distances.measure(evidence({"x": [1, 1, 2, 2]}, [0] * 4, shared={"ill": Shared(ill, ill, 2)}))
     assert found is not None
     block = found["ill"]  # original 2 0 / 1 1, estimated 1.5 0.5 / 1.5 0.5
     assert block["cells"] == 4
@@ -138,7 +136,7 @@ def test_distances_by_hand() -> None:
 
 def test_the_original_is_no_distance_from_itself() -> None:
     ill = np.array([0, 1, 1, 0, 2])
-    found = joint_measures.Distances.measure(
+    found = measures.Distances.measure(
         evidence({"x": [1, 1, 2, 3, 3]}, [0, 0, 1, 2, 2], shared={"ill": Shared(ill, ill, 3)})
     )
     assert found is not None
@@ -146,23 +144,23 @@ def test_the_original_is_no_distance_from_itself() -> None:
 
 
 def test_a_joint_table_that_is_too_large_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joint_measures, "MOST_CELLS", 5)
-    monkeypatch.setattr(joint_measures, "MOST_CELLS", 5)
+    monkeypatch.setattr(measures, "MOST_CELLS", 5)
+    monkeypatch.setattr(measures, "MOST_CELLS", 5)
     ill = np.array([0, 1, 1])
     made = evidence({"x": [1, 2, 3]}, [0, 0, 0], shared={"ill": Shared(ill, ill, 2)})
-    assert joint_measures.Distances.measure(made) == {"ill": {"cells": 6}}
-    assert joint_measures.Uncertainty.measure(made) == {"x": {"ill": None}, "ill": {"x": None}}
+    assert measures.Distances.measure(made) == {"ill": {"cells": 6}}
+    assert measures.Uncertainty.measure(made) == {"x": {"ill": None}, "ill": {"x": None}}
 
 
 def test_uncertainty_by_hand() -> None:
     """y follows from x, and in the release, where x is one region, it does not: two values each, as before."""
     columns = {"x": [1, 2, 3, 4], "y": [1, 1, 2, 2]}
-    found = joint_measures.Uncertainty.measure(evidence(columns, [0, 0, 0, 0]))
+    found = measures.Uncertainty.measure(evidence(columns, [0, 0, 0, 0]))
     assert found is not None and set(found) == {"x", "y"}
     assert found["x"]["y"] == {"original": pytest.approx(1), "released": pytest.approx(0)}
     assert found["y"]["x"] == {"original": pytest.approx(0.5), "released": pytest.approx(0)}
     ill = np.array([0, 0, 1, 1])
-    found = joint_measures.Uncertainty.measure(evidence(columns, [0, 1, 2, 3], shared={"ill": Shared(ill, ill, 2)}))
+    found = measures.Uncertainty.measure(evidence(columns, [0, 1, 2, 3], shared={"ill": Shared(ill, ill, 2)}))
     assert found is not None
     for x, y in ("xy", "yx"):
         assert found[x][y]["original"] == pytest.approx(found[x][y]["released"])

@@ -249,6 +249,20 @@ class ItemCells:
         """The codes of some items (n,) in classes (n,)."""
         return self.place[self.starts[item]].astype(np.int64) - self.offset[owner]
 
+    def of_label(self, size: int) -> tuple[Ints, Ints, Ints]:
+        """(c,) rows of each cell, and those of its class and value in the cells before it, and in all cells; values
+        are below `size`."""
+        counts = np.ones(len(self.place), np.int64) if self.counts is None else self.counts
+        keys = self.owner * size + self.value
+        order = np.argsort(keys, kind="stable")
+        upto = starts_of(counts[order])
+        starts = run_starts(keys[order])
+        lengths = np.diff(starts, append=len(keys))
+        ahead, whole = np.empty((2, len(keys)), np.int64)
+        ahead[order] = upto[:-1] - np.repeat(upto[starts], lengths)
+        whole[order] = np.repeat(upto[starts + lengths] - upto[starts], lengths)
+        return counts, ahead, whole
+
 
 @dataclass(frozen=True)
 class Sides:

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms.cuts import BY_TARGET
 from anonymize.algorithms.cuts import candidates as module
-from anonymize.algorithms.cuts.impurity import FEW, LabelImpurity
-from anonymize.algorithms.cuts.supervised import ByTarget, InfoGain
+from anonymize.algorithms.cuts.supervised import FEW, ByTarget, InfoGain, LabelImpurity
 from anonymize.algorithms.splitting import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.domain import Domain

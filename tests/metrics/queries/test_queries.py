@@ -11,7 +11,7 @@ import pytest
 
 from anonymize.classes import Floats, Ints
 from anonymize.errors import SpecError, UsageError
-from anonymize.metrics import joint_measures
+from anonymize.metrics import measures
 from anonymize.metrics.queries import Queries, QueryPlan, drawn, listed
 from anonymize.metrics.queries.answers import counted, estimated, summed
 from anonymize.metrics.queries.spreads import ONE_DIGIT, PrefixBits, Spreads, positions, ranks, rows_within
@@ -277,8 +277,8 @@ def test_a_sanity_bound_leaves_no_query_out(people: tuple[Any, Table], tmp_path:
     (tmp_path / "queries.yaml").write_text("- {height: {to: 1}}\n- {town: {in: [a]}}\n")
     asked = load_queries(spec, tmp_path / "queries.yaml")
     truth = counted(columns(table), listed(spec, table, asked))
-    plain = joint_measures.query_figures(table, listed(spec, table, asked), np.asarray(truth + 3.0, np.float64))
-    bound = joint_measures.query_figures(table, listed(spec, table, asked, 10), np.asarray(truth + 3.0, np.float64))
+    plain = measures.query_figures(table, listed(spec, table, asked), np.asarray(truth + 3.0, np.float64))
+    bound = measures.query_figures(table, listed(spec, table, asked, 10), np.asarray(truth + 3.0, np.float64))
     assert plain is not None and bound is not None
     assert plain["mean"] == pytest.approx(3 / truth[1]) and plain["empty"] == 1
     assert bound["mean"] == pytest.approx((0.3 + 3 / truth[1]) / 2) and bound["empty"] == 1
@@ -293,7 +293,7 @@ def off(truth: Ints, queries: Queries) -> Floats:
 def test_figures_by_dimension_and_over_seeds(people: tuple[Any, Table]) -> None:
     queries = drawn(people[1], QueryPlan(80, repeats=3))
     truth = counted(columns(people[1]), queries)
-    block = joint_measures.query_figures(people[1], queries, off(truth, queries))
+    block = measures.query_figures(people[1], queries, off(truth, queries))
     assert block is not None
     assert block["by_dimension"]["2"]["mean"] == pytest.approx(0.5)
     assert block["by_dimension"]["1"]["quantiles"] == pytest.approx(
@@ -310,7 +310,7 @@ def _alone(table: Table) -> list[dict[str, Any]]:
     for seed in range(3):
         queries = drawn(table, QueryPlan(80, seed=seed))
         truth = counted(columns(table), queries)
-        block = joint_measures.query_figures(table, queries, off(truth, queries))
+        block = measures.query_figures(table, queries, off(truth, queries))
         assert block is not None and "over_seeds" not in block
         blocks.append(block)
     return blocks

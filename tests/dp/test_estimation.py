@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from anonymize.domain import Floats
-from anonymize.dp.descent import MeasuredCounts, MirrorDescent
+from anonymize.dp.estimation import MeasuredCounts, MirrorDescent
 from anonymize.dp.junction import Columns
 
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 3}
