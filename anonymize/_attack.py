@@ -23,19 +23,9 @@ from anonymize.auditing.retraced import PastReleases, in_series
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
 from anonymize.errors import Caution, Problem, UnsafeError, UsageError
-from anonymize.evaluation.attacked import (
-    CodedValues,
-    Known,
-    ReadRelease,
-    coded_values,
-    known_people,
-    of_table,
-    read_release,
-    released,
-    repeated,
-    with_control,
-)
+from anonymize.evaluation.attacked import CodedValues, ReadRelease, coded_values, read_release, released
 from anonymize.evaluation.invented import UNPAID
+from anonymize.evaluation.people import Known, known_people, of_table, repeated, with_control
 from anonymize.evaluation.tried import IDLE, UNLINKED, AttackPlan, judged, scene_of, tried
 from anonymize.families import Draft
 from anonymize.formats import Checked, Concluded, privacy_block

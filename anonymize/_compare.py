@@ -12,13 +12,8 @@ comparison that was interrupted goes on where it stopped.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, field, replace
-from functools import cache
 from math import inf
 from pathlib import Path
 from statistics import fmean, stdev
@@ -29,11 +24,17 @@ from typing import Any
 from anonymize import files
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, parse_options
-from anonymize.attacks import ATTACKERS
 from anonymize.dp.ledger import Ledger
-from anonymize.errors import AnonymizeError, Caution, DataError, Problem, UsageError, WriteError
-from anonymize.measuring import Measuring, weighted
-from anonymize.metrics import METRICS
+from anonymize.errors import AnonymizeError, Caution, Problem, UsageError, WriteError
+from anonymize.measuring import (
+    Measuring,
+    ResultKey,
+    cached_result,
+    figures,
+    processor_seconds,
+    store_result,
+    with_front,
+)
 from anonymize.parallel import workers
 from anonymize.places import masked
 from anonymize.publication import named_by, report_files
@@ -41,7 +42,6 @@ from anonymize.records import dataclass
 from anonymize.report.data import spec_block
 from anonymize.report.head import head
 from anonymize.report.public import public_head, without_paths
-from anonymize.report.verdict import Result, by_k, least
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec, override
 from anonymize.spec.messages import nearest
@@ -56,7 +56,6 @@ UNCOVERED = Caution.of(
 )
 ALL = "all"
 SENSIBLE = ("release", "mondrian", "incognito")
-RISK = ("prosecutor_max", "prosecutor_mean", "records_at_risk")
 
 
 @dataclass(frozen=True)
@@ -80,6 +79,11 @@ class Cell:
     def label(self) -> str:
         """The algorithm with the options that are not its defaults, as `--algorithms` takes them."""
         return self._label(asdict(self.options))
+
+    @property
+    def made_by(self) -> list[Any]:
+        """What tells it from the others, as JSON."""
+        return [self.algorithm, asdict(self.options), self.k, self.seed, self.epsilon]
 
     def named(self, *, public: bool) -> dict[str, Any]:
         """What a report calls it; a `public` one has no paths."""
@@ -147,7 +151,7 @@ def compare(request: Compare) -> dict[str, Any]:
         message = "--public-report: queries and models, and what another spec measures, take the original"
         raise UsageError(Problem(message, hint="leave out --queries, --model and --measured-by"))
     with report_files(request.reports, force=request.force, inputs=[path, *named_by(request.spec)]) as publish:
-        key = _Key(path, request.spec, request.measuring, public=request.public)
+        key = ResultKey(path, request.spec, request.measuring, public=request.public)
         single = [each for cell in cells for each in _seeded(cell, request.seeds)]
         results = dict(_results(request, single, path, key))
         of_files = {"spec": spec_block(request.spec), "input": {"path": path, "sha256": key.input}}
@@ -281,7 +285,9 @@ def _input(request: Compare) -> str:
 # --- the releases ----------------------------------------------------------------------------------------------------
 
 
-def _results(request: Compare, cells: Sequence[Cell], path: str, key: _Key) -> Iterator[tuple[Cell, dict[str, Any]]]:
+def _results(
+    request: Compare, cells: Sequence[Cell], path: str, key: ResultKey
+) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """The results of all cells, as they come: those of the cache first. Raises what ends a worker for no fault of a
     cell's.
 
@@ -291,7 +297,9 @@ def _results(request: Compare, cells: Sequence[Cell], path: str, key: _Key) -> I
     """
     missing = []
     for cell in cells:
-        cached = None if request.keep is not None or cell.private else _cached(request.cache, key.of(cell))
+        cached = (
+            None if request.keep is not None or cell.private else cached_result(request.cache, key.of(cell.made_by))
+        )
         if cached is None:
             missing.append(cell)
         else:
@@ -301,7 +309,7 @@ def _results(request: Compare, cells: Sequence[Cell], path: str, key: _Key) -> I
     request.progress("compare", finished, len(cells))
     for cell, result in _results_of(request, missing, path):
         if not cell.private:
-            _store(request.cache, key.of(cell), result)
+            store_result(request.cache, key.of(cell.made_by), result)
         finished += 1
         request.progress("compare", finished, len(cells))
         yield cell, result
@@ -352,11 +360,11 @@ class _Making:
 
     def _figures(self, cell: Cell, request: Request) -> dict[str, Any]:
         """The figures of the release's report, what making it took, and what is measured beside it."""
-        start, before = perf_counter(), _processor_seconds()
+        start, before = perf_counter(), processor_seconds()
         report = release(request)
         took = {
             "seconds": round(perf_counter() - start, 3),
-            "cpu_seconds": round(_processor_seconds() - before, 3),
+            "cpu_seconds": round(processor_seconds() - before, 3),
         }
         took = {} if self.public else took
         row = {"k": report["settings"].get("k", {}).get("value"), "code": 0, **took, **figures(report)}
@@ -406,137 +414,3 @@ class _Making:
 def _of_seed(cell: Cell) -> str:
     """What a file's name says of the seed."""
     return "" if cell.seed is None else f"-seed{cell.seed}"
-
-
-def _processor_seconds() -> float:
-    """The seconds of this process and of those that it has waited for, as user and as system."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
-def figures(report: Mapping[str, Any]) -> dict[str, Any]:
-    """What is compared, of a release's report; None for what it does not have."""
-    utility, risk = report.get("utility", {}), report.get("risk", {})
-    return {
-        **{name: utility.get(name) for name in METRICS},
-        "gcp_weighted": weighted(utility),
-        **{name: risk.get(name) for name in RISK},
-        "classes": report.get("classes", {}).get("count"),
-        "suppressed_rows": report["output"].get("suppressed_rows"),
-        **changed_figures(report),
-    }
-
-
-def changed_figures(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a release with `treatments`: `linkage`, the highest rate of the attackers of `risk.attacks` who link rows by
-    numbers; `il1s`, how far numbers moved, a mean over cells; `total_variation`, of frequencies that were changed, the
-    largest. Nothing of what the report does not have."""
-    rates = [
-        each["rate"]["value"]
-        for each in report.get("attacks", {}).get("results", ())
-        if ATTACKERS[each["attacker"]].CAPABILITIES.numbers
-    ]
-    variations = [each["total_variation"] for each in report.get("categories", {}).values()]
-    figures = {
-        "linkage": max(rates, default=None),
-        "il1s": report.get("numbers", {}).get("il1s"),
-        "total_variation": max(variations, default=None),
-    }
-    return {name: value for name, value in figures.items() if value is not None}
-
-
-def with_front(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The results, each with whether it is `efficient`: no other has both less or equal risk and loss, and less of one.
-
-    The risk is the highest of a row, the loss gcp.
-    """
-    points: list[tuple[float | None, float | None]] = [
-        (each.get("prosecutor_max"), each.get("gcp")) for each in results
-    ]
-    measured = [(risk, loss) for risk, loss in points if risk is not None and loss is not None]
-
-    def efficient(point: tuple[float | None, float | None]) -> bool:
-        risk, loss = point
-        if risk is None or loss is None:
-            return False
-        return not any(r <= risk and g <= loss and (r < risk or g < loss) for r, g in measured)
-
-    return [{**each, "efficient": efficient(point)} for each, point in zip(results, points, strict=True)]
-
-
-def pick(report: Mapping[str, Any], within: float | None) -> list[Result]:
-    """For each k the result of least loss; with `within`, the fastest of those whose loss is at most that share higher.
-
-    Ties go to the first. Raises UsageError where no release was made that has a loss.
-    """
-    releases = by_k(report)
-    if not releases:
-        raise UsageError("--pick: no release with a known loss (gcp) was made")
-    if within is None:
-        return [least(results) for results in releases.values()]
-    return [_fastest(results, least(results)["gcp"] * (1 + within)) for results in releases.values()]
-
-
-def _fastest(results: Sequence[Result], most: float) -> Result:
-    """The fastest of those that lose at most so much; of equal ones the first."""
-    return min((each for each in results if each["gcp"] <= most), key=lambda each: float(each["seconds"]))
-
-
-# --- the cache -------------------------------------------------------------------------------------------------------
-
-
-class _Key:
-    """What a result follows from, as hashes of contents. `input`: that of the table."""
-
-    def __init__(self, path: str, spec: Spec, measuring: Measuring, *, public: bool) -> None:
-        try:
-            self.input = sha256_of(path)
-            named = [sha256_of(each) for each in named_by(spec)]
-            measured = measuring.key()
-        except OSError as error:
-            raise DataError(Problem(f"cannot be read: {error.strerror}", file=str(error.filename))) from None
-        self._rest = [_program(), self.input, *named, spec.model_dump_json(), measured, public]
-
-    def of(self, cell: Cell) -> str:
-        """The name of a cell's result."""
-        content = json.dumps([*self._rest, cell.algorithm, asdict(cell.options), cell.k, cell.seed, cell.epsilon])
-        return hashlib.sha256(content.encode()).hexdigest()
-
-
-@cache
-def _program() -> str:
-    """The hash of the program's own files: another version may find something else."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def _cached(folder: Path | None, name: str) -> dict[str, Any] | None:
-    """A result that was stored; None where there is none that can be read."""
-    if folder is None:
-        return None
-    with suppress(OSError, ValueError):
-        stored = json.loads((folder / f"{name}.json").read_text(encoding="utf8"))
-        return stored if isinstance(stored, dict) else None
-    return None
-
-
-def _store(folder: Path | None, name: str, result: Mapping[str, Any]) -> None:
-    """Keeps a result, readable by its owner alone; a cache that cannot be written is no cache. Only what a rerun would
-    find again is kept."""
-    if folder is None or result["code"] not in (0, 1, 4):
-        return
-    with suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part = folder / f"{name}.{os.getpid()}.part"
-        descriptor = os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf8") as file:
-            json.dump(result, file)
-        part.replace(folder / f"{name}.json")
-
-
-def default_cache() -> Path:
-    """Where results are kept unless said otherwise: the user's cache folder."""
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(home) / "anonymize" / "compare"

@@ -1,4 +1,4 @@
-"""What `compare` measures of a release beside its report: counts, models, and the loss by weights.
+"""What `compare` measures of a release beside its report, the figures that it compares, and the cache of them.
 
 All of it is as `evaluate` has it, on the release as it is written. What is measured by may be another spec than the one
 that the release is made with: then the search is told nothing of the weights and targets that judge it.
@@ -6,16 +6,25 @@ that the release is made with: then the search is told nothing of the weights an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from anonymize._evaluate import Evaluate, evaluate
-from anonymize.errors import Problem, UsageError
+from anonymize.attacks import ATTACKERS
+from anonymize.errors import DataError, Problem, UsageError
+from anonymize.metrics import METRICS
 from anonymize.modelling import Protocol
 from anonymize.modelling.learners import LEARNERS, check_installed
 from anonymize.publication import named_by
 from anonymize.records import dataclass
+from anonymize.report.verdict import Result, by_k, least
 from anonymize.spec import Spec
 from anonymize.table.files import sha256_of
 
@@ -99,3 +108,136 @@ def _scores(block: Mapping[str, Any], model: str) -> dict[str, dict[str, Any]]:
             if values:
                 scores[target] = {"figure": name, **values}
     return scores
+
+
+RISK = ("prosecutor_max", "prosecutor_mean", "records_at_risk")
+
+
+def processor_seconds() -> float:
+    """The seconds of this process and of those that it has waited for, as user and as system."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def figures(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What is compared, of a release's report; None for what it does not have."""
+    utility, risk = report.get("utility", {}), report.get("risk", {})
+    return {
+        **{name: utility.get(name) for name in METRICS},
+        "gcp_weighted": weighted(utility),
+        **{name: risk.get(name) for name in RISK},
+        "classes": report.get("classes", {}).get("count"),
+        "suppressed_rows": report["output"].get("suppressed_rows"),
+        **changed_figures(report),
+    }
+
+
+def changed_figures(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a release with `treatments`: `linkage`, the highest rate of the attackers of `risk.attacks` who link rows by
+    numbers; `il1s`, how far numbers moved, a mean over cells; `total_variation`, of frequencies that were changed, the
+    largest. Nothing of what the report does not have."""
+    rates = [
+        each["rate"]["value"]
+        for each in report.get("attacks", {}).get("results", ())
+        if ATTACKERS[each["attacker"]].CAPABILITIES.numbers
+    ]
+    variations = [each["total_variation"] for each in report.get("categories", {}).values()]
+    figures = {
+        "linkage": max(rates, default=None),
+        "il1s": report.get("numbers", {}).get("il1s"),
+        "total_variation": max(variations, default=None),
+    }
+    return {name: value for name, value in figures.items() if value is not None}
+
+
+def with_front(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The results, each with whether it is `efficient`: no other has both less or equal risk and loss, and less of one.
+
+    The risk is the highest of a row, the loss gcp.
+    """
+    points: list[tuple[float | None, float | None]] = [
+        (each.get("prosecutor_max"), each.get("gcp")) for each in results
+    ]
+    measured = [(risk, loss) for risk, loss in points if risk is not None and loss is not None]
+
+    def efficient(point: tuple[float | None, float | None]) -> bool:
+        risk, loss = point
+        if risk is None or loss is None:
+            return False
+        return not any(r <= risk and g <= loss and (r < risk or g < loss) for r, g in measured)
+
+    return [{**each, "efficient": efficient(point)} for each, point in zip(results, points, strict=True)]
+
+
+def pick(report: Mapping[str, Any], within: float | None) -> list[Result]:
+    """For each k the result of least loss; with `within`, the fastest of those whose loss is at most that share higher.
+
+    Ties go to the first. Raises UsageError where no release was made that has a loss.
+    """
+    releases = by_k(report)
+    if not releases:
+        raise UsageError("--pick: no release with a known loss (gcp) was made")
+    if within is None:
+        return [least(results) for results in releases.values()]
+    return [_fastest(results, least(results)["gcp"] * (1 + within)) for results in releases.values()]
+
+
+def _fastest(results: Sequence[Result], most: float) -> Result:
+    """The fastest of those that lose at most so much; of equal ones the first."""
+    return min((each for each in results if each["gcp"] <= most), key=lambda each: float(each["seconds"]))
+
+
+class ResultKey:
+    """What a result follows from, as hashes of contents. `input`: that of the table."""
+
+    def __init__(self, path: str, spec: Spec, measuring: Measuring, *, public: bool) -> None:
+        try:
+            self.input = sha256_of(path)
+            named = [sha256_of(each) for each in named_by(spec)]
+            measured = measuring.key()
+        except OSError as error:
+            raise DataError(Problem(f"cannot be read: {error.strerror}", file=str(error.filename))) from None
+        self._rest = [_program(), self.input, *named, spec.model_dump_json(), measured, public]
+
+    def of(self, made_by: Sequence[Any]) -> str:
+        """The name of the result of a release that is made so."""
+        return hashlib.sha256(json.dumps([*self._rest, *made_by]).encode()).hexdigest()
+
+
+@cache
+def _program() -> str:
+    """The hash of the program's own files: another version may find something else."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def cached_result(folder: Path | None, name: str) -> dict[str, Any] | None:
+    """A result that was stored; None where there is none that can be read."""
+    if folder is None:
+        return None
+    with suppress(OSError, ValueError):
+        stored = json.loads((folder / f"{name}.json").read_text(encoding="utf8"))
+        return stored if isinstance(stored, dict) else None
+    return None
+
+
+def store_result(folder: Path | None, name: str, result: Mapping[str, Any]) -> None:
+    """Keeps a result, readable by its owner alone; a cache that cannot be written is no cache. Only what a rerun would
+    find again is kept."""
+    if folder is None or result["code"] not in (0, 1, 4):
+        return
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = folder / f"{name}.{os.getpid()}.part"
+        descriptor = os.open(part, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf8") as file:
+            json.dump(result, file)
+        part.replace(folder / f"{name}.json")
+
+
+def default_cache() -> Path:
+    """Where results are kept unless said otherwise: the user's cache folder."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(home) / "anonymize" / "compare"

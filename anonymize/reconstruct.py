@@ -18,13 +18,13 @@ import polars as pl
 
 from anonymize.channels import Floats, estimate
 from anonymize.channels.estimate import About, Count, Method, interval
-from anonymize.classes import mixed_radix
 from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.fidelity.moments import NOISE, SampleMoments, estimates
 from anonymize.fidelity.numbers import read_numbers
 from anonymize.meaning import Channel, Manifest
 from anonymize.meaning.kinds import Comparison, conditions_in
 from anonymize.publication import Files, Paths, ReleasePaths, opened
+from anonymize.reading import PIECE, Observed, observe
 from anonymize.records import dataclass
 from anonymize.report import as_json
 from anonymize.spec import Spec, make
@@ -33,9 +33,6 @@ from anonymize.table.named import column
 from anonymize.table.roles import columns_in
 from anonymize.table.write import check_table
 
-MOST_CELLS = 50_000_000
-PIECE = 500_000
-"""Cells of a piece of the written table."""
 FIGURES = ("count", "standard_error")
 PRAM = "pram"
 """The method of `treatments` whose channels are undone."""
@@ -82,21 +79,6 @@ class CountCondition:
     def names(self) -> list[str]:
         """The attributes that it is about, each once."""
         return list(dict.fromkeys(each.name for each in self.comparisons))
-
-
-@dataclass(frozen=True)
-class Observed:
-    """The joint distribution of some attributes in the released table: an axis for each, with its values."""
-
-    attributes: tuple[Channel, ...]
-    values: tuple[tuple[str, ...], ...]
-    shares: Floats
-    rows: int
-
-    @property
-    def p(self) -> list[float]:
-        """The parameter of each attribute."""
-        return [each.p for each in self.attributes]
 
 
 @dataclass(frozen=True)
@@ -330,21 +312,6 @@ def _head(request: Reconstruct, source: Source) -> dict[str, Any]:
 # --- what is observed ------------------------------------------------------------------------------------------------
 
 
-def observe(source: Source, attributes: Sequence[Channel]) -> Observed:
-    """The joint distribution of some attributes in a table that has been checked.
-
-    Raises UsageError where the joint table is too large; DataError for other values than the parameters say.
-    """
-    values = [_values(source, each) for each in attributes]
-    cells = int(np.prod([len(each) for each in values], dtype=np.float64))
-    if cells > MOST_CELLS:
-        raise UsageError(f"the joint table has {cells:.3g} cells, at most {MOST_CELLS:.3g}: name fewer --attributes")
-    rows = source.rows or 0
-    shares = _counted(source, attributes, values)
-    shares /= rows
-    return Observed(tuple(attributes), tuple(values), shares, rows)
-
-
 def _spec(attributes: Sequence[Channel], separator: str | None) -> Spec:
     return _spec_of([each.name for each in attributes], separator)
 
@@ -366,40 +333,6 @@ def _check_columns(source: Source, attributes: Sequence[Channel]) -> None:
     if lacking:
         hint = columns_in(source.columns, [each.name for each in attributes])
         raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
-
-
-def _text(attribute: Channel) -> pl.Expr:
-    """The column as text; missing is the empty text, as which it is written."""
-    return column(attribute.name).cast(pl.String).fill_null("")
-
-
-def _values(source: Source, attribute: Channel) -> tuple[str, ...]:
-    """The attribute's values; of one that was left alone those of the table, sorted."""
-    if attribute.values is not None:
-        return attribute.values
-    distinct = source.scan().select(_text(attribute).unique().sort()).collect(engine="streaming")
-    return tuple(distinct.to_series().to_list())
-
-
-def _counted(source: Source, attributes: Sequence[Channel], values: Sequence[tuple[str, ...]]) -> Floats:
-    """The joint counts, an axis for each attribute."""
-    shape = [len(each) for each in values]
-    counts = np.zeros(int(np.prod(shape)))
-    codes = [
-        _text(attribute).cast(pl.Enum(each), strict=False).to_physical().cast(pl.Int64).alias(str(axis))
-        for axis, (attribute, each) in enumerate(zip(attributes, values, strict=True))
-    ]
-    for batch in source.scan().select(codes).collect_batches(chunk_size=PIECE):
-        unknown = [attributes[axis].name for axis, series in enumerate(batch.get_columns()) if series.null_count()]
-        if unknown:
-            message = f"{', '.join(unknown)}: has values that are not among those of its parameters"
-            raise DataError(Problem(message, file=source.name))
-        place, _ = mixed_radix([series.to_numpy() for series in batch.get_columns()], shape)
-        if counts.size > PIECE:
-            np.add.at(counts, place, 1.0)
-        else:
-            counts += np.bincount(place, minlength=counts.size)
-    return counts.reshape(shape)
 
 
 # --- the original distribution ---------------------------------------------------------------------------------------

@@ -34,7 +34,8 @@ from anonymize.attacks import ShownRows
 from anonymize.attacks.linking import covered
 from anonymize.classes import Floats, Ints
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.evaluation.attacked import known_people, released
+from anonymize.evaluation.attacked import released
+from anonymize.evaluation.people import known_people
 from anonymize.link import load, released_row_of
 from anonymize.request import Request
 from anonymize.spec import Spec

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from anonymize._compare import Compare, compare, compare_routes, pick, with_front
+from anonymize._compare import Compare, compare, compare_routes
 from anonymize.errors import UsageError
-from anonymize.measuring import Measuring
+from anonymize.measuring import Measuring, pick, with_front
 from anonymize.privacy import PARAMETERS
 from anonymize.python import evaluate, release
 from anonymize.report.page import page

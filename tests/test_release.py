@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anonymize._compare import figures, pick, with_front
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
 from anonymize.algorithms.base import Family, Needs
@@ -22,6 +21,7 @@ from anonymize.classes import Partition
 from anonymize.errors import SpecError, UnsafeError, UsageError
 from anonymize.families import FAMILIES, Draft, Measured
 from anonymize.meaning import Manifest
+from anonymize.measuring import figures, pick, with_front
 from anonymize.privacy import PARAMETERS, Requirement
 from anonymize.publication import Files, ReleasePaths
 from anonymize.recoding import Regions

@@ -11,16 +11,7 @@ import inspect
 import re
 from typing import Any, Protocol, cast
 
-from anonymize.attacks import (
-    distances,
-    inference,
-    invented,
-    linking,
-    narrowing,
-    reconstruction,
-    several,
-    singling_out,
-)
+from anonymize.attacks import distances, inference, invented, linking, narrowing, reconstruction, several, singling_out
 from anonymize.attacks.methods import Capabilities, ExcessEstimate, Success
 from anonymize.attacks.scene import ChannelRows, EarlierRows, KnownDiversity, Required, Scene, ShownRows, TargetPeople
 

@@ -194,11 +194,11 @@ def compare(
     jobs = processes or cores
     os.environ["POLARS_MAX_THREADS"] = str(max(cores // jobs, 1))
     from anonymize import privacy
-    from anonymize._compare import Compare, compare_routes, default_cache
+    from anonymize._compare import Compare, compare_routes
     from anonymize._compare import compare as walk
-    from anonymize._compare import pick as choose
     from anonymize.cli.progress import progress
-    from anonymize.measuring import Measuring
+    from anonymize.measuring import Measuring, default_cache
+    from anonymize.measuring import pick as choose
     from anonymize.spec import load
 
     results_folder = None if no_cache else Path(cache) if cache else default_cache()

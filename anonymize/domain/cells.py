@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 
 from anonymize.domain.numeric import readings
 from anonymize.records import dataclass
-from anonymize.spec.model import Output, Spec
+from anonymize.spec.blocks import Output
+from anonymize.spec.model import Spec
 
 NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 """The text of a number, without spaces around it. Every character fits in one way only, so that nothing is tried

@@ -19,9 +19,9 @@ from anonymize.domain.numeric import Bands, Numeric, template
 from anonymize.domain.taxonomy import CodedTaxonomy
 from anonymize.errors import Problem, SpecError, UsageError
 from anonymize.records import dataclass
+from anonymize.spec.blocks import Output
 from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.hierarchy import Intervals, NumberBands
-from anonymize.spec.model import Output
 
 # --- what a channel is over -------------------------------------------------------------------------------------------
 # The values that a channel is over: an attribute's own, those of a level of its hierarchy, or bins of numbers.

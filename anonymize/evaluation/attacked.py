@@ -1,16 +1,10 @@
-"""From files to what attackers may see: a release as spans of codes, and people as codes.
-
-People held out of the release, where there are some, are read with those of the original as one table, so that a value
-that only they have is a value like any other.
-"""
+"""From files to what attackers may see: a release as spans of codes, and people as codes."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence, Set
+from contextlib import ExitStack
 from dataclasses import replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -22,168 +16,19 @@ from anonymize.auditing import buckets_of
 from anonymize.classes import Bools, Floats, Ints, Partition
 from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
-from anonymize.errors import Caution, DataError, Problem, UsageError
+from anonymize.errors import DataError, Problem, UsageError
 from anonymize.evaluation.invented import InventedRelease, InventedTable, points_of
+from anonymize.evaluation.people import Known
 from anonymize.meaning import Channel, Detached, Manifest
 from anonymize.meaning.manifest import NOTHING_SENSITIVE
 from anonymize.metrics.joint import Axes, categories_of, categories_shown
 from anonymize.reading import SourceTexts, as_text, read_file
 from anonymize.reading.regions import TextRegions, gapped_columns, read_regions
 from anonymize.records import dataclass
-from anonymize.report.passing import PASSING
-from anonymize.spec import Spec
-from anonymize.table import Source, Table, read
 from anonymize.table.columns import Attribute
-from anonymize.table.kept import as_released, units_of
 from anonymize.table.named import column as named
 from anonymize.table.named import unnamed
-from anonymize.table.source import copied
 from anonymize.verify.unclassed import COUNT
-
-REPEATED = "every row of the original is there {0} times, or a multiple of that, and rates count rows"
-SAME_PEOPLE = "{} of its individuals ({}) are in the original, too: a control group must not be in the release"
-ALIKE = (
-    "{:.1%} of the control's rows equal a row of one half of the original, drawn at random, and {:.1%} of the other "
-    "half do: the control may be about the same people, and what is learned of them is not counted then"
-)
-
-
-@dataclass(frozen=True)
-class Known:
-    """The original, and behind its rows those of the control. `table` has both, `rows` are of the original alone, of
-    which `sha256` is the hash. `remarks`: what makes rates of these people doubtful."""
-
-    spec: Spec
-    table: Table
-    rows: int
-    sha256: str
-    path: str
-    remarks: tuple[Caution, ...] = ()
-
-    def codes(self) -> Ints:
-        """(people, attributes) the codes of the quasi-identifiers, -1 where missing."""
-        columns = []
-        for attribute in self.table.attributes:
-            codes = attribute.codes.astype(np.int64)
-            missing = attribute.domain.missing
-            columns.append(codes if missing is None else np.where(codes == missing, -1, codes))
-        return np.stack([np.zeros(self.table.rows, np.int64), *columns], axis=1)[:, 1:]
-
-    @cached_property
-    def texts(self) -> pl.DataFrame:
-        """The sensitive attributes, null where missing."""
-        return self.columns(list(self.spec.sensitive))
-
-    def columns(self, names: Sequence[str]) -> pl.DataFrame:
-        """Columns as text, null where missing."""
-        parts = list(self.table.source.batches(names)) if names else []
-        whole = as_released(self.spec, pl.concat(parts).lazy()).collect() if parts else pl.DataFrame()
-        return whole.select(as_text(column, self.spec, self.table.source.format) for column in whole.iter_columns())
-
-    @property
-    def kept(self) -> list[str]:
-        """The columns that a release keeps as they are, or sampling weights as it has them."""
-        roles = self.spec.roles()
-        return [name for name in self.table.columns if roles.get(name) in PASSING]
-
-
-@contextmanager
-def known_people(spec: Spec, path: str | None, control: str | None) -> Iterator[Known]:
-    """The original, with the control behind it. Raises DataError for tables that cannot be read or have other
-    columns, UsageError for a control of the same people."""
-    with Source.open(spec, path) as source:
-        if control is None:
-            people = of_table(spec, read(spec, source))
-            yield replace(people, remarks=repeated(spec, source))
-            return
-        source.check()
-        with with_control(spec, source, control) as people:
-            yield people
-
-
-def of_table(spec: Spec, table: Table) -> Known:
-    """The people of a table that has been read."""
-    return Known(spec, table, table.rows, table.source.sha256, table.source.name)
-
-
-@contextmanager
-def with_control(spec: Spec, source: Source, control: str) -> Iterator[Known]:
-    """The people of a checked original, with those of the control behind them."""
-    with Source.open(spec, control) as further:
-        further.check()
-        remarks = (*repeated(spec, source), *_outside(spec, source, further))
-        with _together(spec, source, further) as both:
-            table = _read_together(spec, both, (source, further))
-            yield Known(spec.of_copy(), table, source.rows or 0, source.sha256, source.name, remarks)
-
-
-def _read_together(spec: Spec, both: Source, parts: Sequence[Source]) -> Table:
-    """The table of all parts. Raises DataError, which names the part and its line."""
-    try:
-        return read(spec.of_copy(), both)
-    except DataError as error:
-        for part in parts:
-            read(spec, part)
-        name = " with ".join(part.name for part in parts)
-        raise DataError([Problem(p.message, name, column=p.column, hint=p.hint) for p in error.problems]) from None
-
-
-def repeated(spec: Spec, source: Source) -> tuple[Caution, ...]:
-    """That every row of a checked table is there several times, where no `unit` says whom rows are about: then several
-    may be about one individual, and the chance of picking the right one of them says nothing."""
-    if spec.unit is not None:
-        return ()
-    times = math.gcd(*row_keys(source).value_counts()["count"].to_list())
-    column = "if these are about one individual, name the column that says so: `unit: COLUMN`"
-    return (Caution.of(REPEATED.format(times), column),) if times > 1 else ()
-
-
-def row_keys(source: Source) -> pl.Series:
-    """(rows,) a number of 64 bits for each row, equal where all columns read alike."""
-    parts = source.batches(sorted(source.columns))
-    hashed = [part.select(pl.all().cast(pl.String)).hash_rows(0) for part in parts]
-    return pl.concat(hashed) if hashed else pl.Series(dtype=pl.UInt64)
-
-
-def _outside(spec: Spec, source: Source, control: Source) -> tuple[Caution, ...]:
-    """What there is to say of a control whose rows equal those of a half of the original more often than the other half
-    does. Raises UsageError where it is about the same people: nothing would be an excess."""
-    if source.sha256 == control.sha256:
-        raise UsageError(Problem("is the original itself, whose people are in the release", file=control.name))
-    if spec.unit is not None and spec.unit in control.columns and spec.unit in source.columns:
-        own, others = (units_of(each.scan(), spec.unit, spec.missing(each.format)) for each in (source, control))
-        both = int(others.drop_nulls().unique().is_in(own.drop_nulls().unique().implode()).sum())
-        if both:
-            raise UsageError(Problem(SAME_PEOPLE.format(both, spec.unit), file=control.name))
-    rows, others = row_keys(source), row_keys(control)
-    drawn = rows.shuffle(seed=0)
-    half = len(drawn) // 2
-    share, among = (
-        float(each.is_in(drawn[:half].implode()).mean() or 0.0)  # type: ignore[arg-type]
-        for each in (others, drawn[half:])
-    )
-    spread = math.sqrt(among * (1 - among) / max(len(others), 1) + among * (1 - among) / max(len(drawn) - half, 1))
-    others_only = "take a `--control` of people who are not in the original"
-    return (Caution.of(ALIKE.format(share, among), others_only),) if share > among + 3 * spread else ()
-
-
-@contextmanager
-def _together(spec: Spec, source: Source, further: Source) -> Iterator[Source]:
-    """Both tables as one file that nobody else can read, and that is gone afterwards."""
-    names = source.columns
-    lacking = [Problem(f"has no column {name}", file=further.name) for name in names if name not in further.columns]
-    if lacking:
-        raise DataError(lacking)
-    if (source.format == "csv") != (further.format == "csv"):
-        raise DataError(
-            Problem("has another format than the original: both must be CSV, or neither", file=further.name)
-        )
-    try:
-        both = pl.concat([*source.batches(names), *further.batches(names)], how="vertical_relaxed")
-    except pl.exceptions.PolarsError:
-        raise DataError(Problem("has columns with other types than the original", file=further.name)) from None
-    with copied(both.lazy(), source) as path, Source.open(spec.of_copy(), path) as opened:
-        yield opened
 
 
 @dataclass(frozen=True)
@@ -368,45 +213,6 @@ def _kept(people: Known, release: ReadRelease) -> tuple[Ints, Ints] | None:
     return first, second
 
 
-def changed_numbers(people: Known, release: ReadRelease, row_of: Ints | None) -> tuple[Floats, Floats] | None:
-    """See `Scene.numbers`: the columns of one name that are numbers wherever they are not missing, in the original and
-    in the release, and of which some cell is another number there. Sampling weights are none of them.
-
-    `row_of` (people of the original,): the released row about each, -1 for none; None where that is not known.
-    """
-    texts, weight = release.file.texts, people.spec.weight_column
-    if row_of is None:
-        return None
-    names = [name for name in people.table.columns if name in texts.columns and name != weight]
-    linked = np.flatnonzero(row_of >= 0)
-    pairs = []
-    for name in names:
-        before, after = people.columns([name])[name].head(people.rows), texts[name]
-        if _are_numbers(before) and _are_numbers(after):
-            original, released = np.full(len(after), np.nan), _floats(after)
-            original[row_of[linked]] = _floats(before)[linked]
-            if not np.array_equal(original[row_of[linked]], released[row_of[linked]], equal_nan=True):
-                pairs.append((original, released))
-    if not pairs:
-        return None
-    originals, changed = zip(*pairs, strict=True)
-    return np.stack(originals, axis=1), np.stack(changed, axis=1)
-
-
-def _are_numbers(texts: pl.Series) -> bool:
-    """Whether all texts that are there read as numbers, and some are."""
-    return texts.null_count() == numbers(texts).null_count() < len(texts)
-
-
-def _floats(texts: pl.Series) -> Floats:
-    return numbers(texts).cast(pl.Float64).fill_null(np.nan).to_numpy()
-
-
-def _column(release: ReadRelease, name: str) -> pl.Series:
-    texts = release.file.texts
-    return texts[name] if name in texts.columns else pl.Series(name, [None] * texts.height, pl.String)
-
-
 def people_of(codes: Ints, values: CodedValues, chosen: slice, row_of: Ints | None = None) -> TargetPeople:
     """Some rows of the known people."""
     kept = None if values.kept is None else values.kept[0][chosen]
@@ -473,3 +279,42 @@ def _categories(
     absent = missing if missing in channel.values else ""
     cells = categories_shown(axes, channel, attribute, texts[attribute.name].cast(pl.String).fill_null(absent))
     return cells, categories_of(channel.values, attribute)
+
+
+def changed_numbers(people: Known, release: ReadRelease, row_of: Ints | None) -> tuple[Floats, Floats] | None:
+    """See `Scene.numbers`: the columns of one name that are numbers wherever they are not missing, in the original and
+    in the release, and of which some cell is another number there. Sampling weights are none of them.
+
+    `row_of` (people of the original,): the released row about each, -1 for none; None where that is not known.
+    """
+    texts, weight = release.file.texts, people.spec.weight_column
+    if row_of is None:
+        return None
+    names = [name for name in people.table.columns if name in texts.columns and name != weight]
+    linked = np.flatnonzero(row_of >= 0)
+    pairs = []
+    for name in names:
+        before, after = people.columns([name])[name].head(people.rows), texts[name]
+        if _are_numbers(before) and _are_numbers(after):
+            original, released = np.full(len(after), np.nan), _floats(after)
+            original[row_of[linked]] = _floats(before)[linked]
+            if not np.array_equal(original[row_of[linked]], released[row_of[linked]], equal_nan=True):
+                pairs.append((original, released))
+    if not pairs:
+        return None
+    originals, changed = zip(*pairs, strict=True)
+    return np.stack(originals, axis=1), np.stack(changed, axis=1)
+
+
+def _are_numbers(texts: pl.Series) -> bool:
+    """Whether all texts that are there read as numbers, and some are."""
+    return texts.null_count() == numbers(texts).null_count() < len(texts)
+
+
+def _floats(texts: pl.Series) -> Floats:
+    return numbers(texts).cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+def _column(release: ReadRelease, name: str) -> pl.Series:
+    texts = release.file.texts
+    return texts[name] if name in texts.columns else pl.Series(name, [None] * texts.height, pl.String)

@@ -24,7 +24,8 @@ from anonymize.attacks import (
 from anonymize.claims import State
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.evaluation.attacked import CodedValues, Known, ReadRelease, changed_numbers, coded_kept, people_of
+from anonymize.evaluation.attacked import CodedValues, ReadRelease, changed_numbers, coded_kept, people_of
+from anonymize.evaluation.people import Known
 from anonymize.formats import Finding, state_of
 from anonymize.reading import SourceTexts
 from anonymize.records import dataclass

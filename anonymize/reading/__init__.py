@@ -12,11 +12,13 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from anonymize.classes import Bools
+from anonymize.channels import Floats
+from anonymize.classes import Bools, mixed_radix
 from anonymize.domain.cells import CellKind, members, unescaped
 from anonymize.domain.generalization import Generalization
 from anonymize.domain.taxonomy import Taxonomy
-from anonymize.errors import DataError, Problem
+from anonymize.errors import DataError, Problem, UsageError
+from anonymize.meaning import Channel
 from anonymize.recoding.appearance import MISSING, NumberColumns
 from anonymize.records import dataclass
 from anonymize.spec import Spec
@@ -247,3 +249,75 @@ class CategoryReader:
         """Whether what reads as one value is the label of a node that costs something, too."""
         node, _ = self.nodes.widest(text)
         return node >= 0 and bool(self.nodes.generalization.ncp[node] > 0)
+
+
+# --- joint distributions ----------------------------------------------------------------------------------------------
+# What is observed of columns that were randomized, and of those that were left alone: counts of all their values.
+
+MOST_CELLS = 50_000_000
+PIECE = 500_000
+"""Cells of a piece of a joint table, and rows of a piece of a released one."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The joint distribution of some attributes in the released table: an axis for each, with its values."""
+
+    attributes: tuple[Channel, ...]
+    values: tuple[tuple[str, ...], ...]
+    shares: Floats
+    rows: int
+
+    @property
+    def p(self) -> list[float]:
+        """The parameter of each attribute."""
+        return [each.p for each in self.attributes]
+
+
+def observe(source: Source, attributes: Sequence[Channel]) -> Observed:
+    """The joint distribution of some attributes in a table that has been checked.
+
+    Raises UsageError where the joint table is too large; DataError for other values than the parameters say.
+    """
+    values = [_values(source, each) for each in attributes]
+    cells = int(np.prod([len(each) for each in values], dtype=np.float64))
+    if cells > MOST_CELLS:
+        raise UsageError(f"the joint table has {cells:.3g} cells, at most {MOST_CELLS:.3g}: name fewer --attributes")
+    rows = source.rows or 0
+    shares = _counted(source, attributes, values)
+    shares /= rows
+    return Observed(tuple(attributes), tuple(values), shares, rows)
+
+
+def _text(attribute: Channel) -> pl.Expr:
+    """The column as text; missing is the empty text, as which it is written."""
+    return column(attribute.name).cast(pl.String).fill_null("")
+
+
+def _values(source: Source, attribute: Channel) -> tuple[str, ...]:
+    """The attribute's values; of one that was left alone those of the table, sorted."""
+    if attribute.values is not None:
+        return attribute.values
+    distinct = source.scan().select(_text(attribute).unique().sort()).collect(engine="streaming")
+    return tuple(distinct.to_series().to_list())
+
+
+def _counted(source: Source, attributes: Sequence[Channel], values: Sequence[tuple[str, ...]]) -> Floats:
+    """The joint counts, an axis for each attribute."""
+    shape = [len(each) for each in values]
+    counts = np.zeros(int(np.prod(shape)))
+    codes = [
+        _text(attribute).cast(pl.Enum(each), strict=False).to_physical().cast(pl.Int64).alias(str(axis))
+        for axis, (attribute, each) in enumerate(zip(attributes, values, strict=True))
+    ]
+    for batch in source.scan().select(codes).collect_batches(chunk_size=PIECE):
+        unknown = [attributes[axis].name for axis, series in enumerate(batch.get_columns()) if series.null_count()]
+        if unknown:
+            message = f"{', '.join(unknown)}: has values that are not among those of its parameters"
+            raise DataError(Problem(message, file=source.name))
+        place, _ = mixed_radix([series.to_numpy() for series in batch.get_columns()], shape)
+        if counts.size > PIECE:
+            np.add.at(counts, place, 1.0)
+        else:
+            counts += np.bincount(place, minlength=counts.size)
+    return counts.reshape(shape)

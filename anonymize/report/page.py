@@ -17,15 +17,7 @@ from anonymize.report.blocks import ATTACKS, FURTHER, attacked, label
 from anonymize.report.cards import CARDED, Card, Certificate, cards, certificate, officer, rows
 from anonymize.report.section import Curves, Picture, Section, method_of, percent
 from anonymize.report.tables import INTROS, WAYS, parameters, sections
-from anonymize.report.verdict import (
-    Tone,
-    known_by,
-    main_figures,
-    opening,
-    problems_title,
-    smallest_group,
-    verdict_of,
-)
+from anonymize.report.verdict import Tone, known_by, main_figures, opening, problems_title, smallest_group, verdict_of
 
 Report = Mapping[str, Any]
 

@@ -22,14 +22,7 @@ from anonymize.classes import Ints
 from anonymize.declared import declared
 from anonymize.metrics import METRICS, undefined
 from anonymize.privacy import Requirement, disclosures, diversities, requirements_if_any
-from anonymize.report.data import (
-    Blocks,
-    defined,
-    required_size,
-    settings,
-    spec_block,
-    verdict_blocks,
-)
+from anonymize.report.data import Blocks, defined, required_size, settings, spec_block, verdict_blocks
 from anonymize.report.head import beside_steps, head, order_warnings, unused_parts
 from anonymize.report.passing import PassingText, bounds_of
 from anonymize.report.published import Published, differential_block

@@ -1,7 +1,7 @@
 """The spec: what a table's columns are, and what a release of it has to meet. Read from YAML, validated once."""
 
 from anonymize.spec.base import KeyPath, Place
-from anonymize.spec.blocks import Condition, Workload
+from anonymize.spec.blocks import Condition, Input, Output, Workload
 from anonymize.spec.columns import QuasiIdentifier, Role, Rule, RuleRange, Sensitive
 from anonymize.spec.hierarchy import (
     Codes,
@@ -17,7 +17,7 @@ from anonymize.spec.hierarchy import (
     Zip3,
 )
 from anonymize.spec.load import load, make
-from anonymize.spec.model import FEWEST, Input, ModelEntry, Output, Privacy, Spec
+from anonymize.spec.model import FEWEST, ModelEntry, Privacy, Spec
 from anonymize.spec.notation import POINT, UNKNOWN, Missing, Notation, remarks
 from anonymize.spec.override import override, require, resolve
 

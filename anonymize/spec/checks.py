@@ -9,7 +9,7 @@ from pathlib import Path
 
 from anonymize.spec import treated
 from anonymize.spec.base import Entry, KeyPath, Means, Value
-from anonymize.spec.block_checks import check_domains, check_tables, in_marginals
+from anonymize.spec.block_checks import check_domains, check_privacy, check_tables, in_marginals
 from anonymize.spec.blocks import Condition
 from anonymize.spec.columns import KINDS, WITHHELD, Definition, QuasiIdentifier, Rule, RuleRange, SamplingWeight
 from anonymize.spec.hierarchy import Dates, Intervals, NumberBands, Rare
@@ -46,7 +46,7 @@ def check(spec: Spec) -> Iterator[Fault]:
     yield from _attributes(spec)
     yield from _rules(spec)
     expanded = expand(spec, _named_elsewhere(spec), lenient=True)
-    yield from _privacy(expanded)
+    yield from check_privacy(expanded)
     yield from _targets(expanded)
     yield from selections(expanded)
     yield from treated.check(expanded)
@@ -312,63 +312,6 @@ def _values(values: tuple[Value, ...], path: KeyPath, kind: str) -> Iterator[Fau
             expected = "a number" if kind == "numeric" else "text"
             inner = (*path, position)
             yield Fault(inner, f"`{dotted(inner)}`: expected {expected}, for the attribute is {kind}")
-
-
-# --- privacy --------------------------------------------------------------------------------------------------------
-
-
-def _privacy(spec: Spec) -> Iterator[Fault]:
-    yield from _accepted(spec)
-    yield from _combinations(spec)
-    if spec.privacy.l is not None and not spec.sensitive:
-        hint = "list the sensitive columns under `sensitive:`"
-        yield Fault(("privacy", "l"), "`privacy.l` needs a sensitive attribute, and there is none", hint, at_key=True)
-    for position, entry in enumerate(spec.privacy.models):
-        if entry.attribute is not None and entry.attribute not in spec.sensitive:
-            path = ("privacy", "models", position, "attribute")
-            message = f"`{dotted(path)}`: `{entry.attribute}` is not a sensitive attribute"
-            yield Fault(path, message, nearest_or_all(entry.attribute, spec.sensitive))
-        if (name := entry.parameters.name_of(Means.PROTECTED)) is not None:
-            values = entry.parameters.given(Means.PROTECTED)
-            yield from _protected(spec, ("privacy", "models", position, name), values or ())
-
-
-def _combinations(spec: Spec) -> Iterator[Fault]:
-    """Combinations of columns that are no quasi-identifiers, or of which no more is asked than of all together."""
-    for position, each in enumerate(spec.privacy.combinations):
-        path: KeyPath = ("privacy", "combinations", position)
-        if (each.columns is None) == (each.size is None):
-            yield Fault(path, f"`{dotted(path)}`: expected one of `columns` and `size`", at_key=True)
-        for index, name in enumerate(each.columns or ()):
-            if name not in spec.quasi_identifiers:
-                message = f"`{dotted((*path, 'columns', index))}`: `{name}` is not a quasi-identifier"
-                yield Fault((*path, "columns", index), message, nearest_or_all(name, spec.quasi_identifiers))
-        if each.size is not None and each.size > len(spec.quasi_identifiers):
-            message = f"`{dotted((*path, 'size'))}`: there are {len(spec.quasi_identifiers)} quasi-identifiers"
-            yield Fault((*path, "size"), message)
-        if spec.privacy.k is not None and each.k <= spec.privacy.k:
-            message = f"`{dotted((*path, 'k'))}`: asks no more than `privacy.k`, which is of all quasi-identifiers"
-            yield Fault((*path, "k"), message, "take it out, or raise it")
-
-
-def _accepted(spec: Spec) -> Iterator[Fault]:
-    """Columns that may follow from a quasi-identifier, and do not pass through."""
-    passing, roles = spec.privacy.passing, spec.roles()
-    for position, name in enumerate(() if passing is None else passing.accept_derived):
-        role = roles.get(name, "insensitive" if spec.others == "insensitive" else None)
-        if role not in ("insensitive", "sampling-weight", "target"):
-            path: KeyPath = ("privacy", "passing", "accept_derived", position)
-            kept = [column for column, own in roles.items() if own in ("insensitive", "sampling-weight", "target")]
-            yield Fault(path, f"`{dotted(path)}`: `{name}` does not pass through", nearest_or_all(name, kept))
-
-
-def _protected(spec: Spec, path: KeyPath, values: tuple[str, ...]) -> Iterator[Fault]:
-    """Values that are protected, and mean missing."""
-    missing = spec.missing("csv")
-    for position, value in enumerate(values):
-        if value in missing:
-            message = f'`{dotted((*path, position))}`: "{value}" means missing (`input.missing`), and is not protected'
-            yield Fault((*path, position), message, "take it out of `input.missing`, or out of `values`")
 
 
 # --- workload -------------------------------------------------------------------------------------------------------

@@ -6,103 +6,28 @@ declared; what concerns several keys at once is checked in `anonymize.spec.check
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, SerializeAsAny, WithJsonSchema
+from pydantic import BeforeValidator, Field, PrivateAttr, SerializeAsAny
 
 from anonymize.errors import Problem
-from anonymize.spec.base import (
-    TEXT,
-    Entry,
-    KeyPath,
-    Means,
-    ModelParameters,
-    Nothing,
-    Place,
-    Suppressed,
-    TablePath,
-    Text,
+from anonymize.spec.base import Entry, KeyPath, Means, ModelParameters, Nothing, Place, Text
+from anonymize.spec.blocks import (
+    ColumnDomain,
+    DomainEntry,
+    Input,
+    Output,
+    RiskTrials,
+    SeriesOptions,
+    Synthesis,
+    Workload,
 )
-from anonymize.spec.blocks import ColumnDomain, DomainEntry, RiskTrials, SeriesOptions, Synthesis, Workload
-from anonymize.spec.columns import (
-    NORMALIZE,
-    Kind,
-    QuasiIdentifier,
-    Role,
-    SamplingWeight,
-    Sensitive,
-    WeightEntry,
-    as_normalize,
-)
-from anonymize.spec.notation import POINT, Decimal, Missing, Notation, NumberFormat, Thousands, normalized
+from anonymize.spec.columns import Kind, QuasiIdentifier, Role, SamplingWeight, Sensitive, WeightEntry
+from anonymize.spec.notation import POINT, Missing, Notation, NumberFormat
 from anonymize.spec.tabulation import Tabulation
 from anonymize.spec.treatments import Combination, Treatment, TreatmentEntry
-
-# --- input ------------------------------------------------------------------------------------------------------------
-
-
-def _separator(text: str) -> str:
-    if len(text) != 1 or not text.isascii() or text in '"\r\n':
-        raise ValueError(
-            'expected one ASCII character other than a quote or a line break (a tab is "\\t", in double quotes)'
-        )
-    return text
-
-
-def _encoding(name: str) -> str:
-    try:
-        codecs.lookup(name)
-        "a".encode(name)
-    except (LookupError, ValueError):
-        raise ValueError("expected the name of a text encoding, such as utf8 or latin-1") from None
-    return name
-
-
-class Input(Entry):
-    """The table that is read."""
-
-    path: TablePath | None = None
-    """The table: .csv, .csv.gz, .parquet, .arrow, .xlsx, .sav or .dta, relative to this file; or a database's, by URI.
-    `--input` takes precedence."""
-    separator: Annotated[str, AfterValidator(_separator)] = ","
-    """The character between two fields of a CSV; the release is written with it as well."""
-    missing: tuple[Text, ...] = ("",)
-    """Texts that mean that a value is missing; the first one is what a release shows."""
-    decimal: Decimal = "."
-    """The decimal separator in texts of numbers: "." or ",". A column may have its own. Generalized numbers are
-    released with a point; columns that pass through are unchanged."""
-    thousands: Thousands | None = None
-    """The thousands separator in texts of numbers: ".", ",", " ", "'" or "_". Default: none."""
-    unnamed: Literal["error", "drop"] = "error"
-    """A column without a name in the header, as when every line ends with a separator: an error, or left out (drop)."""
-    header: bool = True
-    """Whether the first line of the CSV contains the column names. false: they are column_1, column_2, ..., and the
-    first line is a row. This applies to the table itself: releases and populations always have names."""
-    encoding: Annotated[str, AfterValidator(_encoding), WithJsonSchema(TEXT)] = "utf8"
-    """How the CSV's text is encoded: utf8, latin-1, cp1252, ... A release is written in UTF-8."""
-    normalize: Annotated[bool, BeforeValidator(as_normalize), WithJsonSchema(NORMALIZE)] = True
-    """How texts are compared. look-alikes (or true): without outer space and invisible characters, in Unicode NFC, with
-    blank ones missing; when different values or people are counted, those that look alike are one, and texts that read
-    as unknown are none. exact (or false): as they are."""
-
-    @property
-    def missing_text(self) -> str:
-        """What a release shows for a missing value, whatever its format."""
-        return self.meaning("csv").text
-
-    def compared(self, text: str) -> str:
-        """What a text is compared as."""
-        return normalized(text) if self.normalize else text
-
-    def meaning(self, form: str) -> Missing:
-        """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`."""
-        return Missing.in_format(self.missing, form, normalize=self.normalize)
-
-
-# --- privacy --------------------------------------------------------------------------------------------------------
 
 
 class NoParameters(ModelParameters):
@@ -172,78 +97,6 @@ class Privacy(Entry):
     passing: Passing | None = None
     """Bounds on what the columns that pass through disclose: {uniques: 0.01, below_k: 0.05}. Default: measured, but not
     judged."""
-
-
-# --- output ---------------------------------------------------------------------------------------------------------
-
-
-def _interval(template: str) -> str:
-    head, low, rest = template.partition("{low}")
-    middle, high, tail = rest.partition("{high}")
-    if not (low and high and middle) or any(brace in head + middle + tail for brace in "{}"):
-        raise ValueError(
-            'expected {low}, then text, then {high}, each once and no other braces, such as "[{low}-{high}]"'
-        )
-    return template
-
-
-def _open_high(template: str) -> str:
-    return _one_end(template, "{low}")
-
-
-def _open_low(template: str) -> str:
-    return _one_end(template, "{high}")
-
-
-def _one_end(template: str, end: str) -> str:
-    before, separator, after = template.partition(end)
-    if not separator or any(brace in before + after for brace in "{}") or _reads_as_number(f"{before}1{after}"):
-        raise ValueError(
-            f'expected {end} once, no other braces, and text that cannot be part of a number, such as "{end}+"'
-        )
-    return template
-
-
-def _reads_as_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-class Output(Entry):
-    """How the release is written."""
-
-    interval: Annotated[str, AfterValidator(_interval)] = "[{low}-{high}]"
-    """Format of intervals of numbers: text with {low} and {high}. Brackets on both sides say which ends are included in
-    a table that is read, `[20, 30[` or `(20, 30]`; a release writes intervals that include both."""
-    numeric: Literal["interval", "bounds", "mean", "median"] = "interval"
-    """Generalized numbers: interval; bounds (columns NAME_low and NAME_high); mean; median."""
-    categorical: Literal["node", "set", "bounds"] = "node"
-    """Generalized categories: node (the label in the hierarchy); set (the values present); bounds (columns NAME_low and
-    NAME_high: the first and last leaf under the node, counted from 0)."""
-    suppressed: Suppressed = "*"
-    """The text of a suppressed cell. null: an empty field of a CSV and a null of a typed file; then no quasi-identifier
-    may have missing values."""
-    suppressed_rows: Literal["keep", "drop"] = "keep"
-    """Suppressed rows: keep (with every quasi-identifier suppressed) or drop."""
-    open_high: Annotated[str, AfterValidator(_open_high)] = "{low}+"
-    """Format of an interval without an upper end: text with {low}."""
-    open_low: Annotated[str, AfterValidator(_open_low)] = "{high}-"
-    """Format of an interval without a lower end: text with {high}."""
-    edges: Literal["rounded", "open", "tight"] = "rounded"
-    """Ends of intervals and bounds: rounded (outward to multiples of a step that depends on the width of the class;
-    open in tails), open (tight, but no end is shown at or beyond which there are fewer than k rows), or tight."""
-    row_order: Literal["sorted", "shuffle", "keep"] = "sorted"
-    """sorted: by what the rows show, so that the order discloses nothing. shuffle: a random order. keep: the input's
-    order, which discloses more than the cells if the input is sorted, and by which two releases can be joined."""
-    pseudonym: Text | None = None
-    """In a series with deferred departures, the name of an additional column by which the rows of one person can be
-    followed from release to release."""
-
-
-# --- the whole ------------------------------------------------------------------------------------------------------
 
 
 def _no_boolean(value: object) -> object:

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from anonymize import Spec, evaluate, release
-from anonymize._compare import figures, with_front
 from anonymize.classes import Partition
 from anonymize.cli.questions import explain
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.measuring import figures, with_front
 from anonymize.metrics import METRICS, Metric, View, computed, utility
 from anonymize.report.rendering import html, markdown
 from anonymize.report.tables import sections

@@ -18,17 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.oracles.arx import (
-    Outcome,
-    agrees,
-    cases,
-    differs,
-    figures,
-    lines,
-    members_of,
-    missing,
-    released,
-)
+from tests.oracles.arx import Outcome, agrees, cases, differs, figures, lines, members_of, missing, released
 from tests.oracles.theirs import audited, generalized
 
 NONE = "no release"

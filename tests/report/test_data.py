@@ -19,14 +19,7 @@ from anonymize.algorithms import ALGORITHMS
 from anonymize.claims import Basis, State
 from anonymize.errors import Caution
 from anonymize.privacy import PARAMETERS, requirements
-from anonymize.report.data import (
-    Blocks,
-    release_report,
-    required_size,
-    settings,
-    verdict_blocks,
-    with_heights,
-)
+from anonymize.report.data import Blocks, release_report, required_size, settings, verdict_blocks, with_heights
 from anonymize.report.head import Clock, order_warnings, unused
 from anonymize.request import Request
 from anonymize.spec import Spec, load, make, override

@@ -15,8 +15,9 @@ from anonymize.errors import DataError
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import Missing, make
+from anonymize.spec.blocks import Input
 from anonymize.spec.columns import QuasiIdentifier
-from anonymize.spec.model import Input, Spec
+from anonymize.spec.model import Spec
 from anonymize.table import Source, Table, kept, read
 from anonymize.table.encode import Field
 from anonymize.table.kept import FEW

@@ -11,9 +11,9 @@ from anonymize.domain.numeric import Numeric
 from anonymize.errors import DataError
 from anonymize.spec import make
 from anonymize.spec.base import KeyPath, Place
-from anonymize.spec.blocks import Target, Workload
+from anonymize.spec.blocks import Input, Target, Workload
 from anonymize.spec.columns import QuasiIdentifier
-from anonymize.spec.model import Input, Spec
+from anonymize.spec.model import Spec
 from anonymize.table import Source, Table, read
 
 Read = Callable[..., Table]

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.spec.model import Input, Spec
+from anonymize.spec.blocks import Input
+from anonymize.spec.model import Spec
 from anonymize.table import OutputFile, Source, read
 
 COLUMNS = "id:n a:in b:in"

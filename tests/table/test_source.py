@@ -17,7 +17,8 @@ import pytest
 from pyarrow import ipc
 
 from anonymize.errors import DataError, UsageError, WriteError
-from anonymize.spec.model import Input, Spec
+from anonymize.spec.blocks import Input
+from anonymize.spec.model import Spec
 from anonymize.table import Source, read
 from anonymize.table import source as module
 

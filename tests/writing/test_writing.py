@@ -12,15 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.domain.cells import CellFormat
-from anonymize.writing import (
-    ComparedTexts,
-    RankedColumn,
-    SortColumn,
-    cell_ranks,
-    most_differ,
-    rows_ranked,
-    sorted_rows,
-)
+from anonymize.writing import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ, rows_ranked, sorted_rows
 
 CELLS = [None, "", "a", "b", "é", "1", "02", "2", "10", "-3", "z z", " 2", "1e1", "-0", "0", "*", "1e999", "nan"]
 INTERVAL = "[{low}-{high}]"

@@ -13,15 +13,7 @@ from anonymize.domain.grid import Grid, Numbers
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.taxonomy import CodedTaxonomy, Taxonomy
 from anonymize.recoding.columns import CutTree, Released
-from anonymize.recoding.saved import (
-    Box,
-    CategoricalAttribute,
-    Indices,
-    Number,
-    NumericAttribute,
-    Range,
-    SavedTree,
-)
+from anonymize.recoding.saved import Box, CategoricalAttribute, Indices, Number, NumericAttribute, Range, SavedTree
 from anonymize.recoding.saved.attributes import (
     box,
     cut_attribute,
