@@ -175,7 +175,7 @@ def _measured(groups: Groups, requirement: Requirement) -> Measured:
     model, parameters = MODELS[requirement.model], requirement.parameters
     measured = model.measure(groups, requirement.attribute, parameters)
     alike = groups.of(requirement.attribute).alike if model.alike else None
-    if alike is None:
+    if alike is None or not measured.size:
         return measured
     histograms = {**groups.histograms, requirement.attribute or "": alike}
     folded = model.measure(replace(groups, histograms=histograms), requirement.attribute, parameters)

@@ -73,25 +73,53 @@ class TreatedTable:
 
     def measured(self, released: pl.LazyFrame, rows: NDArray[np.int64]) -> MeasuredSteps:
         """What is measured of each step, from the text of the release and from the input. `rows` (released rows,): of
-        the input, in the order of the release. Raises UnsafeError for columns that are not what their step makes."""
+        the input, in the order of the release. Raises UnsafeError for columns that are not what their step makes.
+
+        A step is made on all rows, and what it promises is of all: rows that the release leaves out are counted as the
+        step made them. Only `suppress` is about the released rows alone, as those that it cannot protect are left out.
+        """
         if not self.changes:
             return MeasuredSteps()
-        before = changed_columns(self.spec, self.table.source.scan(), looked_at=True)[rows]
-        after = changed_columns(self.spec, released)
-        weight = self.spec.weight_column
-        weights = None if weight is None else _numbers(self.spec, before[weight])
+        original = changed_columns(self.spec, self.table.source.scan(), looked_at=True)
+        before, after = original[rows], changed_columns(self.spec, released)
+        left_out = np.delete(np.arange(self.table.rows), rows)
+        whole = (original[np.append(rows, left_out)], after.extend(self._as_made(original, left_out, after.schema)))
+        after = after.head(len(rows))
         figures, wrong = [], []
         for entry, change in zip(self.spec.treatments, self.changes, strict=True):
-            both = (
-                _compared(self.spec, entry, {name: before[name] for name in (*entry.treated, *entry.read)}),
-                _compared(self.spec, entry, _as_released(entry, before, after)),
-            )
-            measured = verify.measure_treatment(entry.method, entry.model_dump(), change.declared, *both, weights)
+            sides = (before, after) if entry.KIND == "spans" else whole
+            measured = self._measured(entry, change, *sides)
             figures.append(dict(measured.figures))
             wrong += [f"treatments: {entry.method} of {', '.join(entry.treated)}: {each}" for each in measured.wrong]
         if wrong:
             raise UnsafeError([Problem(each, hint="this is probably a bug") for each in wrong])
         return MeasuredSteps(tuple(figures), before, after)
+
+    def _as_made(self, original: pl.DataFrame, rows: NDArray[np.int64], schema: pl.Schema) -> pl.DataFrame:
+        """The columns of a release, by its `schema`, in `rows` of the input that it leaves out: as the steps made them,
+        or as they were."""
+        made = {name: each for change in self.changes for name, each in change.columns.items()}
+        return pl.DataFrame(
+            {
+                name: (made[name].cells.gather(made[name].codes[rows]) if name in made else original[name][rows]).cast(
+                    kind
+                )
+                for name, kind in schema.items()
+            },
+            schema=schema,
+        )
+
+    def _measured(
+        self, entry: Treatment, change: Change, before: pl.DataFrame, after: pl.DataFrame
+    ) -> verify.MeasuredTreatment:
+        """What is measured of a step. `before`, `after`: the same rows in the input, and as the release has them."""
+        weight = self.spec.weight_column
+        weights = None if weight is None else _numbers(self.spec, before[weight])
+        sides = (
+            _compared(self.spec, entry, {name: before[name] for name in (*entry.treated, *entry.read)}),
+            _compared(self.spec, entry, _as_released(entry, before, after)),
+        )
+        return verify.measure_treatment(entry.method, entry.model_dump(), change.declared, *sides, weights)
 
     def blocks(self, steps: MeasuredSteps) -> dict[str, Any]:
         """The blocks of a private report: `treatments`, the steps, with what was measured of them, and what is left of

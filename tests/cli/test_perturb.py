@@ -56,6 +56,28 @@ def released(call: Call, folder: Path, text: str, command: str, *more: object) -
     return columns(folder / "out.csv"), json.loads((folder / "report.json").read_text())
 
 
+LEFT_OUT = """\
+version: 1
+input: {path: table.csv}
+quasi_identifiers: {age: }
+insensitive: [wage, zip, job]
+privacy: {k: 3, suppression: 0.2}
+output: {suppressed_rows: drop}
+treatments:
+  - {method: random-swap, columns: [zip], rate: 0.5}
+  - {method: pram, columns: [job], invariant: true, keep: 0.5}
+"""
+
+
+@pytest.mark.parametrize("step", ["{method: shuffle, given: [age]", "{method: microaggregation, k: 3"])
+def test_steps_are_measured_on_all_rows_also_on_those_that_are_left_out(call: Call, folder: Path, step: str) -> None:
+    (folder / "table.csv").write_text(TABLE.replace("\n36,", "\n93,", 2).replace(",,", ",1040,"))
+    text = LEFT_OUT + f"  - {step}, columns: [wage]}}\n"
+    out, report = released(call, folder, text, "datafly", "--seed", "3")
+    assert len(out["age"]) == report["output"]["rows"] == 21
+    assert len(report["treatments"]) == 3
+
+
 def test_perturb_changes_what_a_step_names_and_nothing_else(call: Call, folder: Path) -> None:
     out, report = released(call, folder, ALONE + NOISE, "perturb", "--seed", "7")
     before = columns(folder / "table.csv")

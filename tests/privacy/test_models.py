@@ -4,6 +4,7 @@ import math
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,17 @@ def test_check_needs_all_requirements_of_a_class() -> None:
     wanted = [requirement("k-anonymity", {"k": 3}), requirement("distinct-l-diversity", {"l": 2})]
     assert check(groups, wanted).tolist() == [False, False, True]
     assert check(groups, []).tolist() == [True, True, True]
+
+
+@pytest.mark.parametrize("model", OF_CLASSES)
+@OF_EVERY_MODEL
+@given(data=st.data())
+def test_no_classes_are_judged_one_by_one_also_where_values_look_alike(model: str, data: st.DataObject) -> None:
+    groups = groups_of([[0, 1, 1]])
+    own = groups.of("s")
+    given = replace(own.whole, together=np.array([0, 0, 2, 3, -1, -1]))
+    groups = replace(groups, histograms={"s": replace(own, given=given)}).subset(np.array([False]))
+    assert check(groups, [data.draw(requirements(model))]).shape == (0,)
 
 
 def test_the_registry_names_each_model_by_its_id_and_each_has_a_twin() -> None:
