@@ -25,6 +25,7 @@ from anonymize.verify.differential import (
     with_differential,
 )
 from anonymize.verify.measuring import measure
+from anonymize.verify.moved import MeasuredTreatment
 from anonymize.verify.population import People, Shown
 from anonymize.verify.table import CSV, SharedNumbers, text_of
 from anonymize.verify.tighten import Ordering, OriginalRows
@@ -43,6 +44,7 @@ __all__ = [
     "UNDRAWN",
     "CellTemplates",
     "Check",
+    "MeasuredTreatment",
     "Ordering",
     "OriginalRows",
     "People",
