@@ -116,8 +116,7 @@ NEEDS = Needs(
     uses=frozenset({"workload"}),
     populations=False,
     units=True,
-    alone="its starts come from a search of rows, which counts would not repeat; `tds`, `bug` and `incognito` treat "
-    "all rows alike as well, and `mondrian` loses less",
+    counted=True,
 )
 
 NODES = 1000
@@ -250,7 +249,7 @@ def _problem(
     distinct = DistinctRows.of_table(table, requirements, intervals, [len(places) + 1 for places in splits.places])
     cells = SplitCells.of(distinct, class_labels(ID, table) if options.cost == "classification" else ())
     judge = SplitJudge(requirements)
-    cost: Cost = Discernibility(table.rows, judge.minimum)
+    cost: Cost = Discernibility(distinct.total, judge.minimum)
     if options.cost == "classification":
         cost = Classification(cells.first)
     return SplitProblem(splits, cells, judge, cost, context.suppression_limit, context.published), distinct

@@ -104,9 +104,9 @@ class ClassBook:
 
 def _nodes(recoding: Recoding, attribute: Attribute, place: int) -> Codes:
     """(size,) what each code of an attribute is taken as, numbered from 0: the interval of its cut, or its node at the
-    level of all classes; without either the code itself."""
+    level of all classes; without either, and where siblings are in another order, the code itself."""
     codes = np.arange(attribute.domain.size)
-    if isinstance(recoding, SingleDimensional):
+    if isinstance(recoding, SingleDimensional) and not recoding.ordered:
         cut = recoding.cuts[attribute.name]
         by_leaf = cut.labelled and isinstance(attribute.domain, Numeric)
         codes = cut.interval_of(attribute.generalization.leaf_of(codes) if by_leaf else codes)

@@ -29,6 +29,7 @@ from anonymize.parallel import workers
 from anonymize.privacy import Requirement
 from anonymize.recoding import SingleDimensional
 from anonymize.table import Attribute, Table
+from anonymize.table.model import subset
 from tests.algorithms.splits import SMALL, problem_of, target
 from tests.algorithms.tables import (
     categorical,
@@ -228,6 +229,21 @@ def test_what_is_not_finished_says_so() -> None:
     found = run(table, (k_anonymity(5),), 10, work=1).summary()
     assert not found["optimal"] and 0 < found["lower_bound"] < found["cost"]
     assert found["gap"] == pytest.approx(1 - found["lower_bound"] / found["cost"])
+
+
+def test_rows_that_stand_for_several_are_as_if_they_came_as_often() -> None:
+    alike, counts = scattered(), np.random.default_rng(4).integers(1, 6, 100)
+    counted, every = (
+        replace(table, attributes=tuple(replace(each, counts=own) for each in table.attributes))
+        for table, own in ((alike, counts), (subset(alike, np.repeat(np.arange(100, dtype=np.uint32), counts)), None))
+    )
+    found, expected = (run(table, (k_anonymity(9),), 30, nodes=1) for table in (counted, every))
+    assert found.summary() | {"suppressed_rows": counts[found.suppressed].sum()} == expected.summary()
+    splits = Splits.of_table(counted, 0)
+    begun = [mondrian_splits(table, (k_anonymity(9),), splits, 30).tolist() for table in (counted, every)]
+    assert begun[0] == begun[1] != []
+    large = replace(counted, attributes=tuple(replace(each, counts=counts << 20) for each in counted.attributes))
+    assert not len(mondrian_splits(large, (k_anonymity(9),), splits, 0))
 
 
 def test_bound_and_cost_close_in_while_it_searches() -> None:

@@ -186,11 +186,6 @@ BEYOND: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ({"output": {"numeric": "mean"}}, {}, "output.numeric: mean"),
     ({}, {"cut": "infogain"}, "infogain"),
     ({}, {"algorithm": "anatomy"}, "anatomy: not on an engine: .*`mondrian` meets the same models"),
-    (
-        {},
-        {"algorithm": "k-optimize"},
-        "k-optimize: not on an engine: .*`tds`, `bug` and `incognito` treat all rows alike",
-    ),
     ({}, {"checkpoint": None}, "a folder that workers can write to"),
     ({}, {"theta": 1}, "no option theta"),
 ]

@@ -86,6 +86,8 @@ def check_same(
         ("mingen", {}, {}),
         ("datafly", {"k": 9, "suppression": 0}, {"outliers": "k"}),
         ("research-value", PRIVACY, {}),
+        ("k-optimize", {}, {"nodes": 20}),
+        ("k-optimize", PRIVACY, {"nodes": 20, "level": 1, "orders": 3}),
         ("mu-argus", {"k": 3, "suppression": 0.05, "models": MODELS[1:2]}, {"allow_unsafe": True}),
     ],
 )
@@ -157,6 +159,7 @@ SINGLE: list[tuple[str, dict[str, Any], list[Any], dict[str, Any]]] = [
     ("tds", {"k": 4, "models": MODELS}, ["kind", {"job": {}}], {"score": "2007"}),
     ("bug", {"k": 6, "suppression": 0.05}, ["kind"], {}),
     ("bug", {"k": 4, "models": MODELS}, ["job"], {}),
+    ("k-optimize", {"k": 6, "suppression": 0.05}, ["kind"], {"cost": "classification", "nodes": 20}),
 ]
 
 

@@ -94,11 +94,14 @@ class SplitCells:
     @classmethod
     def of(cls, distinct: DistinctRows, targets: Sequence[TargetColumn]) -> SplitCells:
         """The cells that are the distinct rows."""
-        count = len(distinct.counts)
+        count, counts = len(distinct.counts), distinct.table.counts
+        weights = None if counts is None else counts[distinct.rows]
         labels = [
             np.bincount(
-                distinct.of_row * target.size + target.codes[distinct.rows], minlength=count * target.size
-            ).reshape(count, target.size)
+                distinct.of_row * target.size + target.codes[distinct.rows], weights, minlength=count * target.size
+            )
+            .astype(np.int64)
+            .reshape(count, target.size)
             for target in targets
         ]
         return cls(

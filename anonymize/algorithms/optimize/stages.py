@@ -16,12 +16,13 @@ from anonymize.algorithms.optimize.costs import BestSplits
 from anonymize.algorithms.optimize.local import Annealed, LineBlocks, Local
 from anonymize.algorithms.optimize.moves import SplitProblem, cells_of
 from anonymize.algorithms.optimize.tree import Explored, SplitTree, SubtreeTask, explore
-from anonymize.classes import Bools, Codes, Ints
+from anonymize.classes import Bools, Ints
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import InfeasibleError
 from anonymize.privacy import Requirement
 from anonymize.records import dataclass
 from anonymize.table import Attribute, Table
+from anonymize.table.model import subset
 
 # --- what a search begins with ----------------------------------------------------------------------------------------
 # What a search begins with: what is known of a table beforehand, orders of siblings, and sets of splits.
@@ -70,20 +71,37 @@ class LevelSplits:
         return [[none, *(mask for mask in masks if mask.any() and not (mask & ~allset).any())] for masks in self.levels]
 
 
+MOST_ROWS = 1 << 25
+"""Rows at most that are made of rows which stand for several, for Mondrian to cut."""
+
+
 def mondrian_splits(table: Table, requirements: tuple[Requirement, ...], splits: Splits, limit: int) -> Ints:
     """The splits at which Mondrian's classes begin, those of most rows first; none where it has no release."""
+    rows = _row_by_row(table)
+    if rows is None:
+        return np.zeros(0, np.int64)
     try:
-        partition = mondrian.run(table, requirements, mondrian.Options(cut="widest"), Context(limit)).partition
+        partition = mondrian.run(rows, requirements, mondrian.Options(cut="widest"), Context(limit)).partition
     except InfeasibleError:
         return np.zeros(0, np.int64)
     weights = []
-    for attribute, places in zip(table.attributes, splits.places, strict=True):
+    for attribute, places in zip(rows.attributes, splits.places, strict=True):
         low = partition.boxes(attribute.codes)[0] if partition.count else np.zeros(0, np.int64)
         before = np.searchsorted(places, low, side="right")
         weights.append(np.bincount(before, partition.sizes, minlength=len(places) + 1)[1:])
     weight = np.concatenate(weights)
     ranks = np.argsort(-weight, kind="stable")
     return np.asarray(ranks[weight[ranks] > 0])
+
+
+def _row_by_row(table: Table) -> Table | None:
+    """The table without rows that stand for several: Mondrian cuts rows. None where they would be too many."""
+    if table.counts is None:
+        return table
+    if table.counts.sum() > MOST_ROWS:
+        return None
+    rows = subset(table, np.repeat(np.arange(table.rows, dtype=np.uint32), table.counts))
+    return replace(rows, attributes=tuple(replace(each, counts=None) for each in rows.attributes))
 
 
 def _placed(mask: Bools, begin: int, count: int) -> Bools:
@@ -118,7 +136,7 @@ def _reordered(attribute: Attribute, name: str) -> Attribute:
     domain = attribute.domain
     if not isinstance(domain, Taxonomy):
         return attribute
-    ranks = _ranks(domain, attribute.codes, name)
+    ranks = _ranks(domain, np.bincount(attribute.codes, attribute.counts, domain.size).astype(np.int64), name)
     leaves = np.lexsort([ranks[nodes] for nodes in domain.levels])  # the root's children decide first, the leaves last
     if (leaves == np.arange(domain.size)).all():
         return attribute
@@ -127,8 +145,8 @@ def _reordered(attribute: Attribute, name: str) -> Attribute:
     return replace(attribute, codes=place.astype(attribute.codes.dtype)[attribute.codes], domain=_moved(domain, leaves))
 
 
-def _ranks(domain: Taxonomy, codes: Codes, name: str) -> Ints:
-    """(nodes,) by what siblings are ordered; no two are equal."""
+def _ranks(domain: Taxonomy, counts: Ints, name: str) -> Ints:
+    """(nodes,) by what siblings are ordered; no two are equal. `counts` (leaves,): rows of each leaf."""
     count = len(domain.labels)
     if name.startswith("random"):
         return np.random.default_rng(int(name.split()[1])).permutation(count)
@@ -136,7 +154,7 @@ def _ranks(domain: Taxonomy, codes: Codes, name: str) -> Ints:
     by_label = sorted(range(count), key=lambda node: (domain.labels[node], node))
     rank[by_label] = np.arange(count)
     if name == "rows":
-        rows = np.append(0, np.cumsum(np.bincount(codes, minlength=domain.size)))
+        rows = np.append(0, np.cumsum(counts))
         frequent = np.lexsort([rank, rows[domain.start] - rows[domain.stop]])
         rank[frequent] = np.arange(count)
     return rank
