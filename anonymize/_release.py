@@ -26,6 +26,7 @@ from anonymize.families.charging import Charging, Rehearsal, local_epsilons
 from anonymize.families.checks import check_request
 from anonymize.families.steps import (
     check_satisfied,
+    deriving,
     published,
     room_for,
     search,
@@ -96,8 +97,8 @@ def _walked(request: Request) -> dict[str, Any]:
         with timed("read"):
             table = _table(request, files.source, room)
         table, treated = _treated(request, table, timed)
+        charged, derived = partial(charging.before_draw, files.source.sha256), deriving(request, files.source, table)
         with timed("search"):
-            charged = partial(charging.before_draw, files.source.sha256)
             run = partial(search, files=files.further, by_parts=room.in_files, before_draw=charged)
             result = series.search(request, table, requirements, run)
         with timed("recode"):
@@ -109,7 +110,7 @@ def _walked(request: Request) -> dict[str, Any]:
             write_manifest(files, manifest := treated.manifest(draft.manifest(files)))
             _write_private(request, series, files, table, draft)
         with timed("verify"), files.sealing():
-            measured = with_claim(draft, with_derived(draft, files, draft.measure(files)))
+            measured = with_claim(draft, with_derived(draft, draft.measure(files), derived))
             steps = treated.measured(draft.table_text(files), draft.written.rows)
         check_satisfied(request, measured.verdict)
         trial = _tried(request, files, table, draft)

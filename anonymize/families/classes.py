@@ -23,6 +23,7 @@ from anonymize.families.steps import (
     passing_text,
     suppression_limit,
     text_shown,
+    threads_at_once,
 )
 from anonymize.judging import Judge, withheld
 from anonymize.meaning import Manifest
@@ -40,11 +41,6 @@ from anonymize.table import Table
 from anonymize.table.scratch import Arrays, copied
 from anonymize.writing.columns import PIECE
 from anonymize.writing.rows import frames
-
-
-def _threads_at_once(request: Request, table: Table) -> int:
-    """In how many threads things are made that take memory at the same time: in one where it is short."""
-    return 1 if table.in_files else request.threads
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ class ClassedDraft(Draft):
     def _rendered(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> Self:
         drop = must_drop(request.spec, table, result, requirements)
         requirements = privacy.requirements(request.spec) if request.spec.privacy.combinations else requirements
-        threads = _threads_at_once(request, table)
+        threads = threads_at_once(request, table)
         released = recoding.render(result, table, request.spec.output, drop=drop, threads=threads)
         return cls(request, requirements, table, result, released, drop)
 
@@ -125,7 +121,7 @@ class ClassedDraft(Draft):
         shared = numbers_of(files.table, self._measured(columns), self.request.spec, own)
         text = passing_text(self.request, files.table, columns, self.units, shared)
         text.read()
-        threads = worth(_threads_at_once(self.request, self.table), self.table.rows)
+        threads = worth(threads_at_once(self.request, self.table), self.table.rows)
         passing = meanwhile(partial(text.measured, threads), threads)
         verdict = self._released_text(columns).verdict(files, shared)
         declarations = declared(self.request.spec, columns, files.source.scan())
@@ -142,7 +138,6 @@ class ClassedDraft(Draft):
         return text_shown(self.request, files.table, list(self.columns.values()), self.units)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
-        beside = self._beside()
         facts = ClassedFacts(
             self.request,
             self.requirements,
@@ -151,9 +146,8 @@ class ClassedDraft(Draft):
             self.released,
             files.table,
             measured.verdict,
+            self._beside(),
             measured.by_weights,
-            beside.distributions,
-            beside.sizes,
             measured.texts,
         )
         return classed_blocks(facts)
@@ -168,8 +162,10 @@ class ClassedDraft(Draft):
     @cached_property
     def _beside(self) -> Callable[[], Beside]:
         """What the report has beside the release: of a large table begun when this is first asked for."""
-        threads = worth(_threads_at_once(self.request, self.table), self.table.rows)
-        return meanwhile(partial(Beside.of, self.request, self.requirements, self.table, self.released), threads)
+        threads = worth(threads_at_once(self.request, self.table), self.table.rows)
+        facts = self.request, self.requirements, self.table, self.released
+        work = partial(Beside.of, *facts, may_overlap=self.recoding.regions is not None)
+        return meanwhile(work, threads)
 
     def _released_text(self, columns: Mapping[str, Sequence[str]]) -> DraftText:
         some = self.released.dropped_rows or self.released.left_out

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,7 @@ from anonymize.errors import InfeasibleError, OwnNote, Problem, UnsafeError, Usa
 from anonymize.families.base import Draft, Measured
 from anonymize.judging import check_protected
 from anonymize.meaning import Manifest
+from anonymize.parallel import meanwhile, worth
 from anonymize.privacy import MODELS, Requirement
 from anonymize.publication import SAVE_RISK, Files
 from anonymize.recoding import SearchResult
@@ -34,7 +35,19 @@ from anonymize.risk import Text, before_and_after, record_risks, sampled
 from anonymize.spec import Spec
 from anonymize.table import Codes, OutputFile, Source, Table
 from anonymize.table.scratch import Room, Scratch
+from anonymize.verify.kept import Derivation
 from anonymize.verify.table import with_suppressed
+
+MANY_ROWS = 1 << 22
+"""Rows of a table up to which its columns are looked at while a release is searched: that takes memory at the same
+time."""
+
+Deriving: TypeAlias = Callable[[], tuple[Derivation, ...]]
+
+
+def threads_at_once(request: Request, table: Table) -> int:
+    """In how many threads things are made that take memory at the same time: in one where it is short."""
+    return 1 if table.in_files else request.threads
 
 
 def room_for(request: Request, source: Source) -> Room:
@@ -214,13 +227,22 @@ def passing_text(
     return PassingText(shared.frame, spec, columns_of, spec.missing(target.format), subjects, shared=shared)
 
 
-def with_derived(draft: Draft, files: Files, measured: Measured) -> Measured:
-    """Adds the columns that pass through and follow from a quasi-identifier, as measured in the input."""
-    passing, spec = measured.verdict.passing, draft.request.spec
+def deriving(request: Request, source: Source, table: Table) -> Deriving:
+    """What has the columns that pass through and follow from a quasi-identifier, as measured in the input: begun at
+    once, beside the search, where the table is large and still takes little memory. Of invented rows nobody asks."""
+    spec = request.spec
+    work = partial(derived, source.scan(), spec, spec.missing(source.format), source.columns)
+    at_once = table.rows <= MANY_ROWS and not ALGORITHMS[request.algorithm].NEEDS.domains
+    return meanwhile(work, worth(threads_at_once(request, table), table.rows) if at_once else 1)
+
+
+def with_derived(draft: Draft, measured: Measured, derivations: Deriving) -> Measured:
+    """Adds those of them that are released, and that say something beside the release."""
+    passing = measured.verdict.passing
     if passing is None or not passing.columns:
         return measured
-    derivations = derived(files.source.scan(), spec, spec.missing(files.source.format), passing.columns)
-    passing = replace(passing, derived=draft.derived(derivations))
+    released = tuple(each for each in derivations() if each.column in passing.columns)
+    passing = replace(passing, derived=draft.derived(released))
     return replace(measured, verdict=replace(measured.verdict, passing=passing))
 
 

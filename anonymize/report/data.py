@@ -52,12 +52,9 @@ class ClassedFacts:
     released: Released
     output: OutputFile
     verdict: Verdict
+    beside: Beside
     by_weights: Mapping[str, Any] = field(default_factory=dict)
     """What sampling weights add to the block `risk`."""
-    distributions: Mapping[str, Any] = field(default_factory=dict)
-    """Marginals and associations, before and after."""
-    sizes: Sizes | None = None
-    """How many classes of each size the input has, where they have been counted."""
     texts: Mapping[str, pl.Series] = field(default_factory=dict)
     """The different texts of the columns that show quasi-identifiers, in the file."""
 
@@ -88,6 +85,7 @@ def defined(blocks: Mapping[str, Any]) -> dict[str, Any]:
 def classed_blocks(facts: ClassedFacts) -> Blocks:
     """The blocks of a release with equivalence classes."""
     released, blocks = facts.released, verdict_blocks(facts.verdict)
+    risk = merged(blocks["risk"], facts.by_weights) | defined({"candidates": facts.beside.candidates})
     output = output_block(facts.output, facts.verdict) | {
         "suppressed_rows": released.suppressed_rows,
         "dropped_rows": released.dropped_rows,
@@ -95,21 +93,14 @@ def classed_blocks(facts: ClassedFacts) -> Blocks:
     }
     return Blocks(
         output=output,
-        measured=blocks | {"risk": merged(blocks["risk"], facts.by_weights) | _candidates(facts)},
+        measured=blocks | {"risk": risk},
         utility=_with_bound(facts, utility(_view(facts))),
         recoding=with_heights(facts.table.attributes, facts.recoding.summary()),
         warnings=_warnings(facts),
-        distributions=facts.distributions,
+        distributions=facts.beside.distributions,
         codebook=_codebook(facts),
-        sizes=facts.sizes,
+        sizes=facts.beside.sizes,
     )
-
-
-def _candidates(facts: ClassedFacts) -> dict[str, Any]:
-    """The rows that may be somebody's, where each class is a region of its own, so that they may overlap."""
-    if facts.recoding.regions is None:
-        return {}
-    return defined({"candidates": candidate_rows(facts.request.spec, facts.table, facts.released)})
 
 
 def _codebook(facts: ClassedFacts) -> dict[str, Any]:
@@ -396,17 +387,26 @@ def _warnings(facts: ClassedFacts) -> list[Caution]:
 
 @dataclass(frozen=True)
 class Beside:
-    """Marginals and associations (`distributions`), which nobody reads where there is no report; and how many classes
-    of each size the input has."""
+    """Marginals and associations (`distributions`), which nobody reads where there is no report; how many classes of
+    each size the input has; and the rows that may be somebody's (`candidates`), where regions may overlap."""
 
     distributions: Mapping[str, Any]
     sizes: Sizes
+    candidates: Mapping[str, Any]
 
     @classmethod
-    def of(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, released: Released) -> Beside:
+    def of(
+        cls,
+        request: Request,
+        requirements: tuple[Requirement, ...],
+        table: Table,
+        released: Released,
+        *,
+        may_overlap: bool,
+    ) -> Beside:
         """What stands beside the figures of a release, in a private report."""
-        smallest = max(required_size(requirements), SMALLEST)
-        table, values = table.as_read, request.show_values
-        sides = BothSides.of(table, released, request.spec)
-        distributions = fidelity(sides, smallest, values=values) if request.reports else {}
-        return cls(distributions, sizes_before(table))
+        smallest, read = max(required_size(requirements), SMALLEST), table.as_read
+        sides = BothSides.of(read, released, request.spec)
+        distributions = fidelity(sides, smallest, values=request.show_values) if request.reports else {}
+        candidates = candidate_rows(request.spec, table, released) if may_overlap else {}
+        return cls(distributions, sizes_before(read), candidates)
