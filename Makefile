@@ -14,9 +14,11 @@ demo: $(VENV)/installed  ## anonymize the sample data
 test: $(VENV)/installed-dev  ## lint, types, import contract, tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	@mkdir -p build
+	@echo "$(BIN)/mypy and $(BIN)/lint-imports, beside the tests: what they say comes last"
+	@{ $(BIN)/mypy && $(BIN)/lint-imports; } > build/checked.txt 2>&1 & checks=$$!; \
+	$(BIN)/python -m pytest -n auto --dist worksteal; tests=$$?; \
+	wait $$checks; checks=$$?; cat build/checked.txt; exit $$((tests | checks))
 
 constraints:  ## renew constraints.txt: the newest versions that the project takes, from which everything above installs
 	rm -rf build/constraints

@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -660,7 +661,7 @@ def _spec_table(definition: str | None = None) -> Callable[[], str]:
     """The keys of a mapping of the spec: the whole, or a definition of the JSON Schema."""
 
     def made() -> str:
-        schema = json_schema(PARAMETERS)
+        schema = _schema()
         node = schema["$defs"][definition] if definition else schema
         required = node.get("required", [])
         rows = [
@@ -670,6 +671,12 @@ def _spec_table(definition: str | None = None) -> Callable[[], str]:
         return table(("key", "value", "default", "meaning"), rows)
 
     return made
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    """Of the spec, made once for all tables of keys."""
+    return json_schema(PARAMETERS)
 
 
 def _type(value: Mapping[str, Any]) -> str:

@@ -24,7 +24,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_table_a_choice_and_a_page(desk: Desk, call: Call, tmp_path: Path) -> None:
-    arguments = ("compare", desk.spec, "--algorithms", "mondrian,datafly", "-k", "3,6")
+    arguments = ("compare", desk.spec, "--algorithms", "mondrian,datafly", "-k", "3,6", "-j", 1)
     page, text = tmp_path / "compare.html", tmp_path / "compare.md"
     ended = call(*arguments, "-r", page, "-r", text, "--color", "never")
     assert "## Algorithms compared" in text.read_text() and "table.csv, sha256" in text.read_text()
@@ -42,7 +42,7 @@ def test_a_table_a_choice_and_a_page(desk: Desk, call: Call, tmp_path: Path) -> 
 
 
 def test_algorithms_that_suit_the_spec_and_all_of_them(desk: Desk, call: Call) -> None:
-    rows = list(csv.DictReader(io.StringIO(call("compare", desk.spec, "--csv", "--seeds", "2").out.decode())))
+    rows = list(csv.DictReader(io.StringIO(call("compare", desk.spec, "--csv", "--seeds", "2", "-j", 1).out.decode())))
     assert [(row["label"], row["code"], row["seeds"]) for row in rows] == [
         (name, "0", "2") for name in ("release", "mondrian", "incognito")
     ]
@@ -53,7 +53,7 @@ def test_algorithms_that_suit_the_spec_and_all_of_them(desk: Desk, call: Call) -
 
 
 def test_results_and_releases_are_kept_where_they_were_asked_for(desk: Desk, call: Call, tmp_path: Path) -> None:
-    arguments = ("compare", desk.spec, "--algorithms", "mondrian,", "-k", "3,")
+    arguments = ("compare", desk.spec, "--algorithms", "mondrian,", "-k", "3,", "-j", 1)
     (tmp_path / "kept").mkdir()
     ended = call(*arguments, "--no-cache", "--keep", tmp_path / "kept", "-q")
     assert (ended.code, ended.out, ended.err) == (0, b"", "")
@@ -64,7 +64,7 @@ def test_results_and_releases_are_kept_where_they_were_asked_for(desk: Desk, cal
 
 
 def test_counts_are_asked_of_every_release_where_that_is_wanted(desk: Desk, call: Call) -> None:
-    arguments = ("compare", desk.spec, "--algorithms", "mondrian", "--no-cache", "--queries", "30")
+    arguments = ("compare", desk.spec, "--algorithms", "mondrian", "--no-cache", "--queries", "30", "-j", 1)
     (cell,) = json.loads(call(*arguments, "--measured-by", desk.spec, "--json").out)["comparison"]
     assert cell["query_error"] >= 0 and cell["gcp_weighted"] == pytest.approx(cell["gcp"])
     assert {"query", "error"} <= set(call(*arguments, "--color", "never").out.decode().split())

@@ -257,7 +257,7 @@ def test_a_release_without_rows_is_all_suppressed(desk: Desk, call: Call, releas
 @needs_learners
 def test_models_are_the_same_twice(desk: Desk, call: Call) -> None:
     desk.fill(spec=WORKLOAD)
-    run = ("evaluate", desk.spec, "--models", "--algorithm", "mondrian", "--option", "cut=infogain", "--folds", "3")
+    run = ("evaluate", desk.spec, "--models", "--algorithm", "mondrian", "--option", "cut=infogain", "--folds", "2")
     found = [json.loads(call(*run, "--json").out) for _ in range(2)]
     assert [each.pop("started_at") for each in found] and found[0] == found[1]
     models = found[0]["models"]["targets"]["ward"]["models"]

@@ -146,12 +146,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["evaluate", "spec.yaml", "made.csv"], 0, "attack spec.yaml made.csv"),
         (["evaluate", "spec.yaml", "made.csv", "-i", "t.csv"], 0, "attack spec.yaml made.csv -i t.csv"),
         (
-            ["compare", "spec.yaml", "--algorithms", "datafly,mondrian relaxed=true", "-k", "4,2", "--no-cache"],
+            ["compare", "spec.yaml", "--algorithms", "datafly,mondrian relaxed=true", "-k", "4,2", "--cache", "kept"],
             0,
             "mondrian spec.yaml --relaxed -o released.csv",
         ),
         (
-            ["compare", "spec.yaml", "--algorithms", "datafly", "-k", "4", "--no-cache", "-i", "t.csv"],
+            ["compare", "spec.yaml", "--algorithms", "datafly", "-k", "4", "--cache", "kept", "-i", "t.csv"],
             0,
             "datafly spec.yaml -k 4 -i t.csv -o released.csv",
         ),

@@ -47,7 +47,7 @@ ROADS = {
         "mondrian {name}.yaml -o {name}.first.csv --start-series {name}.state --key key.json",
         "mondrian {name}.yaml -o {name}.out.csv --after {name}.state --key key.json -r {name}.json",
     ],
-    "compare": ["compare {name}.yaml --algorithms mondrian --no-cache -r {name}.json"],
+    "compare": ["compare {name}.yaml --algorithms mondrian -j 1 --no-cache -r {name}.json"],
 }
 
 

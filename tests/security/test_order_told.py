@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.common.budgets import limits_of
 from tests.security.running import Run, running
 
 SPEC = """\
@@ -205,7 +206,7 @@ def test_dates_are_in_order_by_their_text(tmp_path: Path, run: Run) -> None:
 @pytest.mark.parametrize("algorithm", ["mondrian", "top-down", "datafly"])
 def test_a_shuffled_release_of_a_sorted_table_is_safe(tmp_path: Path, run: Run, algorithm: str) -> None:
     written(tmp_path, people("age"), "shuffle")
-    ended = run(algorithm, "spec.yaml", "-o", "r.csv", "--suppression", "0.1")
+    ended = run(algorithm, "spec.yaml", "-o", "r.csv", "--suppression", "0.1", *limits_of(algorithm))
     assert ended.code == 0, ended.err
     report = audited(run, *QI)[1]
     assert report["privacy"]["order"]["attributes"] == {} and besides_passing(report) == []

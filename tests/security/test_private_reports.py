@@ -29,7 +29,7 @@ COMMANDS = {
     "release": RELEASE,
     "release, left unsafe": f"{RELEASE} --allow-unsafe",
     "evaluate": "evaluate spec.yaml released.csv",
-    "compare": "compare spec.yaml --algorithms mondrian --no-cache",
+    "compare": "compare spec.yaml --algorithms mondrian --no-cache -j 1",
     "attack": "attack spec.yaml released.csv --targets 20",
     "recode": "recode recoding.json -i table.csv -o recoded.csv",
     "audit of the input": "audit spec.yaml -k 1",
@@ -71,13 +71,13 @@ def reports(folder: Path) -> dict[str, Path]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_private_report_is_its_owners_and_says_so(name: str, desk: tuple[Path, Run]) -> None:
-    """Also where one that everybody may read is replaced, and where it is written once more."""
+    """Also where one that everybody may read is replaced, and, of a release, where it is written once more."""
     folder, run = desk
     for path in reports(folder).values():
         path.write_text("an older report")
         path.chmod(0o664)
     options = [option for path in reports(folder).values() for option in ("-r", path.name)]
-    for _ in range(2):
+    for _ in range(2 if name == "release" else 1):
         assert run(*COMMANDS[name].split(), *options, "--force").code == 0
         for kind, path in reports(folder).items():
             assert mode(path) == 0o600 and MARKS[kind] in path.read_text()

@@ -110,7 +110,7 @@ def test_a_comparison_has_the_figures_of_public_reports(call: Call, tmp_path: Pa
 
 def test_paths_of_options_are_nobodys_business(call: Call, tmp_path: Path) -> None:
     folder = prepared(tmp_path / "all", people(), "incognito")
-    line = ("compare", "spec.yaml", "--algorithms", "incognito output_lattice=CANARY.json", "--no-cache", "--json")
+    line = ("compare", "spec.yaml", "--algorithms", "incognito output_lattice=CANARY.json", "--cache", "kept", "--json")
     assert "CANARY" in call(folder)(*line).out
     assert "CANARY" not in call(folder)(*line, "--public-report").out
 

@@ -17,7 +17,7 @@ MODELS = {
 
 def two(nights: Nights) -> dict[str, object]:
     """The block of the second of two nights."""
-    nights.come(160)
+    nights.come(110)
     nights.release()
     nights.leave(3)
     nights.come(16)
