@@ -294,7 +294,7 @@ def _opened(request: Evaluate, file: SourceTexts, table: Table) -> tuple[RegionR
 
 def _invented(request: Evaluate, table: Table, path: str, stack: ExitStack) -> tuple[InventedTable, dict[str, Any]]:
     """A synthetic table, and the block `output`."""
-    file = read_file(request.spec, path, stack)
+    file = read_file(request.spec, path, stack, invented=True)
     request.progress("measure", 0, 0)
     output = {"path": file.source.name, "sha256": file.source.sha256, "rows": file.rows}
     return InventedTable(request.spec, table, file.texts), output

@@ -237,22 +237,29 @@ def _secret(request: Tabulate) -> bytes | None:
 
 def _write(run: TableRun, grid: TableGrid, tabulated: Tabulated) -> list[WrittenTable]:
     """The tables and their manifest, in the folder."""
-    written, separator = [], run.files.source.separator
+    written, separator, decimal = [], run.files.source.separator, _decimal(run)
     for number, table in enumerate(tabulated.tables, 1):
         path = run.folder.part / file_name(number, table.measured)
-        _put(path, table, grid, separator)
-        written.append(WrittenTable(path, separator, table.measured))
-    counted = {} if run.spec.unit is None else {"counted": run.settings.counted}
-    content = manifest(run.settings, grid, tabulated.tables, {**counted, **tabulated.details}, separator)
+        _put(path, table.frame(grid, decimal), separator)
+        written.append(WrittenTable(path, separator, table.measured, decimal))
+    details = {} if decimal == "." else {"decimal": decimal}
+    details |= {} if run.spec.unit is None else {"counted": run.settings.counted}
+    content = manifest(run.settings, grid, tabulated.tables, {**details, **tabulated.details}, separator)
     with OutputFile(run.folder.part / MANIFEST) as output:
         output.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n")
         output.commit()
     return written
 
 
-def _put(path: Path, table: ShownTable, grid: TableGrid, separator: str) -> None:
+def _decimal(run: TableRun) -> str:
+    """The sign before the fractions of all figures: a comma where the input has numbers that are written with one."""
+    notations = [run.spec.notation(name) for name in run.files.source.columns]
+    return "," if any(each.decimal == "," for each in notations) else "."
+
+
+def _put(path: Path, frame: pl.DataFrame, separator: str) -> None:
     with OutputFile(path, separator=separator) as output:
-        output.write([table.frame(grid)])
+        output.write([frame])
         output.commit()
 
 

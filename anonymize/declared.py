@@ -143,4 +143,18 @@ def synthetic_faults(spec: Spec, manifest: SyntheticManifest, table: pl.LazyFram
     of the file. Raises SpecError for a column without a domain."""
     domain = {name: DeclaredDomain.of(public_domain(spec, name).entry()) for name in manifest.domain}
     absent = ("", *spec.missing(form).texts, *spec.input.missing)
-    return list(faults(manifest, domain, table, absent))
+    return list(faults(manifest, domain, _with_points(spec, table, absent), absent))
+
+
+def _with_points(spec: Spec, table: pl.LazyFrame, absent: Sequence[str]) -> pl.LazyFrame:
+    """A table whose numbers are written as those of the input, with numbers as the manifest has them."""
+    schema, places = table.collect_schema(), by_position(table)
+    notations = {name: spec.notation_of_table(name) for name, kind in schema.items() if is_text(kind)}
+    return table.with_columns(
+        pl.when(places[name].is_in(list(absent)))
+        .then(places[name])
+        .otherwise(with_point(places[name], each))
+        .alias(name)
+        for name, each in notations.items()
+        if each.decimal != "."
+    )

@@ -489,9 +489,11 @@ def tables() -> str:
         "",
         "A file has the columns of its groups, the figure, and `status`: `published`, `suppressed` (left blank), or "
         "`empty` (a mean of nobody). Tables under differential privacy have `margin_95` as well, half of the 95 % "
-        "interval that noise leaves. Shares and means have the decimals of `digits`; without it twelve digits that "
-        "count, which is what totals are checked by and says nothing of how exact a figure is: with the count beside "
-        "it, a mean gives the sum away.",
+        "interval that noise leaves. Shares and means have the decimals of `digits`; without it so many that the "
+        "largest mean of a table has four digits that count, and the smallest share above 0 two. With the count beside "
+        "it, a mean gives the sum away but for what rounding leaves. Sums have up to fifteen digits; those under "
+        "differential privacy end where noise begins. Where the input has numbers with a decimal comma, figures have "
+        "one as well, and the manifest says so (`decimal`); labels of groups of numbers have a point.",
         "",
         table(("mechanism", "in a sentence"), rows),
     ]

@@ -181,6 +181,18 @@ def test_typed_tables_are_read_and_written(desk: Path) -> None:
     assert set(frame["ill"].unique()) == {"flu", "none", None}  # of a third each of 600, the noise being about 1
 
 
+def test_numbers_that_were_read_with_commas_are_written_with_commas(desk: Path) -> None:
+    rows = [";".join([*each.split(",")[:4], each.split(",")[4].replace(".", ",")]) for each in ROWS]
+    given = {"path": "table.csv", "missing": ["?"], "separator": ";", "decimal": ","}
+    quasi = {"age": {"type": "numeric", "domain": [0, 9.5]}, "sex": {}}
+    write(rows, HEADER.replace(",", ";"), input=given, quasi_identifiers=quasi)
+    assert synthesize("-o", "out.csv", "-q") == 0
+    lines = [line.split(";") for line in Path("out.csv").read_text().splitlines()[1:]]
+    assert all("," in cell and "." not in cell for line in lines for cell in (line[0], line[3]) if cell != "?")
+    assert outcome(lambda: run(["audit", "spec.yaml", "-i", "out.csv", "-q"])) == 0
+    assert outcome(lambda: run(["evaluate", "spec.yaml", "out.csv", "-q"])) == 0
+
+
 def test_validate_names_the_command(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert outcome(lambda: run(["validate", "spec.yaml"])) == 0
     assert "next: anonymize synthesize spec.yaml" in capsys.readouterr().err

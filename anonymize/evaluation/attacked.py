@@ -229,7 +229,7 @@ def read_release(people: Known, path: str, manifest: Manifest, stack: ExitStack)
     UsageError for columns whose meaning nothing reads, and for a release through channels of which no
     sensitive attribute is known."""
     if manifest.synthetic is not None:
-        file = read_file(people.spec, path, stack)
+        file = read_file(people.spec, path, stack, invented=True)
         return InventedRelease(file, InventedTable(people.spec, people.table, file.texts), manifest.invented_numbers)
     manifest.check_read([*people.spec.quasi_identifiers, *people.spec.sensitive], "attacked")
     manifest.check_unchanged(people.spec.quasi_identifiers, "attacked by what is known")

@@ -29,6 +29,7 @@ from anonymize.report.published import differential_block
 from anonymize.request import Request
 from anonymize.spec import Spec
 from anonymize.table.forms import CSV
+from anonymize.table.named import column
 from anonymize.verify import Verdict
 from anonymize.verify.synthetic import SyntheticManifest
 
@@ -133,10 +134,15 @@ class SyntheticDraft(Draft):
         return self.made.frame
 
     def write(self, files: Files) -> None:
-        """The table; what is missing is a null wherever the format has one."""
-        spec, form = self.request.spec, files.table.format
+        """The table, its numbers with the decimal sign of the input; what is missing is a null wherever the format has
+        one."""
+        spec, form, frame = self.request.spec, files.table.format, self.made.frame
+        signs = {name: spec.notation(name).decimal for name in frame.columns}
+        frame = frame.with_columns(
+            column(name).str.replace(".", sign, literal=True) for name, sign in signs.items() if sign != "."
+        )
         text = spec.missing(form).text if form in CSV else ""
-        frame = self.made.frame if not text else self.made.frame.fill_null(text)
+        frame = frame if not text else frame.fill_null(text)
         files.table.write(iter([frame]))
 
     def measure(self, files: Files) -> Measured:

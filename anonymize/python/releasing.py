@@ -277,15 +277,20 @@ def tabulate(
         report = without_paths(tabulate_road(request), data)
         manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
         frames = {
-            each["name"]: of_kind(_of_table(place / each["name"], each, manifest["separator"]), data)
-            for each in manifest["files"]
+            each["name"]: of_kind(_of_table(place / each["name"], each, manifest), data) for each in manifest["files"]
         }
         return ReleasedTables(report, frames, manifest)
 
 
-def _of_table(path: Path, entry: Mapping[str, Any], separator: str) -> pl.DataFrame:
-    """A table as it was written: its groups are texts."""
-    frame = pl.read_csv(path, separator=separator, infer_schema=False)
+def _of_table(path: Path, entry: Mapping[str, Any], manifest: Mapping[str, Any]) -> pl.DataFrame:
+    """A table as it was written: its groups are texts, its figures and margins numbers."""
+    frame = pl.read_csv(path, separator=manifest["separator"], infer_schema=False)
     kind = pl.Int64 if entry["measure"] == "count" else pl.Float64
     groups = [pl.nth(place).fill_null("") for place in range(len(entry["by"]))]
-    return frame.with_columns(*groups, pl.nth(len(groups)).cast(kind))
+    kinds = {place: each for place, each in enumerate((kind, None, pl.Float64), len(groups)) if each is not None}
+    figures = (
+        pl.nth(place).str.replace(manifest.get("decimal", "."), ".", literal=True).cast(each)
+        for place, each in kinds.items()
+        if place < frame.width
+    )
+    return frame.with_columns(*groups, *figures)

@@ -46,10 +46,10 @@ class SourceTexts:
         return self.texts.height
 
 
-def read_file(original: Spec, path: str, stack: ExitStack) -> SourceTexts:
-    """Reads a release: UTF-8, with the input's separator. Raises DataError for what cannot be read, and for
-    quasi-identifiers of which there is no column."""
-    spec = original.of_release()
+def read_file(original: Spec, path: str, stack: ExitStack, *, invented: bool = False) -> SourceTexts:
+    """Reads a release: UTF-8, with the input's separator. `invented`: its numbers are written as those of the input.
+    Raises DataError for what cannot be read, and for quasi-identifiers of which there is no column."""
+    spec = original.of_copy() if invented else original.of_release()
     source = stack.enter_context(Source.open(spec, path))
     source.check_types(source.columns)
     columns = columns_of(spec, source.columns, source.name)

@@ -45,6 +45,12 @@ class TabulatedMeasure(Entry):
         return self.sum or self.mean
 
 
+def sums_called(column: str) -> str:
+    """What the sums of a column are called beside counts: as the column is, unless a count is called so."""
+    counted = column == "rows" or column.startswith("those with ") or column.endswith(" present")
+    return f"{column} (sum)" if counted else column
+
+
 class DominanceRule(Entry):
     """The (n, k) rule: a group is unsafe where its n largest contributions are more than k percent of the whole."""
 
@@ -106,7 +112,8 @@ class Tabulation(Entry):
     """With a `unit`, what counts and shares are of. individuals: whoever has several rows in a group counts once there.
     rows: each of them counts. Sums and means are of rows either way."""
     digits: Annotated[int, Field(ge=0, le=12)] | None = None
-    """Decimals of shares and means. Left out: twelve digits that count; with `mechanism: dp` as many decimals as the
+    """Decimals of shares and means. Left out: of means so many that the largest of a table has four digits that count;
+    of shares three, and more where the smallest above 0 would not have two digits; with `mechanism: dp` as many as the
     noise leaves, one more than the first of the margin."""
     total: Text = "Total"
     """What a total over a whole column reads."""

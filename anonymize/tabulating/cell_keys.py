@@ -57,7 +57,7 @@ from anonymize.table import Source, Table
 from anonymize.table.encode import Field
 from anonymize.tabulating.cells import Bools, CellValues, Floats, Ints, TableGrid, count, key_sums
 from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
-from anonymize.tabulating.written import ShownTable, ratios
+from anonymize.tabulating.written import ShownTable, ratios, rounded_table
 
 ID: Mechanism = "cell-keys"
 MODULUS = 1 << 32
@@ -290,7 +290,8 @@ def run(
     cell_keys = key_sums(grid, groups, values.cells, _of_units(keys, table.units), table.units) % modulus
     true = np.rint(values.value).astype(np.int64)
     change = np.where(true > 0, perturbation.change(true, cell_keys, modulus), 0)
-    tables = tuple(_table(grid, each, values, true + change, tabulate.digits) for each in tabulate.tables)
+    changed = true + change
+    tables = tuple(rounded_table(_table(grid, each, values, changed), tabulate.digits) for each in tabulate.tables)
     details = {"maximum": noise.maximum, "variance": noise.variance, "smallest": noise.smallest} if made else {}
     moved = change[true > 0]
     private = {
@@ -300,12 +301,10 @@ def run(
     return Tabulated(tables, {"additive": False, **details}, private)
 
 
-def _table(
-    grid: TableGrid, measured: TabulatedMeasure, values: CellValues, changed: Ints, digits: int | None
-) -> ShownTable:
+def _table(grid: TableGrid, measured: TabulatedMeasure, values: CellValues, changed: Ints) -> ShownTable:
     """A table of changed counts, or of shares of the changed total."""
     own = changed[values.places(grid.cells(measured.by).ravel())]
     if measured.measure == "count":
         return ShownTable(measured, own.tolist())
     whole = float(changed[values.places(np.array([grid.whole]))][0])
-    return ShownTable(measured, ratios(own.astype(np.float64), whole, digits), digits=digits)
+    return ShownTable(measured, ratios(own.astype(np.float64), whole))

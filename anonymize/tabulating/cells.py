@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from itertools import pairwise, product
-from math import prod
+from math import frexp, prod
 from typing import TypeAlias
 
 import numpy as np
@@ -32,7 +32,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 MOST_CELLS = 1_000_000
 """Cells of all tables together."""
 MOST_DIGITS = 6
-"""Decimals of numbers whose sums are exact."""
+"""Decimals of numbers that are made whole."""
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------
@@ -297,7 +297,6 @@ class CellValues:
         largest: (cells, several) the largest of these contributions, in falling order.
         sole: (cells,) who is the only one counted there; -1 where several are, or nobody.
         scale: by what numbers were multiplied so that they are whole; 1.0 of counts.
-        exact: whether all of them are whole then.
         signed: whether an individual contributes less than 0 anywhere.
     """
 
@@ -308,31 +307,37 @@ class CellValues:
     largest: Floats
     sole: Ints
     scale: float = 1.0
-    exact: bool = True
     signed: bool = False
 
     def places(self, cells: Ints) -> Ints:
         """The places of some of the cells."""
         return np.searchsorted(self.cells, cells)
 
-    def published(self, value: Floats) -> list[float | int]:
-        """Values as they are published: whole numbers as such."""
-        if self.exact and self.scale == 1:
-            return [int(each) for each in np.rint(value).tolist()]
-        return [float(f"{each / self.scale:.12g}") for each in value.tolist()]
+    def published(self, value: Floats) -> list[float]:
+        """Values as they are published: to fifteen digits that count, which all have whatever was added up. So how one
+        reads does not depend on which other rows have a fraction."""
+        return [float(f"{each / self.scale:.15g}") for each in value.tolist()]
 
 
-def scaled(values: Floats) -> tuple[Floats, float, bool]:
-    """Numbers (nan: missing) times the smallest power of ten that makes them whole, that power, and whether there is
-    one: sums of whole numbers are exact, whatever the order."""
+def scaled(values: Floats) -> tuple[Floats, float]:
+    """Numbers (nan: missing) times the smallest power of ten that makes them whole, and that power; as they are, and 1,
+    where there is none."""
     present = values[~np.isnan(values)]
     for digits in range(MOST_DIGITS + 1):
         power = 10.0**digits
         whole = np.rint(present * power)
-        small = not len(whole) or float(np.abs(whole).sum()) < 2.0**53
+        small = not len(whole) or float(np.abs(whole).max()) < 2.0**53
         if small and np.allclose(present * power, whole, rtol=1e-12, atol=1e-9):
-            return np.rint(values * power), power, True
-    return values, 1.0, False
+            return np.rint(values * power), power
+    return values, 1.0
+
+
+def summed(amounts: Floats, starts: Ints) -> Floats:
+    """The sums of amounts from each start to the next one, rounded once, whatever their order: each amount is a
+    multiple of a power of two, whose sums are exact, and a rest that is so small that rounding it is not seen."""
+    unit = 2.0 ** (frexp(float(np.abs(amounts).max(initial=0.0)))[1] - 26)
+    high = np.floor(amounts / unit)
+    return np.asarray(np.add.reduceat(high, starts) * unit + np.add.reduceat(amounts - high * unit, starts))
 
 
 def count(
@@ -350,7 +355,7 @@ def count(
     else each. `several`: how many of the largest contributions are kept. `once`: individuals are counted, each once in
     a cell, whatever their rows count.
     """
-    numbers, scale, exact = scaled(values)
+    numbers, scale = scaled(values)
     present = ~np.isnan(numbers)
     every = np.unique(np.concatenate([grid.cells(by).ravel() for by in groups]))
     shape = len(every)
@@ -370,14 +375,14 @@ def count(
                 continue
             places = np.searchsorted(every, owners[starts])
             stops = np.r_[starts[1:], len(owners)]
-            value[places] = np.add.reduceat(amounts, starts)
-            whole[places] = np.add.reduceat(np.abs(amounts), starts)
+            value[places] = summed(amounts, starts)
+            whole[places] = summed(np.abs(amounts), starts)
             contributors[places] = stops - starts
             sole[places] = np.where(stops - starts == 1, whom[starts], -1)
             for rank in range(several):
                 reached = starts + rank < stops
                 largest[places[reached], rank] = np.abs(amounts[(starts + rank)[reached]])
-    return CellValues(every, value, contributors, whole, largest, sole, scale, exact, signed)
+    return CellValues(every, value, contributors, whole, largest, sole, scale, signed)
 
 
 def _contributions(cells: Ints, amounts: Floats, units: NDArray[np.integer] | None) -> tuple[Ints, Floats, Ints]:
@@ -388,7 +393,7 @@ def _contributions(cells: Ints, amounts: Floats, units: NDArray[np.integer] | No
     order = np.lexsort((units, cells))
     cells, amounts, whom = cells[order], amounts[order], units[order]
     starts = np.flatnonzero(np.r_[True, (cells[1:] != cells[:-1]) | (whom[1:] != whom[:-1])])
-    return cells[starts], np.add.reduceat(amounts, starts), whom[starts].astype(np.int64)
+    return cells[starts], summed(amounts, starts), whom[starts].astype(np.int64)
 
 
 def key_sums(

@@ -25,12 +25,12 @@ as it was drawn, before totals are made to agree: that of a count, of a share (o
 it is what the standard deviation comes to, times the number of people that the mean is of, where it is farthest from
 the middle of the bounds. In each file `margin_95` is half of the 95 % interval of a figure, 1.96 standard deviations,
 of a mean by what its group shows. It is the margin of the noise before totals are made to agree and negative counts are
-set to 0: a total over many nearly empty groups may be off by more. Shares and means are rounded to one decimal more
-than its first, or to `digits`. All of this is checked in what was written: margins and `noise_sd` against the draws of
-the manifest, decimals against margins; the margin of a mean within what its group may be, as the number of people in it
-is not published. Least squares bring figures nearer on the whole. Clipping, and rows beyond `rows_per_unit`, come on
-top, and nothing published says by how much. The run warns of tables whose typical figure (the median) is below its
-margin, and of means whose margins are wider than the bounds.
+set to 0: a total over many nearly empty groups may be off by more. Sums, shares and means are rounded to one decimal
+more than its first, shares and means to `digits` where that is given. All of this is checked in what was written:
+margins and `noise_sd` against the draws of the manifest, decimals against margins; the margin of a mean within what its
+group may be, as the number of people in it is not published. Least squares bring figures nearer on the whole. Clipping,
+and rows beyond `rows_per_unit`, come on top, and nothing published says by how much. The run warns of tables whose
+typical figure (the median) is below its margin, and of means whose margins are wider than the bounds.
 
 Seed: There is none: the noise is the system's, and reruns differ. Each costs again; `--budget` keeps the account.
 
@@ -58,7 +58,7 @@ from anonymize.dp.mechanisms import rows_that_count
 from anonymize.errors import Caution, SpecError, counted
 from anonymize.records import dataclass
 from anonymize.spec import Spec
-from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation
+from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation, sums_called
 from anonymize.table import Attribute, Table
 from anonymize.table.read import all_made
 from anonymize.tabulating.cells import Floats, GroupedColumn, Ints, TableGrid
@@ -388,10 +388,21 @@ def _drawn(
         columns = tuple(name for name, _ in levels.columns)
         noisy = spending.gaussian(true, sigma, sensitivity, of=columns)
         sums[levels.name].add(cells, noisy, sigma)
-        measure = ROWS if levels.name == COUNTS else levels.name.replace(HAVING, PRESENT)
-        entry = {"measure": measure, "levels": dict(levels.columns), "sigma": sigma, "sensitivity": sensitivity}
+        entry = {
+            "measure": _called(levels.name),
+            "levels": dict(levels.columns),
+            "sigma": sigma,
+            "sensitivity": sensitivity,
+        }
         made.append({**entry, "rho": spending.entries[-1].rho, "values": noisy.tolist()})
     return made, {name: each.estimate(own.grid, own.groups(name)) for name, each in sums.items()}
+
+
+def _called(name: str) -> str:
+    """What a manifest calls a measure."""
+    if name == COUNTS:
+        return ROWS
+    return name.replace(HAVING, PRESENT) if name.endswith(HAVING) else sums_called(name)
 
 
 @dataclass(frozen=True)
@@ -467,11 +478,14 @@ def _sums(
     cells, bounds = own.grid.cells(measured.by).ravel(), own.bounds[measured.column]
     away = estimates[measured.column].of(cells) * bounds.step
     people = estimates[f"{measured.column}{HAVING}"].of(cells)
-    away_noise, people_noise = sigmas[measured.column] * bounds.step, sigmas[f"{measured.column}{PRESENT}"]
+    away_noise = sigmas[sums_called(measured.column)] * bounds.step
+    people_noise = sigmas[f"{measured.column}{PRESENT}"]
     if measured.measure == "sum":
-        sums = [float(f"{each:.12g}") for each in (away + bounds.middle * people).tolist()]
         noise = math.hypot(away_noise, bounds.middle * people_noise)
-        return ShownTable(measured, sums, noise_sd=_rounded(noise), margins=_margins([noise] * len(sums)))
+        margins = _margins([noise] * len(cells))
+        digits = supported(margins)
+        sums = [rounded(each, digits) for each in (away + bounds.middle * people).tolist()]
+        return ShownTable(measured, sums, noise_sd=_rounded(noise), margins=margins, digits=digits)
     means = np.clip(bounds.middle + away / np.maximum(people, 1.0), bounds.low, bounds.high)
     some = people >= 1
     own_noise = np.hypot(away_noise, np.abs(means - bounds.middle) * people_noise) / np.maximum(people, 1.0)

@@ -54,11 +54,11 @@ from anonymize.table import Table
 from anonymize.tabulating.cells import Bools, CellValues, Equations, Floats, Ints, TableGrid, count
 from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
 from anonymize.tabulating.secondary import Layer, Pattern, Unprotected, protect
-from anonymize.tabulating.written import ShownTable, ratios, with_blanks
+from anonymize.tabulating.written import ShownTable, ratios, rounded_table, with_blanks
 
 ID: Mechanism = "suppression"
-COUNTS = "count"
-"""The measure that counts rows; any other is that of the column whose name it has."""
+COUNTS = "\0count"
+"""The measure that counts rows; any other is that of the column whose name it has, and no column has this one."""
 NEARLY_ALL = 0.9
 """The share of a table that is said to be blank."""
 
@@ -276,7 +276,7 @@ def run(
         values[name] = count(grid, groups, numbers, table.units, several, once=once and name == COUNTS)
     _check_many(grid, tabulate, minimum, values)
     blanks = suppress(grid, tabulate, minimum, values)
-    tables = tuple(_table(grid, each, values, blanks, tabulate.digits) for each in tabulate.tables)
+    tables = tuple(rounded_table(_table(grid, each, values, blanks), tabulate.digits) for each in tabulate.tables)
     warnings = (*_warnings(table, tabulate), *_nearly_blank(tables))
     return Tabulated(tables, {"minimum": minimum}, blanks.summary(), warnings)
 
@@ -337,21 +337,18 @@ def _warnings(table: Table, tabulate: Tabulation) -> tuple[Caution, ...]:
     return (Caution.of(said, "`suppression: {p: 10}` protects an individual's rows as it does contributions to sums"),)
 
 
-def _table(
-    grid: TableGrid, measured: TabulatedMeasure, values: dict[str, CellValues], blanks: Blanks, digits: int | None
-) -> ShownTable:
+def _table(grid: TableGrid, measured: TabulatedMeasure, values: dict[str, CellValues], blanks: Blanks) -> ShownTable:
     """A table with its blanks; a mean of nobody is none."""
     name = measured.column or COUNTS
     own, cells = values[name], grid.cells(measured.by).ravel()
     place, empty = own.places(cells), None
     value = own.value[place]
     if measured.measure == "share":
-        values_shown: Sequence[float | int] = ratios(value, float(own.value.max(initial=0.0)), digits)
+        values_shown: Sequence[float | int] = ratios(value, float(own.value.max(initial=0.0)))
     elif measured.measure == "mean":
         having = values[f"{name}{HAVING}"]
         people = having.value[having.places(cells)]
-        values_shown, empty = ratios(value / own.scale, people, digits), people == 0
+        values_shown, empty = ratios(value / own.scale, people), people == 0
     else:
         values_shown = own.published(value)
-    filled = with_blanks(values_shown, blanks.blank[name][place], empty)
-    return ShownTable(measured, *filled, digits=digits if measured.measure in ("share", "mean") else None)
+    return ShownTable(measured, *with_blanks(values_shown, blanks.blank[name][place], empty))

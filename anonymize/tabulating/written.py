@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -48,20 +49,32 @@ class ShownTable:
         """Whether figures are written as whole numbers: of counts and sums all that stand there are, whatever those
         that are left blank would be."""
         known = [each for each in self.values if each is not None]
-        exact = self.measured.measure in ("count", "sum") and all(abs(each) < 2**53 for each in known)
+        added = self.measured.measure in ("count", "sum") and self.digits in (None, 0)
+        exact = added and all(abs(each) < 2**53 for each in known)
         return all(isinstance(each, int) or (exact and each.is_integer()) for each in known)
 
-    def frame(self, grid: TableGrid) -> pl.DataFrame:
-        """Its rows: the groups, the value, its status, and its margin where there is noise that says one."""
+    def frame(self, grid: TableGrid, decimal: str = ".") -> pl.DataFrame:
+        """Its rows: the groups, the value, its status, and its margin where there is noise that says one. `decimal`:
+        the sign before fractions, with which numbers are texts unless it is a point."""
         labels = grid.labels(self.measured.by)
         columns = [pl.Series(name, texts, dtype=pl.String) for name, texts in labels.items()]
-        kind = pl.Int64 if self._whole else pl.Float64
-        columns.append(pl.Series(self.measured.measure, self.values, dtype=kind, strict=False))
+        columns.append(self._figures.alias(self.measured.measure))
         status = [EMPTY if each is None else PUBLISHED for each in self.values] if self.status is None else self.status
         columns.append(pl.Series("status", status, dtype=pl.String))
         if self.margins is not None:
             columns.append(pl.Series(MARGIN, self.margins, dtype=pl.Float64, strict=False))
-        return pl.DataFrame(columns)
+        frame = pl.DataFrame(columns)
+        figures = [name for name in (self.measured.measure, MARGIN) if decimal != "." and name in frame.columns]
+        return frame.with_columns(pl.col(figures).cast(pl.String).str.replace(".", decimal, literal=True))
+
+    @property
+    def _figures(self) -> pl.Series:
+        """The values: texts of as many decimals each, where they are rounded, else numbers."""
+        if self._whole or self.digits is None:
+            kind = pl.Int64 if self._whole else pl.Float64
+            return pl.Series(self.values, dtype=kind, strict=False)
+        texts = [None if each is None else f"{each:.{self.digits}f}" for each in self.values]
+        return pl.Series(texts, dtype=pl.String)
 
 
 def with_blanks(values: Sequence[float | int], blank: Bools, empty: Bools | None = None) -> tuple[list[Any], list[str]]:
@@ -83,10 +96,28 @@ def rounded(value: float, digits: int | None) -> float:
     return float(f"{value:.12g}") if digits is None else float(f"{value:.{digits}f}") + 0.0
 
 
+def rounded_table(table: ShownTable, digits: int | None) -> ShownTable:
+    """A table without noise that is known, its shares and means to so many decimals; None: to as many as a reader
+    wants, by the figures that are shown, so that these tell nothing of those that are blank."""
+    if table.measured.measure not in ("share", "mean"):
+        return table
+    if digits is None:
+        sizes = [abs(each) for each in table.values if each] or [1.0]
+        share = table.measured.measure == "share"
+        digits = max(3, decimals_of(min(sizes), 2)) if share else decimals_of(max(sizes), 4)
+    values = [None if each is None else rounded(each, digits) for each in table.values]
+    return replace(table, values=values, digits=digits)
+
+
 def supported(margins: Sequence[float | None]) -> int | None:
     """The decimals that the least of some margins leaves: one more than its first digit; None without any."""
     known = [each for each in margins if each]
-    return max(0, 1 - math.floor(math.log10(min(known)))) if known else None
+    return decimals_of(min(known), 2) if known else None
+
+
+def decimals_of(value: float, figures: int) -> int:
+    """The decimals with which a value above 0 has so many digits that count, at least."""
+    return max(0, figures - 1 - math.floor(math.log10(value)))
 
 
 def file_name(number: int, measured: TabulatedMeasure) -> str:

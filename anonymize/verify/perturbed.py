@@ -19,7 +19,7 @@ import polars as pl
 
 from anonymize.claims import Basis, Result, State
 from anonymize.records import dataclass
-from anonymize.spec.tabulation import CellKeyNoise
+from anonymize.spec.tabulation import CellKeyNoise, sums_called
 from anonymize.verify.differential import Spent, differential_result
 from anonymize.verify.recount import NOBODY, Group, Recount, TableAudit, WrittenTable, children, half_of
 from anonymize.verify.synthetic import epsilon_of, rho_of_gaussian
@@ -45,7 +45,7 @@ def cell_keyed(recount: Recount, tables: Sequence[WrittenTable], manifest: Mappi
         }
         total = frozenset[tuple[str, str]]()
         whole = whole or sorted(allowed[total])
-        near = _NEAR + recount.half_digit
+        near = _NEAR + (table.half_digit(recount) if table.measured.measure == "share" else 0.0)
         wrong += sum(not _fits(value, allowed[each], table, whole, near) for each, value in rows.items())
         changed += sum(allowed[each] != {size} for each, size in counts.items())
         groups += len(rows)
@@ -269,10 +269,9 @@ def _problems(recount: Recount, table: WrittenTable, half: float) -> Iterator[st
 
 
 def _digits(recount: Recount, table: WrittenTable, declared: Mapping[str, Any]) -> int | None:
-    """The decimals to which a table is rounded: those of the spec, or those that the manifest declares."""
-    if table.measured.measure not in ("share", "mean"):
-        return None
-    digits = recount.tabulate.digits
+    """The decimals to which a table is rounded: those of the spec, of shares and means, or those that the manifest
+    declares."""
+    digits = recount.tabulate.digits if table.measured.measure in ("share", "mean") else None
     return declared.get("digits") if digits is None else digits
 
 
@@ -310,7 +309,8 @@ class DeclaredNoise:
             return [(self.sigmas["rows"] / high, self.sigmas["rows"] / low)] * len(rows)
         low, high = _bounds(recount, column)
         middle, present = (low + high) / 2, f"{column} present"
-        away, people = self.sigmas[column] * ((high - low) / (2 * _STEPS) or 1.0), self.sigmas[present]
+        step = (high - low) / (2 * _STEPS) or 1.0
+        away, people = self.sigmas[sums_called(column)] * step, self.sigmas[present]
         if table.measured.measure == "sum":
             return [(hypot(away, middle * people),) * 2] * len(rows)
         fewest, most = self.whole(present)
@@ -366,7 +366,8 @@ def _accuracy_faults(
     digits, known = _digits(recount, table, declared), [each for each in table.margins() if each]
     if digits is None:
         return
-    if recount.tabulate.digits is None and known and digits != max(0, 1 - floor(log10(min(known)))):
+    by_margin = recount.tabulate.digits is None or measure == "sum"
+    if by_margin and known and digits != max(0, 1 - floor(log10(min(known)))):
         yield f"the decimals of a {measure} are not those that its margin leaves"
     if any(each is not None and float(f"{each:.{digits}f}") != each for each in table.rows(recount).values()):
         yield f"a {measure} has more decimals than are declared"

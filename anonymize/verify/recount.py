@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
+from math import floor, log10
 from pathlib import Path
 from typing import TypeAlias
 
@@ -50,11 +51,6 @@ class Recount:
         """The tables of the spec."""
         assert self.spec.tabulate is not None
         return self.spec.tabulate
-
-    @property
-    def half_digit(self) -> float:
-        """By how much rounding may move a share or a mean."""
-        return half_of(self.tabulate.digits)
 
     def groups(
         self, by: Sequence[str], column: str | None, several: int = 0, *, having: bool = False
@@ -207,11 +203,12 @@ NOBODY = Counted(0.0, 0, 0.0, (), False)
 
 @dataclass(frozen=True)
 class WrittenTable:
-    """A table in a file. `measured`: what the spec says of it."""
+    """A table in a file. `measured`: what the spec says of it; `decimal`: the sign before fractions."""
 
     path: Path
     separator: str
     measured: TabulatedMeasure
+    decimal: str = "."
 
     @cached_property
     def _frame(self) -> pl.DataFrame:
@@ -221,11 +218,19 @@ class WrittenTable:
     def margins(self) -> list[float | None]:
         """By row, the half of an interval that stands beside a figure; none in a file without such a column."""
         margined = self._frame.width > len(self.measured.by) + 2
-        return self._column(2).cast(pl.Float64).to_list() if margined else []
+        return self._numbers(2) if margined else []
 
     def rows(self, recount: Recount) -> dict[Group, float | None]:
         """The value of every group, None where it is blank."""
-        return dict(zip(self._groups(recount), self._column(0).cast(pl.Float64).to_list(), strict=True))
+        return dict(zip(self._groups(recount), self._numbers(0), strict=True))
+
+    def half_digit(self, recount: Recount) -> float:
+        """By how much rounding has moved a share or a mean, at most, without noise: to the decimals of the spec, else
+        to so many that the largest mean has four digits that count, and the smallest share above 0 two."""
+        digits, sizes = recount.tabulate.digits, [abs(each) for each in self._numbers(0) if each]
+        if digits is None and self.measured.measure == "share":
+            digits = max(3, 1 - floor(log10(min(sizes, default=1.0))))
+        return half_of(max(0, 3 - floor(log10(max(sizes, default=1.0)))) if digits is None else digits)
 
     def empty(self, recount: Recount) -> set[Group]:
         """The groups that are said to have nobody."""
@@ -235,6 +240,10 @@ class WrittenTable:
     def _groups(self, recount: Recount) -> list[Group]:
         labels = [self._column(place).fill_null("").to_list() for place in range(-len(self.measured.by), 0)]
         return [recount.group(self.measured.by, each) for each in zip(*labels, strict=True)]
+
+    def _numbers(self, place: int) -> list[float | None]:
+        """The numbers of a column."""
+        return self._column(place).str.replace(self.decimal, ".", literal=True).cast(pl.Float64).to_list()
 
     def _column(self, place: int) -> pl.Series:
         """A column of the file, by its place behind the labels."""

@@ -11,19 +11,21 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from math import inf
+from math import fsum, inf
 from types import MappingProxyType
 from typing import Any
 
 from anonymize.claims import Basis, Result, State
 from anonymize.records import dataclass
-from anonymize.spec.tabulation import SuppressionRules
+from anonymize.spec.tabulation import SuppressionRules, sums_called
 from anonymize.verify.differential import UNDRAWN
 from anonymize.verify.perturbed import cell_keyed, private_tables, undrawn
 from anonymize.verify.recount import NOBODY, Counted, Group, Paths, Recount, TableAudit, WrittenTable, children
 
 CLOSE = 1e-6
 """What a value may be off by, as a share of it."""
+ADDED = 1e-11
+"""What adding up numbers may be off by, as a share of their sum without signs."""
 SOLVED = 1e4
 """What the values of a system are scaled to."""
 
@@ -85,7 +87,7 @@ class Measure:
 def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> list[Measure]:
     """What the tables say of rows, of sums, and of those who have a number where there are means of them: whoever has
     the mean and the one has the other."""
-    made: dict[str, Measure] = {}
+    made: dict[tuple[str, str | None], Measure] = {}
     zeros = recount.tabulate.rules.zeros == "publish"
     for table in tables:
         slack: dict[Group, float] = {}
@@ -94,9 +96,9 @@ def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> 
         if table.measured.measure == "share":
             whole = truth.get(frozenset(), NOBODY).value
             rows = {group: None if value is None else value * whole for group, value in rows.items()}
-            slack = dict.fromkeys(rows, whole * recount.half_digit)
+            slack = dict.fromkeys(rows, whole * table.half_digit(recount))
         if table.measured.measure == "mean":
-            having = made.setdefault(f"those with {column}", Measure(f"those with {column}", True, zeros, column))
+            having = made.setdefault(("having", column), Measure(f"those with {column}", True, zeros, column))
             people = recount.groups(by, column, several, having=True)
             held = {group: people.get(group, NOBODY).value for group in rows}
             empty = {group for group in table.empty(recount) if not held[group]}
@@ -106,9 +108,10 @@ def measures(recount: Recount, tables: Sequence[WrittenTable], several: int) -> 
                 group: 0.0 if group in empty else None if value is None else value * held[group]
                 for group, value in rows.items()
             }
-            slack = {group: each * recount.half_digit for group, each in held.items()}
-        name = column or "rows"
-        made.setdefault(name, Measure(name, column is None, zeros, column)).add(by, truth, rows, slack)
+            half = table.half_digit(recount)
+            slack = {group: each * half for group, each in held.items()}
+        name = "rows" if column is None else sums_called(column)
+        made.setdefault(("sum", column), Measure(name, column is None, zeros, column)).add(by, truth, rows, slack)
     if recount.units is None or recount.tabulate.counted == "rows":
         _link(recount, [each for each in made.values() if each.counts], several)
     return list(made.values())
@@ -170,9 +173,11 @@ class System:
     @cached_property
     def uneven(self) -> int:
         """How many totals are no sums of their parts."""
-        truth = self.measure.truth
-        sums = [(sum(sign * truth[each].value for each, sign in terms.items()), known) for terms, known in self._every]
-        return sum(abs(own - known) > CLOSE * max(1.0, abs(known)) for own, known in sums)
+        truth, uneven = self.measure.truth, 0
+        for group, parts in self._sums:
+            total, values = truth[group].value, [truth[part].value for part in parts]
+            uneven += abs(total - fsum(values)) > CLOSE + ADDED * fsum(map(abs, values))
+        return uneven
 
     @cached_property
     def _sums(self) -> list[tuple[Group, list[Group]]]:
@@ -338,7 +343,7 @@ def _suppressed(recount: Recount, tables: Sequence[WrittenTable], manifest: Mapp
 def _needs(system: System, rules: SuppressionRules, minimum: int, recount: Recount) -> dict[Group, tuple[float, float]]:
     """The unsafe groups of a measure, and how far above and below its value each must be able to be."""
     measure = system.measure
-    unit = 1.0 if measure.counts else recount.last_digit(measure.name)
+    unit = 1.0 if measure.counts else recount.last_digit(str(measure.column))
     needs = {}
     for group, counted in measure.truth.items():
         up = needed(rules, minimum, unit, counted, counts=measure.counts)
