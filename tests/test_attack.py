@@ -214,6 +214,13 @@ def test_a_control_of_the_same_people_is_no_control(request_: Callable[..., Atta
     assert attack(request_("released.csv", control="others.csv")).report["warnings"] == []
 
 
+def test_a_control_that_is_too_small_does_not_pass_a_gate(request_: Callable[..., Attack], folder: Path) -> None:
+    _people(10, 2).write_csv(folder / "few.csv")
+    result = attack(request_("table.csv", control="few.csv", attackers=["singling-out"], max_excess=0.2))
+    (warning,) = result.report["warnings"]
+    assert result.state is State.UNMET and warning.startswith("the control has 10 rows and the original 400")
+
+
 def _with_commas(path: Path, count: int, seed: int) -> None:
     draw = np.random.default_rng(seed)
     weights = [f"{each / 10:.1f}".replace(".", ",") for each in draw.integers(180, 380, count)]

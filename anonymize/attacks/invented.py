@@ -184,14 +184,14 @@ class ClosestRecord:
     """Closest record: tells whether invented rows lie nearer to the people of the original than to others.
 
     Knows: nothing of anybody; it is a measure of whether rows were copied.
-    Does: takes invented rows, and of the original and of the control as many people each; looks for each row's nearest
-    by all columns (Gower's distance: numbers as shares of their range, categories alike or not). Everybody who is the
-    nearest of some row counts once, with the mean outcome of those rows; of a tie between the groups, both count.
-    Success: the nearest is of the original; where one of each is as near, half a success. Baseline: one half, which it
+    Does: takes invented rows, and looks for the nearest person of each by all columns (Gower's distance: numbers as
+    shares of their range, categories alike or not), among everybody of the original and of the control. Of several who
+    are as near any is taken. Everybody who is the nearest of some row counts once.
+    Success: the nearest is of the original. Baseline: the share of the original among all who were looked at, which it
     is where rows are as near to people whom the model never had. Control: none beside the baseline, which is of the
     people who are not in the original; without them there is nothing to attack.
-    Figures: the medians of the two distances (`closest`, `closest_control`), and how many of the rows equal somebody
-    (`equal`, `equal_control`).
+    Figures: the medians of the distances to either group (`closest`, `closest_control`), and how many of the rows equal
+    somebody (`equal`, `equal_control`); of the smaller group they are farther away by its number alone.
     Limits: at most 50,000 people each, drawn.
     Remedy: a smaller epsilon (`privacy: {differential: {epsilon: 0.5}}`) bounds what one person can change.
     Source: Platzer and Reutterer, Holdout-based empirical assessment of mixed-type synthetic data, Frontiers in Big
@@ -209,33 +209,28 @@ class ClosestRecord:
             return []
         generator = scene.generator(ClosestRecord.ID)
         rows = scene.invented.drawn(len(scene.targets), generator)
-        groups = scene.everybody, scene.outsiders
-        number = min(ROWS, *map(len, groups))
-        (own, who), (other, whose) = (_closest(rows, _points(each.drawn(number, generator))) for each in groups)
-        alike = np.isclose(own, other, rtol=0, atol=EQUAL)
-        nearer = np.where(alike, 0.5, own < other)
-        sides = (who, nearer > 0), (whose, nearer < 1)
-        hits = np.concatenate([_by_person(nearest[near], nearer[near]) for nearest, near in sides])
-        return [Success(hits, np.full(len(hits), 0.5), figures=_figures(own, other))]
+        original, others = (_points(each.drawn(ROWS, generator)) for each in (scene.everybody, scene.outsiders))
+        points, own = np.concatenate([original, others]), np.arange(len(original) + len(others)) < len(original)
+        mixed = generator.permutation(len(points))  # so that the first of several as near is any of them
+        nearest, distances = _closest(rows, points[mixed], own[mixed])
+        hits = own[mixed][np.unique(nearest)].astype(float)
+        return [Success(hits, np.full(len(hits), own.mean()), figures=_figures(*distances))]
 
 
-def _by_person(nearest: Ints, hits: Floats) -> Floats:
-    """(people,) of everybody who is the nearest of some row, the mean of these rows' hits; both are by row."""
-    _, person = np.unique(nearest, return_inverse=True)
-    return np.asarray(np.bincount(person, hits) / np.bincount(person))
-
-
-def _closest(rows: PointRows, points: Floats) -> tuple[Floats, Ints]:
-    """(rows,) the distance to the nearest of some people, a mean over the columns, and which that is, the first of
-    several."""
-    columns = range(len(rows.names))
-    least, who = np.full(len(rows.points), np.inf), np.full(len(rows.points), -1)
-    for batch, apart in rows.distances(points, columns):
-        nearest = apart.argmin(axis=0)
-        distance = apart[nearest, np.arange(len(least))]
-        closer = distance < least
-        least, who = np.where(closer, distance, least), np.where(closer, batch.start + nearest, who)
-    return least / max(len(columns), 1), who
+def _closest(rows: PointRows, points: Floats, own: Bools) -> tuple[Ints, tuple[Floats, Floats]]:
+    """(rows,) who of some people is nearest, the first of several; and the distances, a mean over the columns, to the
+    nearest of those who are of the original (people,), and of the others."""
+    least = {True: np.full(len(rows.points), np.inf), False: np.full(len(rows.points), np.inf)}
+    nearest = np.zeros(len(rows.points), np.int64)
+    for batch, apart in rows.distances(points, range(len(rows.names))):
+        first = apart.argmin(axis=0)
+        closer = apart[first, np.arange(len(first))] < np.minimum(*least.values())
+        nearest = np.where(closer, batch.start + first, nearest)
+        for group, distances in least.items():
+            of_group = apart[own[batch] == group].min(axis=0, initial=np.inf)
+            least[group] = np.minimum(distances, of_group)
+    columns = max(len(rows.names), 1)
+    return nearest, (least[True] / columns, least[False] / columns)
 
 
 def _figures(own: Floats, other: Floats) -> dict[str, float | int | None]:

@@ -4,7 +4,7 @@ often an attack succeeds, beside how often it would have succeeded anyway, with 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
 from math import sqrt
 from typing import Any
 
@@ -92,15 +92,32 @@ def over_baseline(hits: Floats, baseline: Floats) -> ExcessEstimate:
 
 
 def over_control(hits: Floats, control: Floats) -> ExcessEstimate:
-    """The excess of `hits` over those of other people, (tries,) and (others,). 0 where nothing was left to learn."""
+    """The excess of `hits` over those of other people, (tries,) and (others,). 0 where nothing was left to learn, and
+    at most what so few others leave open."""
     rate, other = (wilson(float(each.sum()), len(each)) for each in (hits, control))
     if other.value >= 1:
-        return ExcessEstimate(0.0, 0.0, 0.0)
+        return ExcessEstimate(0.0, 0.0, max(rate.value - other.low, 0.0))
     left = 1 - other.value
     value = (rate.value - other.value) / left
     rate_error, other_error = ((each.high - each.low) / 2 for each in (rate, other))
     error = sqrt((rate_error / left) ** 2 + ((rate.value - 1) * other_error / left**2) ** 2)
     return ExcessEstimate(value, value - error, min(value + error, 1.0))
+
+
+def over_estimate(hits: Floats, other: ExcessEstimate) -> ExcessEstimate:
+    """The excess of `hits` (tries,) over a rate whose interval may be wide. Each rate is put at its ends in turn, and
+    the two errors add up as those of independent rates do: a reference that is hardly known leaves everything open, and
+    never nothing."""
+    rate = wilson(float(hits.sum()), len(hits))
+
+    def excess(rate: float, other: float) -> float:
+        return max((rate - other) / (1 - other), -1.0) if other < 1 else min(rate - 1.0, 0.0)
+
+    value = excess(rate.value, other.value)
+    high = excess(rate.high, other.value), excess(rate.value, other.low)
+    low = excess(rate.low, other.value), excess(rate.value, other.high)
+    above, below = (sqrt(sum((end - value) ** 2 for end in ends)) for ends in (high, low))
+    return ExcessEstimate(value, max(value - below, -1.0), min(value + above, 1.0))
 
 
 @dataclass(frozen=True)
@@ -110,7 +127,8 @@ class Success:
     `about`: the column that he attacked; None where he attacks people as a whole. `hits` (tries,): 1 for a success, 0
     for none, or the chance of one; `baseline` (tries,): the same without the release; `control` (others,): the same
     attack on people who are not in the release, None where it cannot be made. `complete`: whether everything that could
-    be tried was, so that there is no error of sampling. `figures`: further ones, by name.
+    be tried was, so that there is no error of sampling. `figures`: further ones, by name. `control_error`: half the
+    width of the interval of the control's rate, None where each of `control` is a try of its own.
     """
 
     hits: Floats
@@ -119,6 +137,17 @@ class Success:
     about: str | None = None
     complete: bool = False
     figures: Mapping[str, float | int | None] = field(default_factory=dict)
+    control_error: float | None = None
+
+    @property
+    def control_rate(self) -> ExcessEstimate | None:
+        """How often the attack succeeds on people who are not in the release."""
+        if self.control is None or not len(self.control):
+            return None
+        if self.control_error is None:
+            return wilson(float(self.control.sum()), len(self.control))
+        value = min(max(float(self.control.mean()), 0.0), 1.0)
+        return ExcessEstimate(value, max(value - self.control_error, 0.0), min(value + self.control_error, 1.0))
 
     @property
     def excess(self) -> ExcessEstimate | None:
@@ -127,20 +156,22 @@ class Success:
         if not len(self.hits):
             return None
         if self.control is not None and len(self.control):
-            return over_control(self.hits, self.control)
+            other = None if self.control_error is None else self.control_rate
+            return over_control(self.hits, self.control) if other is None else over_estimate(self.hits, other)
         estimate = over_baseline(self.hits, self.baseline)
         return ExcessEstimate(estimate.value, estimate.value, estimate.value) if self.complete else estimate
 
     def block(self) -> dict[str, Any]:
         """As it stands in a report; figures are None where nobody could be attacked."""
-        excess, control = self.excess, self.control if self.control is not None and len(self.control) else None
+        excess, control = self.excess, self.control_rate
+        others = 0 if self.control is None else len(self.control)
         return {
             "about": self.about,
             "targets": len(self.hits),
             "successes": float(self.hits.sum()),
             "rate": _rate(self.hits),
             "baseline": _rate(self.baseline),
-            "control": None if control is None else {"targets": len(control)} | (_rate(control) or {}),
+            "control": None if control is None else {"targets": others} | asdict(control),
             "against": "baseline" if control is None else "control",
             "excess": None if excess is None else asdict(excess),
             "figures": dict(self.figures),
@@ -276,16 +307,75 @@ def isolating(
     """How many of some conditions isolate somebody of the original, over those that isolate somebody of the control.
 
     `count`: how many of some people meet each condition, (conditions,). `weights` (conditions,): the share who would,
-    if columns were independent; None: as many as do. How often a condition isolates somebody depends on how many there
-    are, so as many people of the control are asked as of the original: of the larger group some, drawn for the attacker
-    of this `name`.
+    if columns were independent; None: as many as do. Everybody of the original is asked, and everybody of the control,
+    in parts that are drawn for the attacker of this `name`.
     """
-    people = [scene.everybody, *([] if scene.outsiders is None else [scene.outsiders])]
-    number, generator = min(map(len, people)), scene.generator(name)
-    met = [count(each.drawn(number, generator)) for each in people]
-    hits, *control = ((each == 1).astype(float) for each in met)
-    shares = met[0] / max(number, 1) if weights is None else weights
-    return Success(hits, by_chance(shares, number), *control, **more)
+    met, people = count(scene.everybody), len(scene.everybody)
+    shares = met / max(people, 1) if weights is None else weights
+    success = Success((met == 1).astype(float), by_chance(shares, people), **more)
+    if scene.outsiders is None or not len(met):
+        return success
+    parts = scene.outsiders.parted(PARTS, scene.generator(name))
+    beside = ControlConditions(met, people, np.array([count(each) for each in parts]), np.array([*map(len, parts)]))
+    return replace(success, control=beside.isolated(), control_error=beside.error())
+
+
+PARTS = 10
+"""Parts of the control, of which each is left out once: that shows how much a rate owes to a few people."""
+
+
+@dataclass(frozen=True)
+class ControlConditions:
+    """Conditions that were put to people of the original and of the control. `met` (conditions,): how many of `people`
+    of the original meet each; `of_parts` (parts, conditions): how many of each part of the control, and `sizes`
+    (parts,) how many there are.
+
+    How often a condition isolates somebody depends on how many people are asked. A larger control is reduced to as many
+    as the original has: the mean over all choices of so many. With a smaller one, as many of the original are compared.
+    Such a choice has the person whom a condition is about only as often as it is large, so that among all people the
+    difference is as many times larger. That is without bias where conditions are narrow, and too much where others meet
+    them.
+    """
+
+    met: Ints
+    people: int
+    of_parts: Ints
+    sizes: Ints
+
+    def isolated(self, without: int = -1) -> Floats:
+        """(conditions,) how often each isolates one of as many people like the control as the original has. True in the
+        mean: a single one may be below 0 or above 1. `without`: a part that is left out."""
+        some = np.arange(len(self.sizes)) != without
+        others = int(self.sizes[some].sum())
+        drawn = min(self.people, others)
+        theirs = isolated_of(self.of_parts[some].sum(axis=0), others, drawn)
+        own = isolated_of(self.met, self.people, drawn)
+        return np.asarray((self.met == 1) - (own - theirs) * self.people / drawn)
+
+    def error(self) -> float:
+        """Half the width of the interval of the mean: by who is in the control (a jackknife of its parts), and by which
+        conditions were tried."""
+        parts, others = len(self.sizes), int(self.sizes.sum())
+        if parts < 2:
+            return 1.0
+        means = np.array([self.isolated(part).mean() for part in range(parts)])
+        by_people = Z * sqrt((parts - 1) * float(means.var()))
+        alone = isolated_of(self.of_parts.sum(axis=0), others, min(self.people, others))
+        tried = wilson(float(alone.sum()), len(alone))
+        return float(np.hypot(by_people, (tried.high - tried.low) / 2 * max(self.people / others, 1.0)))
+
+
+def isolated_of(met: Ints, people: int, drawn: int) -> Floats:
+    """The chance that exactly one of so many who are `drawn` from `people` meets a condition that `met` of them
+    do; the same shape."""
+    if drawn >= people:
+        return np.asarray(met == 1, float)
+    from scipy.special import gammaln
+
+    rest = people - met - drawn + 1
+    ways = gammaln(people - met + 1) - gammaln(np.maximum(rest, 0) + 1) - gammaln(drawn)
+    every = gammaln(people + 1) - gammaln(people - drawn + 1) - gammaln(drawn + 1)
+    return np.asarray(np.where(rest >= 0, met * np.exp(ways - every), 0.0))
 
 
 def by_chance(weights: Floats, people: int) -> Floats:

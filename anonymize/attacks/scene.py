@@ -264,6 +264,13 @@ class TargetPeople:
             return self
         return self.of(np.sort(generator.choice(len(self), number, replace=False)))
 
+    def parted(self, number: int, generator: np.random.Generator) -> list[TargetPeople]:
+        """All of them in as many parts as are asked for, drawn and as large as each other; in fewer, none empty, where
+        there are fewer people."""
+        return [
+            self.of(np.sort(part)) for part in np.array_split(generator.permutation(len(self)), number) if len(part)
+        ]
+
 
 @dataclass(frozen=True)
 class EarlierRows:

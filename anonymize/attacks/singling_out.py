@@ -53,7 +53,7 @@ class Univariate:
     Does: tries every span of a quasi-identifier that the release shows, the tails that its outermost spans leave, and
     every sensitive value.
     Success: exactly one person of the original meets the condition. Baseline: the chance that a condition as rare
-    isolates somebody. Control: the same conditions on as many people who are not in the release.
+    isolates somebody. Control: the same conditions on people who are not in the release, as if they were as many.
     Figures: how many of the conditions isolate somebody. Every condition is tried, so that the excess has no interval.
     Remedy: round or band the column (`round: 10`), or list it as a quasi-identifier.
     Source: Giomi and others, PoPETs 2023, section 4.1; Article 29 Working Party, Opinion 05/2014; Cohen and Nissim,
@@ -121,7 +121,8 @@ class SinglingOut:
     Knows: the release alone.
     Does: takes a released row, and asks for the people who lie in all of its spans and have its sensitive values.
     Success: exactly one person of the original does. Baseline: the chance that a condition as rare, if columns were
-    independent, isolates somebody. Control: the same conditions on as many people who are not in the release.
+    independent, isolates somebody. Control: the same conditions on people who are not in the release, as if they were
+    as many.
     Invented: draws three columns of a row, takes a category as it is and a number as at least or at most that, and
     keeps a condition that exactly one invented row meets; how many there were is `conditions`.
     Limits: people of one class who differ in their sensitive values are singled out by them, so that k-anonymity alone
@@ -306,8 +307,8 @@ class Downcoding:
     the node: to whichever of all of them holds exactly one row with the highest chance, if the others are as frequent
     as they are in the release and what is known of the ends and branches is so.
     Success: exactly one person of the original meets the narrowed condition. Baseline: the chance that a condition as
-    rare, if columns were independent, isolates somebody. Control: the same conditions on as many people who are not in
-    the release.
+    rare, if columns were independent, isolates somebody. Control: the same conditions on people who are not in the
+    release, as if they were as many.
     Figures: how many classes have a cell to narrow (`narrowed`), and the success rate that the attacker expects
     (`expected`). Where every class is attacked the excess has no interval.
     Limits: of the sensitive values nothing is used. Where cells are wider than they need be, as in a full-domain

@@ -32,6 +32,8 @@ ALIKE = (
     "half do: the control may be about the same people, and what is learned of them is not counted then"
 )
 
+SMALL = "the control has {:,} rows and the original {:,}: what is compared with so few has wide intervals"
+
 
 @dataclass(frozen=True)
 class Known:
@@ -131,8 +133,8 @@ def row_keys(source: Source) -> pl.Series:
 
 
 def _outside(spec: Spec, source: Source, control: Source) -> tuple[Caution, ...]:
-    """What there is to say of a control whose rows equal those of a half of the original more often than the other half
-    does. Raises UsageError where it is about the same people: nothing would be an excess."""
+    """What there is to say of a control: that it is small, or that its rows equal those of a half of the original more
+    often than the other half does. Raises UsageError where it is about the same people: nothing would be an excess."""
     if source.sha256 == control.sha256:
         raise UsageError(Problem("is the original itself, whose people are in the release", file=control.name))
     if spec.unit is not None and spec.unit in control.columns and spec.unit in source.columns:
@@ -149,7 +151,9 @@ def _outside(spec: Spec, source: Source, control: Source) -> tuple[Caution, ...]
     )
     spread = math.sqrt(among * (1 - among) / max(len(others), 1) + among * (1 - among) / max(len(drawn) - half, 1))
     others_only = "take a `--control` of people who are not in the original"
-    return (Caution.of(ALIKE.format(share, among), others_only),) if share > among + 3 * spread else ()
+    alike = [Caution.of(ALIKE.format(share, among), others_only)] if share > among + 3 * spread else []
+    few = Caution.of(SMALL.format(len(others), len(rows)), "hold out a quarter of the people or more")
+    return (*alike, few) if len(others) * 10 < len(rows) else (*alike,)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from anonymize.claims import State
 from anonymize.errors import Caution, visible
 from anonymize.places import masked
 from anonymize.records import dataclass
+from anonymize.report.blocks import FURTHER
 from anonymize.report.section import FIGURES, Section, called
 from anonymize.report.tables import INTROS, privacies, sections
 from anonymize.report.verdict import capital, main_figures, opening, smallest_group, verdict_of
@@ -140,6 +141,7 @@ def _table(section: Section, part: Sequence[int], widths: Sequence[int], right: 
 # The report on a terminal.
 
 STYLES = {"met": "bold green", "but": "bold yellow", "unmet": "bold red", "unknown": "bold red", "neutral": "bold"}
+MORE_OF_ATTACKS = "Further figures of each attack: `--json`, or `-r attacks.html`."
 COLORS = {"auto": None, "always": True, "never": False}
 
 
@@ -169,7 +171,11 @@ def show(report: dict[str, Any], to: Console) -> None:
         to.print(Text(visible(f"  {line}" if place else f"{capital(line)}."), "dim" if place else ""))
     _released_by(report, to)
     _warnings(report, to)
-    put_sections(sections(report), to)
+    every = sections(report)
+    attacked = "attacks" in report and "algorithm" not in report
+    put_sections((each for each in every if not attacked or each.title != FURTHER), to)
+    if attacked and any(each.title == FURTHER for each in every):
+        to.print(Text(f"\n{MORE_OF_ATTACKS}"))
 
 
 def summarize(report: dict[str, Any], to: Console, files: Mapping[str, Sequence[str]]) -> None:

@@ -250,7 +250,8 @@ def _of_attacks(results: Sequence[Result]) -> Caution:
     tried = [each for each in results if attacked(each)]
     if not tried:
         return Caution("there was nothing to attack")
-    worst = max(tried, key=lambda each: float(each["excess"]["value"]))
+    sure = [each for each in tried if each["excess"]["low"] > 0]
+    worst = max(sure or tried, key=lambda each: float(each["excess"]["value"]))
     against = worst[worst["against"]]["value"]
     other = "chance gives" if worst["against"] == "baseline" else "it is right of people outside the release for"
     said = f"{label(worst)} is right for {percent(worst['rate']['value'])} where {other} {percent(against)}"

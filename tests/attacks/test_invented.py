@@ -87,7 +87,20 @@ def test_somebody_who_is_nearest_and_as_near_as_others_counts_once() -> None:
 
     scene = replace(scene, invented=invented, everybody=people(5, 5, 5), outsiders=people(15, 15, 15))
     (success,) = ATTACKERS["closest-record"].attack(scene)
-    assert sorted(success.hits.tolist()) == [0.25, 0.75], "0 is nearer to 5, 20 to 15, and 10 as near to both"
+    assert sorted(success.hits.tolist()) == [0.0, 1.0], "0 is nearer to 5, 20 to 15, and 10 to one of these"
+
+
+@pytest.mark.parametrize("control", [10, 60, 900])
+def test_copies_are_seen_and_others_are_not_whatever_the_size_of_the_control(control: int) -> None:
+    for copied in (1.0, 0.0):
+        scene = invented_scene(4, copied=copied)
+        more = invented_scene(5, copied=0, people=900).outsiders
+        assert more is not None
+        (success,) = ATTACKERS["closest-record"].attack(replace(scene, outsiders=more.of(np.arange(control))))
+        excess = success.excess
+        assert excess is not None and success.baseline[0] == pytest.approx(300 / (300 + control))
+        assert excess.high == 1.0 if copied else excess.low <= 0 <= excess.high
+        assert not copied or control == 10 or excess.low > 0.3
 
 
 def test_distances_are_shares_of_ranges_and_of_what_is_missing() -> None:

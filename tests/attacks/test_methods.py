@@ -65,6 +65,12 @@ def test_intervals_cover_the_truth_as_often_as_they_say(paired: bool) -> None:
     assert covered >= 0.93 * 400
 
 
+def test_a_control_that_is_always_right_leaves_open_what_so_few_do() -> None:
+    hits = np.ones(1000)
+    few, many = (over_control(hits, np.ones(others)) for others in (2, 2000))
+    assert few.value == many.value == 0 and few.high > 0.5 and many.high < 0.01
+
+
 def test_nobody_attacked_is_no_figure() -> None:
     block = Success(np.zeros(0), np.zeros(0)).block()
     assert block["excess"] is None and block["rate"] is None and block["targets"] == 0

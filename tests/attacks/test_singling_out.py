@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import numpy as np
 import pytest
 
 from anonymize._attack import Attack, attack
-from anonymize.attacks import Scene, TargetPeople, singling_out
-from anonymize.attacks.methods import by_chance
+from anonymize.attacks import Scene, Success, TargetPeople, singling_out
+from anonymize.attacks.methods import by_chance, isolated_of
 from anonymize.privacy import PARAMETERS
 from anonymize.spec import make
 from tests.attacks.scenes import of_rows, random_scene
@@ -82,18 +83,50 @@ def test_a_release_of_other_people_tells_nothing(attacker: Any) -> None:
     assert success.excess is not None and success.excess.low < 0 < success.excess.high
 
 
-def test_as_many_outsiders_are_asked_as_people_of_the_original() -> None:
+def test_the_size_of_the_control_changes_no_success() -> None:
     """Of twice as many people a condition isolates somebody half as often: then the control would be no measure."""
     draw = np.random.default_rng(4)
     scene = random_scene(0)
     many = TargetPeople(draw.integers(0, 6, (400, 2)), {"ill": draw.integers(0, 3, 400)})
-    (success,) = singling_out.Univariate.attack(replace(scene, outsiders=many.of(np.arange(40))))
-    (beside,) = singling_out.Univariate.attack(replace(scene, outsiders=many))
-    assert success.hits.tolist() == beside.hits.tolist()
-    assert success.control is not None and beside.control is not None
-    assert abs(success.control.mean() - beside.control.mean()) < 0.3
-    (few,) = singling_out.Univariate.attack(replace(scene, outsiders=many.of(np.arange(10))))
-    assert few.hits.sum() != success.hits.sum()  # ten of the original are asked
+    (success,) = singling_out.Univariate.attack(scene)
+    for size in (10, 40, 400):
+        (beside,) = singling_out.Univariate.attack(replace(scene, outsiders=many.of(np.arange(size))))
+        assert beside.hits.tolist() == success.hits.tolist() and beside.baseline.tolist() == success.baseline.tolist()
+
+
+def _controlled(copied: int, control: int, seed: int = 0) -> Success:
+    """Conditions on 400 of 4,000 numbers, of which some are those of people of the original, which has 400."""
+    draw = np.random.default_rng(seed)
+    original, shown = draw.integers(0, 4000, 400), draw.integers(0, 4000, 400)
+    shown[:copied] = original[:copied]
+    spans = np.broadcast_to(shown[:, None, None], (400, 1, 2))
+    nothing = np.zeros(400, int)
+    others = TargetPeople(draw.integers(0, 4000, (control, 1)), {"ill": nothing[:control]})
+    scene = of_rows(shown[:, None], spans, nothing, (4000,))
+    people = TargetPeople(original[:, None], {"ill": nothing})
+    (success,) = singling_out.SinglingOut.attack(replace(scene, everybody=people, outsiders=others))
+    return success
+
+
+def test_a_small_control_does_not_hide_a_leak() -> None:
+    excesses = [_controlled(200, control).excess for control in (1, 10, 100, 400)]
+    assert all(each is not None and each.high > 0.4 for each in excesses), excesses
+    assert excesses[2] is not None and excesses[2].low > 0.2
+
+
+def test_where_there_is_nothing_to_learn_the_excess_over_a_smaller_control_is_around_0() -> None:
+    excesses = [excess for seed in range(40) if (excess := _controlled(0, 130, seed).excess) is not None]
+    assert abs(np.mean([each.value for each in excesses])) < 0.02
+    assert sum(each.low <= 0 <= each.high for each in excesses) >= 37
+
+
+def test_some_who_are_asked_are_isolated_as_often_as_all_choices_say() -> None:
+    people, asked = 7, 3
+    met = np.arange(people + 1)
+    choices = list(combinations(range(people), asked))
+    by_hand = [np.mean([sum(who < number for who in each) == 1 for each in choices]) for number in met]
+    assert isolated_of(met, people, asked) == pytest.approx(by_hand)
+    assert isolated_of(met, people, people).tolist() == (met == 1).tolist()
 
 
 # --- singling out end -------------------------------------------------------------------------------------------------

@@ -12,7 +12,9 @@ def test_a_release_is_attacked_and_the_gate_is_an_exit_code(desk: Desk, call: Ca
     released, link, page = (tmp_path / name for name in ("released.csv", "link.json", "attacks.html"))
     assert call("mondrian", desk.spec, "-o", released, "--save-link", link).code == 0
     ended = call("attack", desk.spec, released, "--link", link, "-r", page, "--color", "never")
-    assert ended.code == 0 and "What attackers learn because of the release" in ended.out.decode()
+    printed = ended.out.decode()
+    assert ended.code == 0 and "What attackers learn because of the release" in printed
+    assert len(printed.splitlines()) < 60 and "Further figures" in printed and "further figures" in page.read_text()
     assert "How often attackers are right" in page.read_text() and "CANARY" not in page.read_text()
     gated = call("attack", desk.spec, released, "--link", link, "--max-excess", "0", "--json")
     assert gated.code == 1 and "CANARY" not in gated.out.decode() + gated.err

@@ -74,6 +74,11 @@ def attack(attacker: str, rate: float, baseline: float, low: float, high: float)
             "order is right for 50 % where chance gives 50 %: an excess of 25 % (exact: all was tried)",
             "`-k 20`",
         ),
+        (
+            [attack("downcoding", 0.5, 0.2, -0.5, 1.0), attack("marketer", 0.2, 0.1, 0.1, 0.2)],
+            "marketer is right for 20 % where chance gives 10 %: an excess of 15 % (10 % to 20 %)",
+            "`-k 20`",
+        ),
         ([attack("marketer", 0.1, 0.2, -0.2, -0.1)], "no attacker learns anything because of the release", ""),
     ],
 )
