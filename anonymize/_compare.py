@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from math import inf
 from pathlib import Path
-from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
@@ -31,6 +30,7 @@ from anonymize.measuring import (
     ResultKey,
     cached_result,
     figures,
+    over_seeds,
     processor_seconds,
     store_result,
     with_front,
@@ -157,7 +157,9 @@ def compare(request: Compare) -> dict[str, Any]:
         of_files = {"spec": spec_block(request.spec), "input": {"path": path, "sha256": key.input}}
         report = {
             **(public_head(request.spec) if request.public else head() | of_files),
-            "comparison": with_front([_over_seeds(results, cell, request.seeds) for cell in cells]),
+            "comparison": with_front(
+                [over_seeds([results[each] for each in _seeded(cell, request.seeds)]) for cell in cells]
+            ),
             "warnings": [UNCOVERED] if private else [],
         }
         publish(report)
@@ -252,23 +254,6 @@ def _algorithms(request: Compare) -> Sequence[str]:
 def _seeded(cell: Cell, seeds: int) -> list[Cell]:
     """The cell, or one for each of several seeds."""
     return [cell] if seeds == 1 else [replace(cell, seed=seed) for seed in range(seeds)]
-
-
-def _over_seeds(results: Mapping[Cell, dict[str, Any]], cell: Cell, seeds: int) -> dict[str, Any]:
-    """The result of a cell; of several seeds, the means of its figures with their standard deviations in `spread`. One
-    that could not be made with some seed is listed by the first such."""
-    made = [results[each] for each in _seeded(cell, seeds)]
-    failed = next((result for result in made if result["code"] != 0), None)
-    if seeds == 1 or failed is not None:
-        return failed or made[0]
-    names = [name for name in made[0] if all(_is_figure(name, result[name]) for result in made)]
-    values = {name: [result[name] for result in made] for name in names}
-    means, spread = ({name: of(each) for name, each in values.items()} for of in (fmean, stdev))
-    return {**made[0], **means, "seeds": seeds, "spread": spread}
-
-
-def _is_figure(name: str, value: Any) -> bool:
-    return name not in ("k", "code") and isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _input(request: Compare) -> str:

@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING, Any
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.errors import AnonymizeError, Caution
 from anonymize.families import Draft, draft_of, release_paths
-from anonymize.families.charging import Charging, Rehearsal, local_epsilons
 from anonymize.families.checks import check_request
 from anonymize.families.steps import (
+    Charging,
+    Rehearsal,
     check_satisfied,
     deriving,
+    local_epsilons,
     published,
     room_for,
     search,

@@ -19,9 +19,9 @@ from typing import Any
 import polars as pl
 
 from anonymize.claims import overall
-from anonymize.dp.ledger import ROW, Charge
+from anonymize.dp.mechanisms import ROW, Charge
 from anonymize.errors import Caution, Problem, UnsafeError, UsageError
-from anonymize.families.charging import Charging, Rehearsal
+from anonymize.families.steps import Charging, Rehearsal
 from anonymize.publication import Files, OutputFolder, Paths, named_by, opened
 from anonymize.records import dataclass
 from anonymize.report import Clock

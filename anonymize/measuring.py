@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from anonymize._evaluate import Evaluate, evaluate
@@ -241,3 +242,19 @@ def default_cache() -> Path:
     """Where results are kept unless said otherwise: the user's cache folder."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(home) / "anonymize" / "compare"
+
+
+def over_seeds(made: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What was made, once for each seed: the means of its figures with their standard deviations in `spread`. What
+    could not be made with some seed is listed by the first such."""
+    failed = next((result for result in made if result["code"] != 0), None)
+    if len(made) == 1 or failed is not None:
+        return failed or made[0]
+    names = [name for name in made[0] if all(_is_figure(name, result[name]) for result in made)]
+    values = {name: [result[name] for result in made] for name in names}
+    means, spread = ({name: of(each) for name, each in values.items()} for of in (fmean, stdev))
+    return {**made[0], **means, "seeds": len(made), "spread": spread}
+
+
+def _is_figure(name: str, value: Any) -> bool:
+    return name not in ("k", "code") and isinstance(value, int | float) and not isinstance(value, bool)

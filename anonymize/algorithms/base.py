@@ -13,7 +13,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
-from anonymize.dp.ledger import Charge
+from anonymize.dp.mechanisms import Charge
 from anonymize.errors import Caution, Problem, UsageError
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels, Regions, SearchResult

@@ -51,8 +51,7 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.base import Context, Family, Needs, Sampling, option
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
-from anonymize.dp.ledger import ROW, Charge
-from anonymize.dp.mechanisms import exponential
+from anonymize.dp.mechanisms import ROW, Charge, exponential
 from anonymize.dp.published import HierarchicalColumn, hierarchical_columns
 from anonymize.errors import InfeasibleError, Problem, UsageError
 from anonymize.privacy import Requirement

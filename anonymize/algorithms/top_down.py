@@ -35,7 +35,7 @@ Reference. Xu, Wang, Pei, Wang, Shi, Fu: Utility-based anonymization using local
 from __future__ import annotations
 
 from anonymize.algorithms.base import LOCAL, Context, Needs, option
-from anonymize.algorithms.clustering.bisect import JOINS
+from anonymize.algorithms.clustering import JOINS
 from anonymize.algorithms.clustering.methods import RISE, ROUNDS
 from anonymize.algorithms.clustering.run import STARTS, Method
 from anonymize.algorithms.deadline import Refinable

@@ -173,7 +173,7 @@ def show_budget(ledger: str, key_path: str | None, as_json: bool, color: str) ->
 
 
 def _print_budget(content: dict[str, Any], color: str) -> None:
-    from anonymize.dp.ledger import still_fits
+    from anonymize.dp.mechanisms import still_fits
     from anonymize.errors import counted
     from anonymize.report.section import Section, figure
     from anonymize.report.terminal import console, put_sections

@@ -14,8 +14,7 @@ from math import prod
 import numpy as np
 
 from anonymize.domain import Floats, Ints
-from anonymize.dp.junction import Columns, junction_tree
-from anonymize.dp.sampler import Clique
+from anonymize.dp.sampler import Clique, Columns, junction_tree
 from anonymize.records import dataclass
 
 # --- mirror descent ---------------------------------------------------------------------------------------------------

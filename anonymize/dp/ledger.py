@@ -29,14 +29,13 @@ import secrets
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, field, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, replace
 from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
 from anonymize import __version__
-from anonymize.dp.mechanisms import epsilon_of, rho_of
+from anonymize.dp.mechanisms import ROW, SUMMED, TOLERANCE, Charge, Total, epsilon_of, rho_of, still_fits
 from anonymize.errors import DataError, InfeasibleError, Problem, UsageError
 from anonymize.journal import Journal, lock_of, locked
 from anonymize.key import Key, load
@@ -48,8 +47,6 @@ from anonymize.table.files import reason
 FORMAT, FORMAT_VERSION = "anonymize ledger", 1
 RECORD = "ledger"
 """What the file of the lock has of a ledger, by this name."""
-ROW = "row"
-"""The individual where every row is about somebody else."""
 COVERED = (
     "The bound covers the differentially private outputs alone: what generalized, perturbed or randomized releases of "
     "the same people tell is not in it, nor does anything bound the two together."
@@ -58,69 +55,8 @@ REPLACED = ", one in place of another"
 """Behind the individual of a charge whose neighbouring tables have the same number of them: it bounds nothing of tables
 that have one more."""
 MADE = "the ledger is new: what was released about these people before is not in it"
-_TOLERANCE = 1e-9
-"""By how much of the cap a sum may be above it, for rounding."""
 _PATIENCE = 10.0
 """Seconds to wait for another process that charges at this moment."""
-
-
-@dataclass(frozen=True)
-class Charge:
-    """What a release tells about people. `what`: the command. `individual`: ROW, or the column of the unit.
-
-    `rho`, `slack`, `epsilon`, `delta`: of differentially private outputs, see the module; None for what has none.
-    `local`: by column, the epsilon of values that are randomized one by one; None for one without bound. `input`: the
-    hash of the table; `date`: ISO 8601, UTC.
-    """
-
-    what: str
-    individual: str
-    rho: float | None = None
-    slack: float | None = None
-    epsilon: float | None = None
-    delta: float | None = None
-    local: Mapping[str, float | None] = field(default_factory=dict)
-    input: str = ""
-    date: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-
-    @classmethod
-    def of_zcdp(cls, what: str, individual: str, bound: EpsilonDelta, rho: float, table: str = "") -> Charge:
-        """A charge of outputs in zCDP, which come to a bound together. `table`: the hash of the input."""
-        return cls(what, individual, float(rho), 0.0, bound.epsilon, bound.delta, input=table)
-
-    @classmethod
-    def of_approximate(cls, what: str, individual: str, epsilon: float, delta: float, table: str = "") -> Charge:
-        """A charge of outputs of which an epsilon and a delta alone are known; with a delta of 0, of pure epsilon."""
-        return cls(what, individual, epsilon**2 / 2, float(delta), float(epsilon), float(delta), input=table)
-
-    @property
-    def bounded(self) -> bool:
-        """Whether it is of differentially private outputs, which are summed."""
-        return self.rho is not None
-
-
-@dataclass(frozen=True)
-class Total:
-    """What charges come to together: of those that are summed, `rho` and `slack`, and `epsilon` at the `delta` of a
-    cap, which is infinite where the slacks take all of that; `plain`, the sums of their own epsilons and deltas."""
-
-    rho: float
-    slack: float
-    plain: tuple[float, float]
-    epsilon: float
-    delta: float
-
-    @classmethod
-    def of(cls, charges: tuple[Charge, ...], delta: float) -> Total:
-        """The sums, each rounded once."""
-        bounded = [each for each in charges if each.bounded]
-        rho, slack, *plain = (math.fsum(getattr(each, name) or 0 for each in bounded) for name in _SUMMED)
-        by_rho = math.inf if slack >= delta else epsilon_of(rho, delta - slack) if rho else 0.0
-        by_sum = plain[0] if plain[1] <= delta * (1 + _TOLERANCE) else math.inf
-        return cls(rho, slack, (plain[0], plain[1]), min(by_rho, by_sum), delta)
-
-
-_SUMMED = ("rho", "slack", "epsilon", "delta")
 
 
 @dataclass(frozen=True)
@@ -159,7 +95,7 @@ class Entries:
         if not spent.rho and delta == cap.delta:
             return cap.model_dump()
         free = cap.delta - spent.slack - (0.0 if zcdp else delta)
-        whole = rho_of(cap.epsilon, free) if free > cap.delta * _TOLERANCE else 0.0
+        whole = rho_of(cap.epsilon, free) if free > cap.delta * TOLERANCE else 0.0
         rho = _beyond_rounding(whole - spent.rho, whole)
         by_rho = 0.0 if not rho else epsilon_of(rho, delta) if zcdp else math.sqrt(2 * rho)
         rest = min(delta, _beyond_rounding(cap.delta - spent.plain[1], cap.delta))
@@ -192,7 +128,7 @@ class Entries:
 
 
 def _beyond_rounding(left: float, whole: float) -> float:
-    return left if left > whole * _TOLERANCE else 0.0
+    return left if left > whole * TOLERANCE else 0.0
 
 
 def _digest(content: object) -> str:
@@ -248,7 +184,7 @@ def _entries(content: Mapping[str, Any]) -> Entries:
 
 def _charge(content: Mapping[str, Any]) -> Charge:
     charge = Charge(**content)
-    figures = [getattr(charge, name) for name in _SUMMED]
+    figures = [getattr(charge, name) for name in SUMMED]
     if not all(isinstance(each, float) and 0 <= each < math.inf for each in figures) and any(
         each is not None for each in figures
     ):
@@ -360,7 +296,7 @@ class Ledger:
             hint = "name the same people by the same `unit`, or keep a ledger for each"
             raise UsageError(Problem(message, os.fspath(self.path), hint=hint))
         entries = before.charged(charge)
-        if charge.bounded and entries.total.epsilon > entries.budget.epsilon * (1 + _TOLERANCE):
+        if charge.bounded and entries.total.epsilon > entries.budget.epsilon * (1 + TOLERANCE):
             raise InfeasibleError(self._over(before, charge))
         return entries
 
@@ -431,32 +367,6 @@ def _block(entries: Entries) -> dict[str, Any]:
     own = entries.charges[-1]
     new = [MADE] if len(entries.charges) == 1 else []
     return summary(entries, own.delta) | {"charge": _said(own), "remarks": new}
-
-
-def sentence(block: Mapping[str, Any]) -> str:
-    """What a charge comes to, of the block `budget` of a private report."""
-    charge, spent, cap = block["charge"], block["spent"], block["budget"]
-    sums = f"{spent['epsilon']:.6g} of epsilon {cap['epsilon']:g} at delta {cap['delta']:g}"
-    if "epsilon" not in charge:
-        verb = "listed" if block["charged"] else "would be listed"
-        return f"{verb} in the ledger, not summed: what it discloses has no epsilon for the table; the sum is {sums}"
-    verb = "charged to the ledger" if block["charged"] else "would be charged to the ledger"
-    own = f"epsilon {charge['epsilon']:.6g} at delta {charge['delta']:.3g}"
-    return f"{verb}: {own}; together {sums}; {still_fits(block['left'])}"
-
-
-def still_fits(left: Mapping[str, float]) -> str:
-    """What `Entries.left` comes to; figures are rounded down, so that what is said to fit does."""
-    if not left["epsilon"]:
-        return "nothing more fits"
-    rho = f" (rho {_rounded_down(left['rho'])} of zCDP is left)" if left.get("rho") else ""
-    return f"one more of up to epsilon {_rounded_down(left['epsilon'])} at delta {left['delta']:.3g} still fits{rho}"
-
-
-def _rounded_down(value: float) -> str:
-    """Four significant digits."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
-    return f"{math.floor(value / unit * (1 + _TOLERANCE)) * unit:.4g}"
 
 
 def summary(entries: Entries, delta: float | None = None) -> dict[str, Any]:

@@ -11,6 +11,10 @@ such rho inside and (epsilon, delta) outside, which opendp converts.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import field
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
 from importlib.util import find_spec
@@ -22,6 +26,7 @@ from numpy.typing import NDArray
 from anonymize.domain import Codes, Floats, Ints
 from anonymize.errors import Problem, UsageError
 from anonymize.records import dataclass
+from anonymize.spec.model import EpsilonDelta
 
 LIBRARY = "opendp"
 """What the extra `dp` installs: noise, private selection and accounting."""
@@ -198,3 +203,94 @@ def sigma_of(rho: float, sensitivity: float) -> float:
     2.0
     """
     return float(sensitivity / (2 * rho) ** 0.5 * (1 + 1e-13))
+
+
+ROW = "row"
+"""The individual where every row is about somebody else."""
+TOLERANCE = 1e-9
+"""By how much of the cap a sum may be above it, for rounding."""
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What a release tells about people. `what`: the command. `individual`: ROW, or the column of the unit.
+
+    `rho`, `slack`, `epsilon`, `delta`: of differentially private outputs, see the module; None for what has none.
+    `local`: by column, the epsilon of values that are randomized one by one; None for one without bound. `input`: the
+    hash of the table; `date`: ISO 8601, UTC.
+    """
+
+    what: str
+    individual: str
+    rho: float | None = None
+    slack: float | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    local: Mapping[str, float | None] = field(default_factory=dict)
+    input: str = ""
+    date: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @classmethod
+    def of_zcdp(cls, what: str, individual: str, bound: EpsilonDelta, rho: float, table: str = "") -> Charge:
+        """A charge of outputs in zCDP, which come to a bound together. `table`: the hash of the input."""
+        return cls(what, individual, float(rho), 0.0, bound.epsilon, bound.delta, input=table)
+
+    @classmethod
+    def of_approximate(cls, what: str, individual: str, epsilon: float, delta: float, table: str = "") -> Charge:
+        """A charge of outputs of which an epsilon and a delta alone are known; with a delta of 0, of pure epsilon."""
+        return cls(what, individual, epsilon**2 / 2, float(delta), float(epsilon), float(delta), input=table)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is of differentially private outputs, which are summed."""
+        return self.rho is not None
+
+
+@dataclass(frozen=True)
+class Total:
+    """What charges come to together: of those that are summed, `rho` and `slack`, and `epsilon` at the `delta` of a
+    cap, which is infinite where the slacks take all of that; `plain`, the sums of their own epsilons and deltas."""
+
+    rho: float
+    slack: float
+    plain: tuple[float, float]
+    epsilon: float
+    delta: float
+
+    @classmethod
+    def of(cls, charges: tuple[Charge, ...], delta: float) -> Total:
+        """The sums, each rounded once."""
+        bounded = [each for each in charges if each.bounded]
+        rho, slack, *plain = (math.fsum(getattr(each, name) or 0 for each in bounded) for name in SUMMED)
+        by_rho = math.inf if slack >= delta else epsilon_of(rho, delta - slack) if rho else 0.0
+        by_sum = plain[0] if plain[1] <= delta * (1 + TOLERANCE) else math.inf
+        return cls(rho, slack, (plain[0], plain[1]), min(by_rho, by_sum), delta)
+
+
+SUMMED = ("rho", "slack", "epsilon", "delta")
+
+
+def sentence(block: Mapping[str, Any]) -> str:
+    """What a charge comes to, of the block `budget` of a private report."""
+    charge, spent, cap = block["charge"], block["spent"], block["budget"]
+    sums = f"{spent['epsilon']:.6g} of epsilon {cap['epsilon']:g} at delta {cap['delta']:g}"
+    if "epsilon" not in charge:
+        verb = "listed" if block["charged"] else "would be listed"
+        return f"{verb} in the ledger, not summed: what it discloses has no epsilon for the table; the sum is {sums}"
+    verb = "charged to the ledger" if block["charged"] else "would be charged to the ledger"
+    own = f"epsilon {charge['epsilon']:.6g} at delta {charge['delta']:.3g}"
+    return f"{verb}: {own}; together {sums}; {still_fits(block['left'])}"
+
+
+def still_fits(left: Mapping[str, float]) -> str:
+    """What `Entries.left` comes to; figures are rounded down, so that what is said to fit does."""
+    if not left["epsilon"]:
+        return "nothing more fits"
+    rho = f" (rho {_rounded_down(left['rho'])} of zCDP is left)" if left.get("rho") else ""
+    return f"one more of up to epsilon {_rounded_down(left['epsilon'])} at delta {left['delta']:.3g} still fits{rho}"
+
+
+def _rounded_down(value: float) -> str:
+    """Four significant digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return f"{math.floor(value / unit * (1 + TOLERANCE)) * unit:.4g}"

@@ -23,9 +23,8 @@ import numpy as np
 
 from anonymize.domain import Codes, Floats, Ints
 from anonymize.dp.estimation import FittedModel, Measurement, fit, independent, total_of
-from anonymize.dp.junction import BYTES, MB, Columns, junction_tree, size_in_mb
 from anonymize.dp.mechanisms import Spending, sigma_of
-from anonymize.dp.sampler import sample
+from anonymize.dp.sampler import BYTES, MB, Columns, junction_tree, sample, size_in_mb
 from anonymize.records import dataclass
 
 SCALE = 16

@@ -17,10 +17,9 @@ import polars as pl
 from anonymize.domain import Ints
 from anonymize.domain.public import PublicDomain
 from anonymize.dp.estimation import FittedModel
-from anonymize.dp.junction import size_in_mb
-from anonymize.dp.ledger import REPLACED, Charge
-from anonymize.dp.mechanisms import LIBRARY, Spending, require, rho_of, rows_that_count
-from anonymize.dp.sampler import sample, within
+from anonymize.dp.ledger import REPLACED
+from anonymize.dp.mechanisms import LIBRARY, Charge, Spending, require, rho_of, rows_that_count
+from anonymize.dp.sampler import sample, size_in_mb, within
 from anonymize.dp.selection import MOST_CELLS, CountedTable, Drawing, by_error, by_independent, by_list, by_tree
 from anonymize.errors import UsageError
 from anonymize.records import dataclass

@@ -21,7 +21,7 @@ from anonymize.spark.learned import MOST_COMBINATIONS, MOST_VALUES, Learned, lea
 from anonymize.spec import Spec
 from anonymize.spec.columns import Sensitive
 from anonymize.table import Table, TargetColumn
-from anonymize.table.read import as_target
+from anonymize.table.model import as_target
 from anonymize.verify import Verdict
 
 

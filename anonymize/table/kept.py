@@ -3,7 +3,8 @@ texts, the one that says whom each row is about, and sampling weights."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,13 +15,30 @@ from anonymize.records import dataclass
 from anonymize.spec.columns import SamplingWeight
 from anonymize.spec.model import Spec
 from anonymize.spec.notation import Missing
-from anonymize.table.columns import Codes, look_alikes, tidy
-from anonymize.table.encode import LARGEST, DistinctValues, Field, TextColumn, is_text, joined
+from anonymize.table.columns import (
+    Codes,
+    look_alikes,
+    tidy,
+)
+from anonymize.table.encode import (
+    LARGEST,
+    DistinctValues,
+    Field,
+    TextColumn,
+    UniquenessSample,
+    is_text,
+    joined,
+)
 from anonymize.table.named import column
 from anonymize.table.named import column as named
-from anonymize.table.roles import columns_in
+from anonymize.table.roles import (
+    columns_in,
+)
 from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
+
+if TYPE_CHECKING:
+    pass
 
 # --- columns that pass through ----------------------------------------------------------------------------------------
 # Columns that pass through and have few different texts: kept as codes from the first reading, so that nothing of them
@@ -288,3 +306,18 @@ def as_released(spec: Spec, frame: pl.LazyFrame) -> pl.LazyFrame:
     values, codes = np.unique(numbers.to_numpy(), return_inverse=True)
     column, _ = coded(spec, coding, DistinctValues(values, codes.astype(np.uint32), None))
     return frame.with_columns(column.cells.gather(column.codes).alias(coding.column))
+
+
+NEARLY_UNIQUE = 0.95  # share of distinct values
+FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
+
+
+def unique_warnings(passing: Iterable[UniquenessSample | KeptTexts]) -> Iterator[Caution]:
+    """What there is to say of columns that pass through with hardly a value twice."""
+    for each in passing:
+        if each.exceeds(NEARLY_UNIQUE, FEWEST_ROWS):
+            yield Caution.of(
+                f"column {each.name!r} passes through unchanged and may identify people: more than "
+                f"{NEARLY_UNIQUE:.0%} of its values differ",
+                f"leave it out: `identifiers: [{each.name}]`",
+            )

@@ -4,26 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain import Domain
-from anonymize.domain.generalization import UNKNOWN
+from anonymize.domain.build import build, numeric_hierarchy
+from anonymize.domain.generalization import UNKNOWN, Generalization
 from anonymize.domain.generalization import resolve as resolve_rules
+from anonymize.domain.grid import texts as grid_texts
+from anonymize.domain.levels import Categories, of_bins, of_level
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.public import PublicDomain
-from anonymize.domain.taxonomy import Taxonomy
+from anonymize.domain.taxonomy import Taxonomy, frequent
 from anonymize.errors import Caution, Problem, SpecError
 from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.blocks import Condition
-from anonymize.table.columns import Attribute, Codes, SensitiveColumn, TargetColumn
+from anonymize.spec.columns import Definition, Kind, QuasiIdentifier
+from anonymize.spec.hierarchy import Rare
+from anonymize.table.columns import (
+    Attribute,
+    CodedColumn,
+    Codes,
+    SensitiveColumn,
+    TargetColumn,
+)
+from anonymize.table.encode import NumberColumn, Numbers, TextColumn
+from anonymize.table.kept import KeptColumn
+from anonymize.table.roles import (
+    by_rows,
+    coding_of,
+    cut_off,
+    date_codes,
+    rounded,
+    rows_of_codes,
+)
+from anonymize.table.scratch import Arrays
+from anonymize.table.source import Source
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from anonymize.domain import Domain
     from anonymize.table.kept import KeptColumn
     from anonymize.table.population import Population
     from anonymize.table.source import Source
@@ -226,3 +253,115 @@ def _below(domain: Taxonomy, wanted: set[str]) -> NDArray[np.bool_]:
         if label in wanted:
             taken[domain.start[node] : domain.stop[node]] = True
     return taken
+
+
+# --- columns of a table -----------------------------------------------------------------------------------------------
+# What a column that has been encoded becomes: codes of a domain, of a target or of a sensitive attribute.
+
+Encoder: TypeAlias = NumberColumn | TextColumn
+Column = TypeVar("Column", bound=CodedColumn)
+
+
+def coded_numbers(
+    spec: Spec, name: str, definition: QuasiIdentifier, encoder: NumberColumn, arrays: Arrays
+) -> tuple[Numeric, Codes]:
+    """The domain of a numeric column, and its codes."""
+    coding, absent = coding_of(spec, definition), spec.missing("arrow")
+    values, codes, missing = rounded(coding, *encoder.encode(), arrays)
+    rounds = spec.output.edges == "rounded" and spec.output.numeric in ("interval", "bounds")
+    written_missing = None if missing is None else absent.text
+    return Numeric(name, values, written_missing, absent.texts, coding, rounds=rounds), codes
+
+
+def coded_taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:
+    """The domain of a categorical column, and its codes."""
+    texts, any_missing = encoder.distinct()
+    ends = date_codes(spec, definition)
+    coded_as = cut_off(definition.hierarchy, ends, texts)
+    texts = sorted(set(coded_as.values()))
+    missing = spec.input.missing_text if any_missing else None
+    pool = definition.hierarchy.rare if isinstance(definition.hierarchy, Rare) else None
+    common = () if pool is None else frequent(encoder.counts(), pool.below)
+    suppressed, normalize = spec.output.suppressed, spec.normalizes(name)
+    with by_rows(lambda places: encoder.rows_of({texts[place] for place in places})):
+        domain = build(name, definition, texts, missing, suppressed, normalize=normalize, frequent=common, codes=ends)
+    code_of = {text: code for code, text in enumerate(domain.leaf_text())}
+    code_of |= {text: code_of[coded] for text, coded in coded_as.items()}
+    return domain, encoder.codes(code_of, domain.missing, domain.size)
+
+
+def hierarchy_of(spec: Spec, definition: Definition, numbers: Numeric) -> Callable[[], Generalization]:
+    """What makes the hierarchy of a numeric attribute. A file is read at once, so that it is checked in any case."""
+
+    def make() -> Generalization:
+        output = spec.output
+        normalize = spec.normalizes(numbers.name)
+        return numeric_hierarchy(definition, numbers, output.interval, output.suppressed, normalize=normalize)
+
+    if not isinstance(definition.hierarchy, Path):
+        return make
+    made = make()
+    return lambda: made
+
+
+def categories_of(definition: QuasiIdentifier, interval: str) -> Callable[[Attribute], Categories] | None:
+    """What makes the values that a channel is over, where the spec says which."""
+    level, bins = definition.level, definition.bins
+    if level is not None:
+        return lambda attribute: of_level(attribute.generalization, level, interval)
+    if bins is not None:
+        return lambda attribute: of_bins(cast(Numeric, attribute.domain), bins, interval)
+    return None
+
+
+def targets_of(
+    spec: Spec, kinds: Mapping[str, Kind], attributes: Sequence[Attribute], encoders: Mapping[str, Encoder]
+) -> tuple[TargetColumn, ...]:
+    """The targets of the workload, in its order."""
+    targets = {attribute.name: as_target(attribute) for attribute in attributes if attribute.name in kinds}
+    return tuple(targets.get(name) or _coded(TargetColumn, spec, name, encoders[name]) for name in kinds)
+
+
+def as_target(attribute: Attribute) -> TargetColumn:
+    """A quasi-identifier as a target: its own codes."""
+    domain, values = attribute.domain, None
+    if isinstance(domain, Numeric):
+        values = np.append(domain.values.astype(np.float64), [] if domain.missing is None else [np.nan])
+    return TargetColumn(attribute.name, attribute.codes, domain.size, domain.missing, values)
+
+
+def sensitive_column(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn:
+    """A sensitive attribute, with its hierarchy where the spec has one."""
+    definition = spec.sensitive[name]
+    if definition.hierarchy is None:
+        column = replace(_coded(SensitiveColumn, spec, name, encoder), alike=spec.normalizes(name))
+        return replace(column, missing=None, as_value=column.missing) if spec.counts_missing(name) else column
+    if isinstance(encoder, TextColumn):
+        domain, codes = coded_taxonomy(spec, name, definition, encoder)
+        names, tree = tuple(domain.leaf_text()), Generalization.plain(domain)
+        return SensitiveColumn(name, codes, domain.size, domain.missing, None, names, tree, alike=spec.normalizes(name))
+    numbers, codes, missing = encoder.encode()
+    numeric = Numeric(name, numbers, None if missing is None else spec.input.missing_text)
+    with by_rows(partial(rows_of_codes, codes)):
+        hierarchy = hierarchy_of(spec, definition, numeric)()
+    return SensitiveColumn(name, *_of_numbers(spec, numbers, codes, missing), hierarchy)
+
+
+def _coded(kind: type[Column], spec: Spec, name: str, encoder: Encoder) -> Column:
+    """A column without a hierarchy: numbers by size, texts sorted, and the missing value last."""
+    if isinstance(encoder, NumberColumn):
+        return kind(name, *_of_numbers(spec, *encoder.encode()))
+    texts, any_missing = encoder.distinct()
+    size = len(texts) + any_missing
+    missing = len(texts) if any_missing else None
+    codes = encoder.codes({text: code for code, text in enumerate(texts)}, missing, size)
+    return kind(name, codes, size, missing, None, (*texts, *([spec.input.missing_text] if any_missing else [])))
+
+
+def _of_numbers(
+    spec: Spec, numbers: Numbers, codes: Codes, missing: int | None
+) -> tuple[Codes, int, int | None, NDArray[np.float64], tuple[str, ...]]:
+    """Codes, their number, that of the missing value, and the number and the text of each."""
+    values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
+    names = (*grid_texts(numbers), *([] if missing is None else [spec.input.missing_text]))
+    return codes, len(values), missing, values, names

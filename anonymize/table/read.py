@@ -15,37 +15,39 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from anonymize.domain import files
-from anonymize.domain.build import build, numeric_hierarchy
 from anonymize.domain.generalization import Generalization
-from anonymize.domain.grid import texts as grid_texts
-from anonymize.domain.levels import Categories, check_level, fenced, of_bins, of_level
+from anonymize.domain.levels import check_level, fenced
 from anonymize.domain.levels import coded as coded_at_level
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.public import PublicDomain, public_domain
-from anonymize.domain.taxonomy import Taxonomy, frequent
 from anonymize.errors import Caution, DataError, Problem, RowsError, SpecError, ValuesError
 from anonymize.records import dataclass
-from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange, QuasiIdentifier
-from anonymize.spec.hierarchy import Rare
+from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange
 from anonymize.spec.model import Spec
 from anonymize.spec.override import resolve
 from anonymize.spec.patterns import left_over_warnings
 from anonymize.table import kept, model
 from anonymize.table.columns import (
     Attribute,
-    CodedColumn,
-    Codes,
     SensitiveColumn,
-    TargetColumn,
     warnings_of,
     zone_warnings,
 )
-from anonymize.table.encode import DistinctValues, Field, NumberColumn, Numbers, TextColumn, UniquenessSample
-from anonymize.table.kept import KeptColumn, KeptTexts, UnitColumn, WeightColumn, with_few_texts
-from anonymize.table.model import PublicColumn, Table
+from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn, UniquenessSample
+from anonymize.table.kept import KeptColumn, KeptTexts, UnitColumn, WeightColumn, unique_warnings, with_few_texts
+from anonymize.table.model import (
+    Encoder,
+    PublicColumn,
+    Table,
+    categories_of,
+    coded_numbers,
+    coded_taxonomy,
+    hierarchy_of,
+    sensitive_column,
+    targets_of,
+)
 from anonymize.table.named import grouped
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.roles import (
@@ -53,13 +55,9 @@ from anonymize.table.roles import (
     check_columns,
     check_numbers,
     check_types,
-    coding_of,
-    cut_off,
-    date_codes,
     not_numbers,
     placed,
     recoded,
-    rounded,
     rows_of_codes,
 )
 from anonymize.table.scratch import Arrays, Room
@@ -68,13 +66,9 @@ from anonymize.table.source import Source
 if TYPE_CHECKING:
     from anonymize.domain import Domain
 
-NEARLY_UNIQUE = 0.95  # share of distinct values
-FEWEST_ROWS = 100  # in fewer, it means nothing that all values differ
 
-Encoder = NumberColumn | TextColumn
 Taker = Encoder | UniquenessSample | KeptTexts | WeightColumn
 Made = TypeVar("Made")
-Column = TypeVar("Column", bound=CodedColumn)
 
 
 def read(
@@ -102,8 +96,8 @@ def read(
     )
     selected = model.resolve_selections(spec, attributes) if workload else ()
     paths = dict.fromkeys(str(path) for path in populations_of(spec))
-    sensitive = all_made(spec.sensitive, lambda name: _sensitive(spec, name, encoders.coded[name]), source)
-    targets = _targets(spec, kinds, attributes, encoders.coded)
+    sensitive = all_made(spec.sensitive, lambda name: sensitive_column(spec, name, encoders.coded[name]), source)
+    targets = targets_of(spec, kinds, attributes, encoders.coded)
     shown_weights, changes = _coded_weights(spec, encoders.coded_weights)
     return Table(
         rows=source.rows or 0,
@@ -143,7 +137,7 @@ class _Encoders:
         """What there is to say of single columns, once they have been read."""
         yield from left_over_warnings(spec)
         yield from _combination_warnings(spec)
-        yield from _unique_warnings(self.passing)
+        yield from unique_warnings(self.passing)
         yield from _text_warnings(spec, self.coded)
         yield from (warning for column in self.units for warning in column.warnings)
         yield from (warning for column in self.weights for warning in column.warnings)
@@ -269,7 +263,7 @@ def code_distinct(
     attributes = all_made(
         spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name], np.empty, at_levels)
     )
-    return attributes, all_made(spec.sensitive, lambda name: _sensitive(spec, name, encoders[name]))
+    return attributes, all_made(spec.sensitive, lambda name: sensitive_column(spec, name, encoders[name]))
 
 
 def _filled(spec: Spec, definitions: Mapping[str, Definition], values: Mapping[str, pl.Series]) -> dict[str, Encoder]:
@@ -336,11 +330,18 @@ def all_made(names: Iterable[str], make: Callable[[str], Made], source: Source |
     return tuple(made)
 
 
+def _combination_warnings(spec: Spec) -> Iterator[Caution]:
+    if spec.privacy.combinations:
+        k = max(each.k for each in spec.privacy.combinations)
+        said = f"privacy.combinations: classes by all quasi-identifiers are made of k = {k}, which meets each of them"
+        yield Caution.of(said, f"`privacy: {{k: {k}}}` guarantees what the release achieves")
+
+
 def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_levels: bool) -> Attribute:
     definition = spec.quasi_identifiers[name]
     rules = tuple(rule.named(spec.missing("arrow", name).compared) for rule in definition.rules)
     identifying, levels = definition.identifying, definition.levels or LevelRange()
-    categorize = _categorize(definition, spec.output.interval)
+    categorize = categories_of(definition, spec.output.interval)
     last = (
         rules,
         identifying,
@@ -354,15 +355,15 @@ def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_level
     written: dict[str, str] = {}
     domain: Domain
     if isinstance(encoder, NumberColumn):
-        domain, codes = _numbers(spec, name, definition, encoder, arrays)
+        domain, codes = coded_numbers(spec, name, definition, encoder, arrays)
         with by_rows(partial(rows_of_codes, codes)):
-            generalize = _generalize(spec, definition, domain)
+            generalize = hierarchy_of(spec, definition, domain)
     else:
         written = encoder.most_frequent()
         if spec.normalizes(name) and isinstance(definition.hierarchy, Path):
             labels, present = files.labels_written(definition.hierarchy), frozenset(encoder.distinct()[0])
             written |= {label: text for label, text in labels.items() if label not in present}
-        domain, codes = _taxonomy(spec, name, definition, encoder)
+        domain, codes = coded_taxonomy(spec, name, definition, encoder)
     attribute = Attribute(name, codes, domain, definition.weight, generalize, *last, written=written)
     if definition.levels is not None:
         check_level(attribute.generalization, definition)
@@ -374,127 +375,6 @@ def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_level
     over, place = coded
     codes = recoded(codes, place, over.domain.size, arrays)
     return replace(attribute, codes=codes, domain=over.domain, generalize=lambda: over, declared=attribute)
-
-
-def _numbers(
-    spec: Spec, name: str, definition: QuasiIdentifier, encoder: NumberColumn, arrays: Arrays
-) -> tuple[Numeric, Codes]:
-    """The domain of a numeric column, and its codes."""
-    coding, absent = coding_of(spec, definition), spec.missing("arrow")
-    values, codes, missing = rounded(coding, *encoder.encode(), arrays)
-    rounds = spec.output.edges == "rounded" and spec.output.numeric in ("interval", "bounds")
-    written_missing = None if missing is None else absent.text
-    return Numeric(name, values, written_missing, absent.texts, coding, rounds=rounds), codes
-
-
-def _taxonomy(spec: Spec, name: str, definition: Definition, encoder: TextColumn) -> tuple[Taxonomy, Codes]:
-    """The domain of a categorical column, and its codes."""
-    texts, any_missing = encoder.distinct()
-    ends = date_codes(spec, definition)
-    coded_as = cut_off(definition.hierarchy, ends, texts)
-    texts = sorted(set(coded_as.values()))
-    missing = spec.input.missing_text if any_missing else None
-    pool = definition.hierarchy.rare if isinstance(definition.hierarchy, Rare) else None
-    common = () if pool is None else frequent(encoder.counts(), pool.below)
-    suppressed, normalize = spec.output.suppressed, spec.normalizes(name)
-    with by_rows(lambda places: encoder.rows_of({texts[place] for place in places})):
-        domain = build(name, definition, texts, missing, suppressed, normalize=normalize, frequent=common, codes=ends)
-    code_of = {text: code for code, text in enumerate(domain.leaf_text())}
-    code_of |= {text: code_of[coded] for text, coded in coded_as.items()}
-    return domain, encoder.codes(code_of, domain.missing, domain.size)
-
-
-def _generalize(spec: Spec, definition: Definition, numbers: Numeric) -> Callable[[], Generalization]:
-    """What makes the hierarchy of a numeric attribute. A file is read at once, so that it is checked in any case."""
-
-    def make() -> Generalization:
-        output = spec.output
-        normalize = spec.normalizes(numbers.name)
-        return numeric_hierarchy(definition, numbers, output.interval, output.suppressed, normalize=normalize)
-
-    if not isinstance(definition.hierarchy, Path):
-        return make
-    made = make()
-    return lambda: made
-
-
-def _categorize(definition: QuasiIdentifier, interval: str) -> Callable[[Attribute], Categories] | None:
-    """What makes the values that a channel is over, where the spec says which."""
-    level, bins = definition.level, definition.bins
-    if level is not None:
-        return lambda attribute: of_level(attribute.generalization, level, interval)
-    if bins is not None:
-        return lambda attribute: of_bins(cast(Numeric, attribute.domain), bins, interval)
-    return None
-
-
-def _targets(
-    spec: Spec, kinds: Mapping[str, Kind], attributes: Sequence[Attribute], encoders: Mapping[str, Encoder]
-) -> tuple[TargetColumn, ...]:
-    """The targets of the workload, in its order."""
-    targets = {attribute.name: as_target(attribute) for attribute in attributes if attribute.name in kinds}
-    return tuple(targets.get(name) or _coded(TargetColumn, spec, name, encoders[name]) for name in kinds)
-
-
-def as_target(attribute: Attribute) -> TargetColumn:
-    """A quasi-identifier as a target: its own codes."""
-    domain, values = attribute.domain, None
-    if isinstance(domain, Numeric):
-        values = np.append(domain.values.astype(np.float64), [] if domain.missing is None else [np.nan])
-    return TargetColumn(attribute.name, attribute.codes, domain.size, domain.missing, values)
-
-
-def _sensitive(spec: Spec, name: str, encoder: Encoder) -> SensitiveColumn:
-    definition = spec.sensitive[name]
-    if definition.hierarchy is None:
-        column = replace(_coded(SensitiveColumn, spec, name, encoder), alike=spec.normalizes(name))
-        return replace(column, missing=None, as_value=column.missing) if spec.counts_missing(name) else column
-    if isinstance(encoder, TextColumn):
-        domain, codes = _taxonomy(spec, name, definition, encoder)
-        names, tree = tuple(domain.leaf_text()), Generalization.plain(domain)
-        return SensitiveColumn(name, codes, domain.size, domain.missing, None, names, tree, alike=spec.normalizes(name))
-    numbers, codes, missing = encoder.encode()
-    numeric = Numeric(name, numbers, None if missing is None else spec.input.missing_text)
-    with by_rows(partial(rows_of_codes, codes)):
-        hierarchy = _generalize(spec, definition, numeric)()
-    return SensitiveColumn(name, *_of_numbers(spec, numbers, codes, missing), hierarchy)
-
-
-def _coded(kind: type[Column], spec: Spec, name: str, encoder: Encoder) -> Column:
-    """A column without a hierarchy: numbers by size, texts sorted, and the missing value last."""
-    if isinstance(encoder, NumberColumn):
-        return kind(name, *_of_numbers(spec, *encoder.encode()))
-    texts, any_missing = encoder.distinct()
-    size = len(texts) + any_missing
-    missing = len(texts) if any_missing else None
-    codes = encoder.codes({text: code for code, text in enumerate(texts)}, missing, size)
-    return kind(name, codes, size, missing, None, (*texts, *([spec.input.missing_text] if any_missing else [])))
-
-
-def _of_numbers(
-    spec: Spec, numbers: Numbers, codes: Codes, missing: int | None
-) -> tuple[Codes, int, int | None, NDArray[np.float64], tuple[str, ...]]:
-    """Codes, their number, that of the missing value, and the number and the text of each."""
-    values = np.append(numbers.astype(np.float64), [] if missing is None else [np.nan])
-    names = (*grid_texts(numbers), *([] if missing is None else [spec.input.missing_text]))
-    return codes, len(values), missing, values, names
-
-
-def _unique_warnings(passing: Iterable[UniquenessSample | KeptTexts]) -> Iterator[Caution]:
-    for column in passing:
-        if column.exceeds(NEARLY_UNIQUE, FEWEST_ROWS):
-            yield Caution.of(
-                f"column {column.name!r} passes through unchanged and may identify people: more than "
-                f"{NEARLY_UNIQUE:.0%} of its values differ",
-                f"leave it out: `identifiers: [{column.name}]`",
-            )
-
-
-def _combination_warnings(spec: Spec) -> Iterator[Caution]:
-    if spec.privacy.combinations:
-        k = max(each.k for each in spec.privacy.combinations)
-        said = f"privacy.combinations: classes by all quasi-identifiers are made of k = {k}, which meets each of them"
-        yield Caution.of(said, f"`privacy: {{k: {k}}}` guarantees what the release achieves")
 
 
 def _text_warnings(spec: Spec, encoders: Mapping[str, Encoder]) -> Iterator[Caution]:

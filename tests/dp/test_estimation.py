@@ -10,7 +10,7 @@ import pytest
 
 from anonymize.domain import Floats
 from anonymize.dp.estimation import MeasuredCounts, MirrorDescent
-from anonymize.dp.junction import Columns
+from anonymize.dp.sampler import Columns
 
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 3}
 TOTAL = 1000.0

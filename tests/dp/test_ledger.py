@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from anonymize.dp.ledger import ROW, Charge, Ledger, contents
-from anonymize.dp.mechanisms import epsilon_of, rho_of
+from anonymize.dp.ledger import Ledger, contents
+from anonymize.dp.mechanisms import ROW, Charge, epsilon_of, rho_of
 from anonymize.errors import AnonymizeError, DataError, InfeasibleError, UsageError
 from anonymize.journal import lock_of
 from anonymize.key import Key
@@ -281,7 +281,8 @@ def test_a_folder_is_none(folder: Path) -> None:
 CHILDREN = """
 import os, signal, sys
 from anonymize.dp.mechanisms import epsilon_of
-from anonymize.dp.ledger import ROW, Charge, Ledger
+from anonymize.dp.ledger import Ledger
+from anonymize.dp.mechanisms import ROW, Charge
 from anonymize.spec.model import EpsilonDelta
 folder, moments = sys.argv[1], [int(each) for each in sys.argv[2:]]
 cap = EpsilonDelta(epsilon=4, delta=1e-8)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from anonymize.algorithms.clustering import Corners, GroupBoxes, Penalty
-from anonymize.algorithms.clustering.bisect import bisect, distances, seeds
+from anonymize.algorithms.clustering import Corners, GroupBoxes, Penalty, bisect, distances, seeds
 from anonymize.algorithms.clustering.merging import Merging
 from anonymize.classes import Bools, Floats, Ints, Partition, concatenated_ranges, starts_of
 from anonymize.records import dataclass

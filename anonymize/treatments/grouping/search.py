@@ -21,8 +21,7 @@ from anonymize.algorithms.refining.block import ALL, Met, least_of, nearest_to
 from anonymize.algorithms.refining.exchanges import WEIGHED, ClassRows, drawn, matched, possible
 from anonymize.classes import Floats, Ints, Partition, concatenated_ranges, run_starts
 from anonymize.records import dataclass
-from anonymize.treatments.grouping import mdav_in_blocks, mdav_of_blocks
-from anonymize.treatments.grouping.redivision import ROWS, Redivision
+from anonymize.treatments.grouping import ROWS, Redivision, mdav_in_blocks, mdav_of_blocks
 
 START = 500_000_000
 """Values that MDAV compares with those of another row, about: of all rows, or within blocks that are as large as that

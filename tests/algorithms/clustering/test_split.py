@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.algorithms.clustering import GroupBoxes, Penalty, codes_of
-from anonymize.algorithms.clustering.bisect import seeds as far_rows
+from anonymize.algorithms.clustering import seeds as far_rows
 from anonymize.algorithms.clustering.methods import split_large
 from anonymize.classes import Partition
 from anonymize.table import Table
