@@ -367,7 +367,8 @@ def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_level
     attribute = Attribute(name, codes, domain, definition.weight, generalize, *last, written=written)
     if definition.levels is not None:
         check_level(attribute.generalization, definition)
-    coded = coded_at_level(attribute.generalization, definition, spec.output) if at_levels else None
+    root_alone = definition.hierarchy is None and not definition.least_level  # which is made when somebody asks for it
+    coded = coded_at_level(attribute.generalization, definition, spec.output) if at_levels and not root_alone else None
     if coded is None and at_levels and spec.output.edges == "rounded" and isinstance(domain, Numeric):
         return replace(attribute, domain=fenced(attribute.generalization, definition))
     if coded is None:

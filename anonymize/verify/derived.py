@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
 from functools import cached_property, reduce
 from itertools import combinations
 from types import MappingProxyType
@@ -86,13 +87,13 @@ def derivations(
 
 
 def _without_missing(column: NumberedColumn, missing: Sequence[str]) -> NumberedColumn:
-    """The column with every missing value as a null."""
+    """The column with every missing value as a null, among its texts as well."""
     absent = column.texts.is_in(list(missing))
     if not absent.any():
         return column
     numbers = pl.int_range(1, len(absent) + 1, dtype=pl.UInt32, eager=True).set(absent, 0)
     of_row = pl.Series([0], dtype=pl.UInt32).append(numbers).gather(column.numbers.of_row)
-    return NumberedColumn(Numbering(of_row, column.numbers.span), column.texts)
+    return NumberedColumn(Numbering(of_row, column.numbers.span), column.texts.set(absent, None))
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------
@@ -160,6 +161,11 @@ class _SizedColumn:
     """The numbers in the sample, where there is one."""
 
     @property
+    def names(self) -> tuple[str]:
+        """The name alone."""
+        return (self.name,)
+
+    @property
     def as_given(self) -> Rules:
         """The rules by which something may follow from the column, without counting more."""
         return self.sizes.as_given()
@@ -176,8 +182,7 @@ class _SizedColumn:
     def order(self) -> pl.Series | None:
         """What each value stands for, by its number, null for a missing one; None where not all are numbers, or dates
         of one form."""
-        seen = self.numbers.of_row.unique().sort()
-        present = seen.filter(seen > 0)
+        present = self.texts.is_not_null().arg_true() + 1
         for values in _read(self.texts.gather(present - 1).str.strip_chars()):
             if values.is_finite().fill_null(False).all():
                 missing = pl.repeat(None, self.numbers.span, dtype=pl.Float64, eager=True)
@@ -258,26 +263,34 @@ class _Pair:
 
 # --- two columns together --------------------------------------------------------------------------------------------
 
-_ROWS = pl.len().cast(pl.Int64).alias("n")
-_SIZE, _TOP, _SECOND = pl.col("n").sum(), pl.col("n").first(), pl.col("n").slice(1, 1).sum()
-_RIGHT = pl.when(_SECOND < _TOP - 1).then(_TOP).otherwise(0)
-_OF_GROUP = [pl.len().alias("values"), _SIZE.alias("size"), _SIZE.alias("people"), _RIGHT.alias("right")]
-"""The figures of a group, from how many rows have each of its values, the most frequent first."""
+_GROUP, _ROWS = pl.col("group"), pl.col("rows")
+_SIZE, _VALUES = (pl.col(name).diff().fill_null(pl.col(name)) for name in ("size", "values"))
+_SECOND = pl.when(_VALUES > 1).then("second").otherwise(0)
+_RIGHT = pl.when(_SECOND < _ROWS - 1).then("rows").otherwise(0)
+"""The figures of a group from its most frequent value, that before it, and sums up to there."""
 
 
 def _groups(given: Numbering, target: Numbering, units: pl.Series | None) -> pl.DataFrame:
-    """One row a value of `given`: its individuals (`people`), the values of `target` that they have (`values`), these
-    counted with each individual's (`size`), and how many of them are guessed right from the others (`right`)."""
+    """One row a value of `given`, in their order: its individuals (`people`), the values of `target` that they have
+    (`values`), these counted with each individual's (`size`), and how many of them are guessed right from the others
+    (`right`).
+
+    Equal numbers of both lie side by side once they are sorted, and so do those of a group. The rows of the values of a
+    group are sorted in their place, so that the most frequent one comes last.
+    """
     joined, span = pair(given, target)
-    rows = joined.of_row.to_frame("key")
+    rows = joined.of_row.to_frame("value")
     rows = rows if units is None else rows.with_columns(unit=units).unique()
-    group = (pl.col("key") // span).alias("group")
-    counts = rows.lazy().group_by("key").agg(_ROWS).select(group, "n").sort("n", descending=True).collect()
-    groups = counts.group_by("group").agg(_OF_GROUP)
+    runs, group = rows["value"].sort().rle().struct.unnest(), pl.col("value") // span
+    place, most = group.rle_id().cast(pl.UInt64), rows.height + 1
+    counts = runs.select(group=place, rows=((place * most + pl.col("len")).sort() % most).cast(pl.Int64))
+    summed = counts.with_columns(size=_ROWS.cum_sum(), second=_ROWS.shift(1), values=pl.int_range(1, pl.len() + 1))
+    last = summed.filter(_GROUP.ne_missing(_GROUP.shift(-1)))
+    groups = last.select(_VALUES, size=_SIZE, people=_SIZE, right=_RIGHT)
     if units is None:
         return groups
-    people = rows.group_by(group).agg(people=pl.col("unit").n_unique())
-    return groups.drop("people").join(people, on="group")
+    people = rows.group_by(group.alias("group")).agg(people=pl.col("unit").n_unique()).sort("group")
+    return groups.with_columns(people["people"])
 
 
 def _gathered(numbers: Numbering, rows: pl.Series) -> Numbering:
@@ -298,12 +311,13 @@ def _wilson(share: float, number: int) -> float:
 class _Search:
     """Which columns go together. `units`: whose rows they are, None: each is about somebody else. `group`: individuals
     of a group from which something is predicted, `least`: of each of two values of what is predicted. `sample`: the
-    rows that are looked at first."""
+    rows that are looked at first. `chosen`: see `_some_groups`, by names."""
 
     units: pl.Series | None
     group: int
     least: int
     sample: pl.Series | None
+    chosen: dict[tuple[str, ...], pl.Series] = field(default_factory=dict)
 
     def column(self, name: str, column: NumberedColumn, notation: Notation) -> _SizedColumn:
         """A column, and what is known of it alone."""
@@ -362,11 +376,9 @@ class _Search:
         share = rows // len(self.sample)
         if given.sizes.values < MANY_GROUPS * share:
             return None
-        chosen, before = [], 0
-        for numbers in given.pieces():
-            chosen.append((numbers.hash(seed=0) % share == 0).arg_true() + before)
-            before += len(numbers)
-        return pl.concat(chosen)
+        if given.names not in self.chosen:
+            self.chosen[given.names] = _rows_of_groups(given, share)
+        return self.chosen[given.names]
 
     def _left(self, rules: Rules, given: Numbering, target: Numbering, most: float, some: pl.Series) -> Rules:
         """The rules that may hold of all rows by what some show: individuals with two values refute a copy. `most`: the
@@ -402,6 +414,15 @@ class _Search:
             if figure is None or abs(figure) < CORRELATION - 0.02:
                 return None
         return _spearman(x.numbers, y.numbers, x.order, y.order)
+
+
+def _rows_of_groups(given: _SizedColumn | _Pair, share: int) -> pl.Series:
+    """The rows of one in so many groups."""
+    chosen, before = [], 0
+    for numbers in given.pieces():
+        chosen.append((numbers.hash(seed=0) % share == 0).arg_true() + before)
+        before += len(numbers)
+    return pl.concat(chosen)
 
 
 def _needed(most: float) -> float:
