@@ -279,7 +279,7 @@ def summary(table: Table, limit: int, **options: Any) -> dict[str, Any]:
 @settings(max_examples=2)
 @given(seeds, st.sampled_from(["discernibility", "classification"]))
 def test_never_worse_than_a_stricter_spec_a_coarser_level_or_a_smaller_budget(rng: Any, kind: str) -> None:
-    rows, limit = 40, 14
+    rows, limit = 26, 9
     names = [f"v{code:02}" for code in range(8)]
     tree = taxonomy(*(f"{name} g{at // 2} h{at // 4} *" for at, name in enumerate(names)), name="job")
     table = table_of(

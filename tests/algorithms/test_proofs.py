@@ -155,7 +155,7 @@ def limits(rows: int) -> st.SearchStrategy[int]:
 
 
 @WANTED
-@settings(max_examples=some(24))
+@settings(max_examples=some(12))
 @given(seeds, st.data(), st.sampled_from(["discernibility", "classification"]), st.booleans())
 def test_k_optimize_proves_no_more_than_is_true(
     wanted: tuple[Requirement, ...], rng: np.random.Generator, data: st.DataObject, kind: str, units: bool

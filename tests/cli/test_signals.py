@@ -71,9 +71,12 @@ def test_a_signal_while_standard_input_is_read(desk: Desk, number: int) -> None:
     assert desk.files() == before
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+MOMENTS = [("csv", 0), ("csv.gz", 0.1), ("parquet", 0.2), ("arrow", 0.3), ("csv", 0.4)]
+
+
 @pytest.mark.parametrize(
-    ("form", "delay"), [("csv", 0), ("csv.gz", 0.1), ("parquet", 0.2), ("arrow", 0.3), ("csv", 0.4)]
+    ("form", "delay", "number"),
+    [*((*each, signal.SIGINT) for each in MOMENTS), (*MOMENTS[1], signal.SIGTERM), (*MOMENTS[3], signal.SIGHUP)],
 )
 def test_a_signal_while_it_works(desk: Desk, large: Path, form: str, delay: float, number: int) -> None:
     before = desk.files()

@@ -106,7 +106,6 @@ def test_labels_of_lines_do_not_overlap(figures: ModuleType) -> None:
     axis = plots.Axis("k", (1, 10, 100))
     lines = [plots.Line(f"line {index}", [(1, 1), (100, 50 + index / 100)]) for index in range(8)]
     drawn = plots.Chart("title", axis, axis, lines).svg()
-    assert drawn == plots.Chart("title", axis, axis, lines).svg(), "the same figures give the same bytes"
     heights = sorted(height for text, height in texts(ElementTree.fromstring(drawn)) if text.startswith("line"))
     assert len(heights) == 8
     assert all(below - above >= 8 for above, below in pairwise(heights))
