@@ -29,6 +29,7 @@ from anonymize.link import load
 from anonymize.meaning import Manifest
 from anonymize.meaning.manifest import refuse_tables, unjudged
 from anonymize.privacy import MODELS, PARAMETERS, Requirement, diversities, requirements
+from anonymize.profiling import SEPARATORS, layout_of
 from anonymize.publication import SAVE_RISK, named_by, private_files, reported
 from anonymize.records import dataclass
 from anonymize.spec import Spec, make, override, require
@@ -191,12 +192,21 @@ def _is_input(request: Audit, spec: Spec) -> bool:
     return own is not None and (request.path is None or realpath(request.path) == realpath(own))
 
 
+def _unit_from(request: Audit) -> str | Path | None:
+    """The table that has the unit: the one that is named, or with a link alone that of a spec with a unit."""
+    spec = request.spec
+    if request.unit_from is not None or request.link is None or spec is None or spec.unit is None:
+        return request.unit_from
+    return None if _is_input(request, spec) else spec.input.path
+
+
 def _original(request: Audit, spec: Spec) -> Original | None:
     """The table that has the unit, as the `spec` of it reads it, and how rows are matched with it."""
-    if request.unit_from is None:
+    path = _unit_from(request)
+    if path is None:
         return None
     own = spec.input
-    return Original(request.unit_from, own.encoding, own.header, request.link, request.against.by_position)
+    return Original(path, own.encoding, own.header, request.link, request.against.by_position)
 
 
 def _measured(
@@ -285,7 +295,7 @@ def _check_links(request: Audit) -> None:
     against, linked = request.against, request.against.previous_link is not None
     if linked and (against.previous is None or request.link is None):
         raise UsageError("--previous-link: needs --previous, the release that it belongs to, and --link for this table")
-    if request.link is not None and request.unit_from is None and not linked:
+    if request.link is not None and _unit_from(request) is None and not linked:
         raise UsageError("--link: needs --unit-from, the table that it refers to, or --previous-link")
     if against.by_position and request.link is not None and (linked or against.previous is None):
         raise UsageError("--by-position: rows are matched by --link")
@@ -368,7 +378,7 @@ def _spec_of(request: Audit) -> Spec:
     strange = [name for name in request.numeric if name not in request.sensitive]
     if strange:
         raise UsageError([f"--numeric: {name} is not a sensitive attribute" for name in strange])
-    table = {name: getattr(request, name) for name in ("separator", "encoding", "missing")}
+    table = {"separator": _separator(request), **{name: getattr(request, name) for name in ("encoding", "missing")}}
     values = {
         "version": 1,
         "input": {name: value for name, value in table.items() if value is not None}
@@ -382,6 +392,14 @@ def _spec_of(request: Audit) -> Spec:
         "output": {"suppressed": request.suppressed or "*"},
     }
     return make(values, PARAMETERS)
+
+
+def _separator(request: Audit) -> str | None:
+    """The separator that is given, or as `init` guesses it, but for a space; None for the default."""
+    if request.separator is not None or request.path is None:
+        return request.separator
+    guess = layout_of(str(request.path), None, request.encoding).get("separator")
+    return guess if guess in SEPARATORS else None
 
 
 def _manifest(spec: Spec, request: Audit) -> Manifest:

@@ -413,6 +413,14 @@ def test_options_describe_the_table(tmp_path: Path) -> None:
     assert found.report["classes"]["count"] == 1 and found.verdict.suppressed_rows == 1
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_without_a_spec_the_header_says_what_parts_it(tmp_path: Path, separator: str) -> None:
+    table = csv_file(tmp_path, "age,first name\n1,a\n1,b\n".replace(",", separator))
+    assert audit(None, table, quasi_identifiers=["age", "first name"]).report["classes"]["count"] == 2
+    with pytest.raises(DataError, match="has no column age"):
+        audit(None, table, quasi_identifiers=["age"], separator="#")
+
+
 def test_what_means_missing_is_declared_not_guessed(tmp_path: Path) -> None:
     table = csv_file(tmp_path, "q,s\na,NA\na,x\n")
     numeric = {"quasi_identifiers": ["q"], "sensitive": ["s"], "numeric": ["s"], "l": 1}

@@ -217,6 +217,8 @@ def test_an_audit_of_a_release_wants_to_know_whom_rows_are_about(desk: Desk, cal
     found = json.loads(ended.out)["privacy"]
     assert ended.code == 0 and found.pop("order")["sorted"] is True
     assert found == released["privacy"]
+    risks = [each["risk"] for each in (released, json.loads(ended.out))]
+    assert risks[0]["household"] == risks[1]["household"] and risks[0]["counts"] == risks[1]["counts"] == "individuals"
     assert call("audit", "spec.yaml", "-i", "out.csv", *original, "-k", 9).code == 1
     (desk.folder / "kept.yaml").write_text(SPEC.format(privacy="{k: 2}", output="{row_order: keep}"))
     for spec, more, joined in (("spec.yaml", (), "classes"), ("kept.yaml", ("--by-position",), "position")):
@@ -247,14 +249,19 @@ def test_a_table_that_shows_the_unit_is_not_safe(desk: Desk, call: Call) -> None
         (["kept.yaml", "-i", "out.csv", "--unit-from", "short.csv"], 3, "rows cannot be matched"),
         (["kept.yaml", "-i", "out.csv", "--unit-from", "out.csv"], 3, "has no column person"),
         (["spec.yaml", "-i", "out.csv", "--unit-from", "table.csv"], 2, "give --link"),
-        (["spec.yaml", "-i", "out.csv", "--link", "l.json"], 2, "needs --unit-from"),
+        (["spec.yaml", "-i", "out.csv"], 2, "--unit-from table.csv --link LINK"),
+        (["spec.yaml", "--link", "l.json"], 2, "needs --unit-from"),
+        (["spec.yaml", "-i", "out.csv", "--link", "l.json"], 0, ""),
         (["spec.yaml", "-i", "out.csv", "--unit-from", "short.csv", "--link", "l.json"], 3, "about another input"),
         (["spec.yaml", "-i", "table.csv", "--unit-from", "table.csv", "--link", "table.csv"], 1, "direct identifier"),
         (["spec.yaml", "-i", "out.csv", "--unit-from", "table.csv", "--link", "table.csv"], 3, "is not a link"),
         (["-i", "out.csv", "--qi", "age", "--unit-from", "table.csv"], 2, "there is no unit"),
         (["kept.yaml", "-i", "out.csv", "--unit-from", "nobody.csv"], 3, "2 rows have no unit"),
     ],
-    ids=["twice", "short", "no-column", "unmatched", "link-alone", "other", "own", "no-link", "no-unit", "nobody"],
+    ids=[
+        *("twice", "short", "no-column", "unmatched", "unlinked", "link-alone", "of-the-spec"),
+        *("other", "own", "no-link", "no-unit", "nobody"),
+    ],
 )
 def test_units_that_cannot_be_had(desk: Desk, call: Call, arguments: list[str], code: int, told: str) -> None:
     rows = table(2)

@@ -289,7 +289,8 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
     if spec.unit in source.columns:
         return units_of(source.scan(), spec.unit, spec.missing(source.format))
     if original is None:
-        hint = "--unit-from TABLE --link LINK: the table it was made of, and the file of `--save-link` of its release"
+        path = "TABLE" if spec.input.path is None else spec.input.path
+        hint = f"--unit-from {path} --link LINK: the table it was made of, and the file of `--save-link` of its release"
         raise UsageError(Problem(f"the unit {spec.unit} is not in the table", hint=hint))
     positions = spec.output.row_order == "keep" or (original.by_position and spec.path is None)
     if original.link is None and not positions:

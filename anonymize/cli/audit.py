@@ -171,12 +171,15 @@ COMMON_OPTIONS = (
         help="The table that this one was made from, to judge whether columns that pass through disclose a "
         "quasi-identifier.",
     ),
-    file_option("--unit-from", help="The table that this one was made from, with the unit column; with --link."),
+    file_option(
+        "--unit-from",
+        help="The table that this one was made from, with the unit column; with --link.  [default: the spec's]",
+    ),
     file_option("--link", help="The link written by --save-link: which row of --unit-from each row is."),
     click.option("-k", type=int, help="k of k-anonymity."),
     click.option("-l", "l", type=int, help="l of distinct l-diversity of every sensitive attribute."),
     click.option("-t", "t", type=float, help="t of every t-closeness model of the spec."),
-    click.option("--separator", help="Separator of a CSV, without a spec.  [default: ,]"),
+    click.option("--separator", help="Separator of a CSV, without a spec; else that of its header."),
     click.option("--encoding", help="Encoding of a CSV.  [default: utf8]"),
     flag_option("--no-header", help="The first line of the CSV is a row; columns are called column_1, column_2, ..."),
     click.option("--missing", multiple=True, help="Text that means missing, without a spec; repeatable."),

@@ -224,8 +224,10 @@ def _may_end_early(request: Request) -> bool:
 
 
 def _say_next(request: Request, spec_path: str) -> None:
-    """What to do with a release that is in a file: measure what it has lost, where the input can be read again."""
-    if request.output == "-" or request.dry_run:
+    """What to do with a release that is in a file: measure what it has lost, where the input can be read again; else
+    whether it is safe, where it shows whom rows are about."""
+    unseen = request.input == "-" and request.spec.unit is not None
+    if request.output == "-" or request.dry_run or unseen:
         return
     from anonymize.families import draft_of
 

@@ -34,7 +34,7 @@ from anonymize.report.data import Blocks
 from anonymize.report.passing import PassingText, derived
 from anonymize.report.published import Published, PublishedFile
 from anonymize.request import Request
-from anonymize.risk import Text, before_and_after, record_risks, sampled
+from anonymize.risk import Text, before_and_after, households, record_risks, sampled
 from anonymize.spec import Spec
 from anonymize.table import Codes, OutputFile, Source, Table
 from anonymize.table.scratch import Room, Scratch
@@ -264,9 +264,10 @@ def published(request: Request, files: Files, manifest: Manifest) -> Published:
 
 
 def with_sample(draft: Draft, files: Files, measured: Measured) -> Blocks:
-    """The blocks of a release, with a few of its rows where the report has a file, and where values may be shown the
-    same rows of the original. Invented rows are the public's, and say nothing here."""
-    blocks, request, table = draft.blocks(files, measured), draft.request, draft.table
+    """The blocks of a release with the risk of individuals, with a few of its rows where the report has a file, and
+    where values may be shown the same rows of the original. Invented rows are the public's, and say nothing here."""
+    blocks = _with_individuals(draft, files, draft.blocks(files, measured))
+    request, table = draft.request, draft.table
     if not request.reports or ALGORITHMS[request.algorithm].NEEDS.domains:
         return blocks
     categorical = [each for each in table.as_read.attributes if each.domain.kind == "categorical"]
@@ -279,6 +280,17 @@ def with_sample(draft: Draft, files: Files, measured: Measured) -> Blocks:
     names = [*request.spec.quasi_identifiers, *block["columns"]]
     original = originals(files.source.scan(), names, [int(rows[place]) for place in places])
     return replace(blocks, sample=block | {"original": original})
+
+
+def _with_individuals(draft: Draft, files: Files, blocks: Blocks) -> Blocks:
+    """The blocks with the risk of individuals by all of their rows, where several may be about one."""
+    risk = blocks.measured.get("risk", {})
+    if draft.table.units is None or "threshold" not in risk:
+        return blocks
+    if (text := draft.text(files)) is None or text.units is None:
+        return blocks
+    household = households(text.frequency(by_row=True), text.units, risk["threshold"])
+    return replace(blocks, measured={**blocks.measured, "risk": {**risk, "household": household}})
 
 
 def write_manifest(files: Files, manifest: Manifest) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from anonymize.classes import Bools, Floats, Ints, mixed_radix
-from anonymize.domain.numeric import Numeric
+from anonymize.domain.taxonomy import Taxonomy
 from anonymize.fidelity import comparison
 from anonymize.fidelity.bins import ColumnCells, unnamed_bins
 from anonymize.fidelity.comparison import BothSides, ShownValues, fidelity
@@ -92,7 +92,9 @@ def _of_attribute(sides: BothSides, attribute: Attribute) -> _BinnedSides:
     if isinstance(column, ShownValues):
         return _of_values(column)
     assert isinstance(column, ColumnCells)
-    bins = unnamed_bins(attribute.domain.size, column.leaves, isinstance(attribute.domain, Numeric), MOST)
+    domain = attribute.domain
+    tree = domain if isinstance(domain, Taxonomy) else None
+    bins = unnamed_bins(domain.size, column.leaves, tree is None, MOST, tree)
     shares, after = column.over(bins).shares, column.of_class[sides.class_of].astype(np.int64)
     whole = np.bincount(after[sides.class_of >= 0], minlength=len(shares)) @ shares
     whole = whole if whole.any() else np.bincount(bins.of_leaf, minlength=bins.count).astype(np.float64)

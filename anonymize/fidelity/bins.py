@@ -38,6 +38,9 @@ from anonymize.table import Attribute
 BINS = 12
 """Bins of a column, at most, that of missing values aside."""
 
+COARSE = 0.5
+"""The share of rows in a bin of all rare values from which such bins say little."""
+
 MISSING, OTHER = "missing", "other"
 
 UNNAMED = "it has no labels but its values, which --show-values shows"
@@ -50,7 +53,8 @@ class Bins:
 
     `of_leaf` (leaves,) int64: the bin of each code of its domain. `labels`: how each bin reads; None where that would
     name values. `edges` (bins - 1,): of numbers, the ends between one bin and the next, in which the next begins.
-    `missing`: the bin of missing values, which comes last; None where there are none.
+    `missing`: the bin of missing values, which comes last; None where there are none. `rest`: the share of the rows
+    that are in a bin of all values but the most frequent ones.
     """
 
     of_leaf: Ints
@@ -58,6 +62,7 @@ class Bins:
     count: int
     edges: Floats | None = None
     missing: int | None = None
+    rest: float = 0.0
 
     def counted(self, leaves: Ints) -> Ints:
         """(count,) how many rows are in each bin; `leaves` has how many have each code."""
@@ -82,9 +87,10 @@ def named_bins(attribute: Attribute, leaves: Ints, smallest: int, *, from_file: 
     return f"no two bins of at least {smallest} rows" if bins is None or bins.count < 2 else bins
 
 
-def unnamed_bins(codes_size: int, leaves: Ints, ordered: bool, most: int = BINS) -> Bins:
+def unnamed_bins(codes_size: int, leaves: Ints, ordered: bool, most: int = BINS, tree: Taxonomy | None = None) -> Bins:
     """Bins that are counted and never named, at `most` so many: of `ordered` values with about equally many rows each,
-    of others the most frequent ones (of equally frequent ones the lower code), and one for the rest."""
+    of others the most frequent ones (of equally frequent ones the lower code), and one for the rest. Where that would
+    have most of the rows, as of dates, the labels of the lowest level of the hierarchy (`tree`) with so few of them."""
     if codes_size <= most:
         return Bins(np.arange(codes_size), None, codes_size)
     if ordered:
@@ -93,7 +99,12 @@ def unnamed_bins(codes_size: int, leaves: Ints, ordered: bool, most: int = BINS)
         return Bins(of_leaf, None, most)
     of_leaf = np.full(codes_size, most - 1, np.int64)
     of_leaf[np.argsort(-leaves, kind="stable")[: most - 1]] = np.arange(most - 1)
-    return Bins(of_leaf, None, most)
+    rest = float(leaves[of_leaf == most - 1].sum() / max(int(leaves.sum()), 1))
+    level = None if tree is None or rest <= COARSE else _level(tree, 1, most)
+    if tree is None or level is None:
+        return Bins(of_leaf, None, most, rest=rest)
+    nodes, of_node = np.unique(tree.levels[level], return_inverse=True)
+    return Bins(of_node.astype(np.int64), None, len(nodes))
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -148,10 +159,10 @@ def _interval_labels(edges: Floats) -> list[str]:
 # --- categories ------------------------------------------------------------------------------------------------------
 
 
-def _level(taxonomy: Taxonomy, lowest: int) -> int | None:
-    """The lowest level with 2 to `BINS` nodes; None where there is none below the root."""
+def _level(taxonomy: Taxonomy, lowest: int, most: int = BINS) -> int | None:
+    """The lowest level with 2 to `most` nodes; None where there is none below the root."""
     for level in range(lowest, taxonomy.height):
-        if 2 <= len(np.unique(taxonomy.levels[level])) <= BINS:
+        if 2 <= len(np.unique(taxonomy.levels[level])) <= most:
             return level
     return None
 

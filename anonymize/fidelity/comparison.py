@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Floats, Integers, Ints
 from anonymize.domain.numeric import Numeric
-from anonymize.fidelity.bins import ColumnCells, named_bins, unnamed_bins
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.fidelity.bins import COARSE, ColumnCells, named_bins, unnamed_bins
 from anonymize.recoding import Released
 from anonymize.records import dataclass
 from anonymize.spec import Spec
@@ -157,13 +158,14 @@ def _marginal(
 class _Column:
     """A column over its bins: `before` (rows,) the bin of each row looked at; `after`, how its cells lie over them and
     which cell each class shows; None for a column that is released as it is, with `released` (released rows,), the bin
-    of each row looked at."""
+    of each row looked at. `rest`: the share of rows in a bin of all rare values."""
 
     name: str
     before: Ints
     bins: int
     after: _ShownShares | None
     released: Ints | None = None
+    rest: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -212,17 +214,18 @@ class _RowsLookedAt:
         bins = unnamed_bins(column.size, np.bincount(column.original, minlength=column.size), column.ordered)
         before, released = bins.of_leaf[column.original[self.before]], bins.of_leaf[column.released[self.after]]
         if not column.detached:
-            return _Column(column.name, before, bins.count, None, released)
+            return _Column(column.name, before, bins.count, None, released, bins.rest)
         classes = len(self.classes)
         own = self.class_of >= 0
         keys = self.class_of[own].astype(np.int64) * bins.count + released[own]
         counts = np.bincount(keys, minlength=classes * bins.count).reshape(classes, bins.count)
         shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        return _Column(column.name, before, bins.count, _ShownShares(shares, np.arange(classes)))
+        return _Column(column.name, before, bins.count, _ShownShares(shares, np.arange(classes)), rest=bins.rest)
 
 
 def _associations(looked: _RowsLookedAt, numerous: Sequence[_Column]) -> dict[str, Any]:
-    """Cramér's V of every pair of columns, before and after. `rows`: how many were looked at."""
+    """Cramér's V of every pair of columns, before and after. `rows`: how many were looked at; `coarse`: columns with
+    most rows in one bin, whose figures mean little."""
     columns = numerous[:COLUMNS]
     after = _JointCounts(looked.class_of, len(looked.classes)).joint(columns)
     pairs = [
@@ -234,14 +237,18 @@ def _associations(looked: _RowsLookedAt, numerous: Sequence[_Column]) -> dict[st
         for (a, b), counts in after.items()
     ]
     rows = len(columns[0].before) if columns else len(looked.class_of)
-    return {"rows": rows, "left_out": [each.name for each in numerous[COLUMNS:]], "pairs": pairs}
+    coarse = [each.name for each in columns if each.rest > COARSE]
+    block = {"rows": rows, "left_out": [each.name for each in numerous[COLUMNS:]], "pairs": pairs}
+    return block | ({"coarse": coarse} if coarse else {})
 
 
 def _quasi_identifier(column: ColumnCells, looked: slice) -> _Column:
     attribute = column.attribute
-    bins = unnamed_bins(attribute.domain.size, column.leaves, isinstance(attribute.domain, Numeric))
+    domain = attribute.domain
+    tree = domain if isinstance(domain, Taxonomy) else None
+    bins = unnamed_bins(domain.size, column.leaves, tree is None, tree=tree)
     after = _ShownShares(column.over(bins).shares, column.of_class)
-    return _Column(attribute.name, bins.of_leaf[attribute.codes[looked]], bins.count, after)
+    return _Column(attribute.name, bins.of_leaf[attribute.codes[looked]], bins.count, after, rest=bins.rest)
 
 
 def _crosstab(a: _Column, b: _Column) -> Floats:

@@ -118,19 +118,30 @@ class Declaring(Protocol):
     DEFINED_FOR: frozenset[str]
 
 
+SHOWING = {
+    "exact": "values as they were",
+    "spans": "intervals or labels",
+    "channel": "values changed by chance",
+    "detached": "values by group",
+    "moved": "values of other people",
+    "aggregate": "counts or sums",
+    "invented": "invented values",
+}
+"""What a column of each meaning shows, for people."""
+
+
 def undefined(metrics: Mapping[str, Declaring], meanings: Collection[str]) -> dict[str, str]:
     """By name, the metrics that are not defined for columns of these meanings, and why."""
     others = {name: set(meanings) - metric.DEFINED_FOR for name, metric in metrics.items()}
     return {
-        name: f"some columns are {_listed(others[name])}; it is defined for {_listed(metric.DEFINED_FOR)}"
+        name: f"some columns show {_listed(others[name])}; this is about columns of {_listed(metric.DEFINED_FOR)}"
         for name, metric in metrics.items()
         if others[name]
     }
 
 
 def _listed(meanings: Collection[str]) -> str:
-    *most, last = (each for each in DEFINED if each in meanings)
-    return f"{', '.join(most)} and {last}" if most else last
+    return ", ".join(SHOWING[each] for each in DEFINED if each in meanings)
 
 
 def computed(metric: Metric) -> str:

@@ -107,7 +107,7 @@ def audit(
         no_normalize: compare texts as they stand; without a spec.
         no_header: the first line of a CSV is a row.
         original: the table this one was made from: columns that are kept are judged beside its quasi-identifiers.
-        unit_from: the table this one was made from, which has the unit; with `link`.
+        unit_from: the table this one was made from, which has the unit; with `link`. None: that of the spec.
         link: the file that says which row of it each row is.
         st: the sensitive table of a bucketized release.
         group: the column of groups of a bucketized release.

@@ -7,7 +7,7 @@ from typing import Any
 
 from anonymize.errors import counted
 from anonymize.records import dataclass
-from anonymize.report.section import Picture, Section, figure, method_of, percent
+from anonymize.report.section import Picture, Section, figure, method_of, percent, whom
 from anonymize.report.tables import parameters
 from anonymize.report.verdict import KNOWN_BY, shortened
 
@@ -167,11 +167,9 @@ def officer(report: Report) -> str:
     kept = passing.get("columns", [])
     alone = passing.get("uniques_with_quasi_identifiers", 0.0)
     unique = {name: share for name, share in risk.get("unique_values", {}).items() if share}
-    secret = "".join(
-        f"; an attacker who also knows {name} singles out {percent(share)}" for name, share in unique.items()
-    )
+    secret = "".join(f"; {name} alone singles out {percent(share)} of the rows" for name, share in unique.items())
     besides = f"; an attacker who also knows {shortened(kept)} singles out {percent(alone)} of the rows" if kept else ""
-    others, most = counted(smallest - 1, "other row"), percent(risk["prosecutor_max"])
+    others, most = counted(smallest - 1, f"other {whom(report)['one']}"), percent(risk["prosecutor_max"])
     return (
         f"Everybody in the table shares the quasi-identifiers{which} with at least {others}, so an attacker who "
         f"knows all of them, and that a person is in it, picks the person's row with a probability of at most {most}"

@@ -146,7 +146,9 @@ def codebook(
     entries = [{"name": each, "role": known[each][0], "meaning": known[each][1]} for each in columns]
     special = {} if cells is None else cells.special()
     separator = {} if spec.input.separator == "," else {"separator": spec.input.separator}
-    return {"columns": entries, "missing": spec.input.missing_text, **separator, **special}
+    others = [text for text in spec.input.missing if text != spec.input.missing_text]
+    kept = {"also_missing": others} if others and any(each["meaning"] == ORIGINAL for each in entries) else {}
+    return {"columns": entries, "missing": spec.input.missing_text, **kept, **separator, **special}
 
 
 def generalized(cells: FileCells, released: Mapping[str, Sequence[str]], *, labels: bool) -> ColumnMeanings:

@@ -27,6 +27,7 @@ from anonymize.records import dataclass
 from anonymize.report import head as cautions
 from anonymize.report.codebook import FileCells, codebook, columns_of, generalized
 from anonymize.report.head import Clock, TableSource, head, table_block
+from anonymize.report.section import INDIVIDUALS
 from anonymize.request import Request
 from anonymize.risk import Sizes, merged, risk_before, sizes_before
 from anonymize.risk.records import candidate_rows
@@ -213,7 +214,8 @@ def verdict_blocks(verdict: Verdict) -> dict[str, Any]:
     """
     other, passing = verdict.wildcard, verdict.passing
     classes = {**verdict.classes, **({"sizes": list(verdict.sizes)} if verdict.sizes else {})}
-    risk = verdict.risk if passing is None else {**verdict.risk, "passing": passing.block()}
+    risk: dict[str, Any] = {**verdict.risk, **({"counts": INDIVIDUALS} if verdict.individuals else {})}
+    risk |= {} if passing is None else {"passing": passing.block()}
     privacy: dict[str, Any] = {
         "satisfied": verdict.satisfied,
         "state": str(verdict.state),

@@ -8,23 +8,24 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from anonymize.report.section import Section, explained, figure, share
+from anonymize.report.section import Section, explained, figure, share, whom
 
 # --- risk -------------------------------------------------------------------------------------------------------------
 # The report's risk as tables: re-identification, the sample and its population, subsets of the quasi-identifiers.
 
+NOT_MEASURED = "Figures that this release cannot have"
 SHOWN = 25
 """Subsets that a table shows at most; the JSON report has them all."""
 
 
 MEANINGS = {
     "Re-identification risk": {
-        "prosecutor_max": "highest risk of a row, if the attacker knows that the person is in the table",
-        "prosecutor_mean": "mean risk over the rows, if the attacker knows it",
-        "journalist_max": "highest risk of a row, if the attacker does not know it",
-        "marketer": "rows expected to be linked correctly",
-        "records_at_risk": "rows whose risk is above {threshold}",
-        "uniques": "unique rows, alone in their class",
+        "prosecutor_max": "highest risk of {a}, if the attacker knows that the person is in the table",
+        "prosecutor_mean": "mean risk over the {many}, if the attacker knows it",
+        "journalist_max": "highest risk of {a}, if the attacker does not know it",
+        "marketer": "{many} expected to be linked correctly",
+        "records_at_risk": "{many} whose risk is above {threshold}",
+        "uniques": "unique {many}, alone in their class",
     },
     "Rows that may be yours": {
         "by_regions": "rows of all classes whose regions cover a person, the median",
@@ -36,24 +37,24 @@ MEANINGS = {
         "uniques": "rows that are unique by these columns alone",
         "uniques_with_quasi_identifiers": "unique rows, with the quasi-identifiers as released",
         "uniques_with_sensitive": "unique rows, with the sensitive attributes as well",
-        "below_k": "rows in groups of fewer than {k} by these columns alone",
+        "below_k": "rows in groups of fewer than {k}{of} by these columns alone",
         "below_k_with_quasi_identifiers": "rows in such groups, with the quasi-identifiers as released",
         "below_k_with_sensitive": "rows in such groups, with the sensitive attributes as well",
     },
     "Risk by sampling weights": {
         "population": "the sum of the sampling weights",
         "journalist_max": "highest 1 / estimated size of a class in the population",
-        "individual_max": "highest individual risk of a row (Benedetti and Franconi)",
-        "individual_mean": "mean individual risk over the rows",
-        "expected": "rows expected to be linked correctly, if all are linked",
-        "records_at_risk": "rows whose individual risk is above {threshold}",
+        "individual_max": "highest individual risk of {a} (Benedetti and Franconi)",
+        "individual_mean": "mean individual risk over the {many}",
+        "expected": "{many} expected to be linked correctly, if all are linked",
+        "records_at_risk": "{many} whose individual risk is above {threshold}",
     },
-    "Risk of units": {
-        "units": "units (such as households) that the rows are about",
-        "max": "highest chance that at least one row of a unit is linked correctly",
-        "mean": "mean of that chance over the units",
-        "expected": "units expected to have a correctly linked row",
-        "at_risk": "units whose chance is above {threshold}",
+    "Risk of individuals by all of their rows": {
+        "units": "individuals (or households: what the unit names) that the rows are about",
+        "max": "highest chance that at least one row of an individual is linked correctly",
+        "mean": "mean of that chance over the individuals",
+        "expected": "individuals expected to have a correctly linked row",
+        "at_risk": "individuals whose chance is above {threshold}",
     },
     "Population uniqueness by a log-linear model": {
         "terms": "main effects, or all pairs of attributes",
@@ -90,18 +91,19 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
     """The sections of the block `risk`."""
     block = report["risk"]
     threshold, wildcard = block.get("threshold", 0.2), block.get("wildcard", {})
-    figures = partial(_figures, threshold=threshold)
+    words = whom(report)
+    figures = partial(_figures, words, threshold=threshold)
     drawn = [figures("Re-identification risk", block, beside=wildcard or None)]
     if "candidates" in block:
         drawn.append(figures("Rows that may be yours", block["candidates"]))
     if "attacker" in block:
         drawn.append(_attacker(block["attacker"]))
     if block.get("passing", {}).get("columns"):
-        drawn += _passing(block["passing"])
+        drawn += _passing(words, block["passing"])
     if "sample" in block:
         drawn.append(figures("Risk by sampling weights", block["sample"], beside=wildcard.get("sample")))
     if "household" in block:
-        drawn.append(figures("Risk of units", block["household"]))
+        drawn.append(figures("Risk of individuals by all of their rows", block["household"]))
     if "log_linear" in block:
         drawn.append(figures("Population uniqueness by a log-linear model", block["log_linear"]))
     if "journalist" in block:
@@ -114,10 +116,16 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
 
 
 def _figures(
-    title: str, block: Mapping[str, Any], *, beside: Mapping[str, Any] | None = None, **given: float
+    words: Mapping[str, str],
+    title: str,
+    block: Mapping[str, Any],
+    *,
+    beside: Mapping[str, Any] | None = None,
+    **given: float,
 ) -> Section:
-    """A table of `MEANINGS`. `given`: what they name, such as the `threshold` above which a row is at risk."""
-    values = {name: figure(value) for name, value in given.items()}
+    """A table of `MEANINGS`. `words`: for what is counted; `given`: what they name, such as the `threshold` above which
+    a row is at risk."""
+    values = {name: figure(value) for name, value in given.items()} | dict(words)
     meanings = {name: meaning.format(**values) for name, meaning in MEANINGS[title].items()}
     return explained(title, block, meanings, shares=_shares(title), beside=beside)
 
@@ -131,10 +139,10 @@ def _shares(title: str) -> frozenset[str]:
     return frozenset(MEANINGS[title]) - counted
 
 
-def _passing(block: Mapping[str, Any]) -> Iterator[Section]:
+def _passing(words: Mapping[str, str], block: Mapping[str, Any]) -> Iterator[Section]:
     """What the columns that pass through give away, and what is allowed of it; what the release tells of them; which
     follow from a quasi-identifier; the smallest sets that single rows out."""
-    section = _figures("Columns that pass through", block, k=block.get("k", 0))
+    section = _figures(words, "Columns that pass through", block, k=block.get("k", 0))
     bounds = block.get("required", {})
     allowed = [
         (f"allowed of {WORDS[name]}, with the quasi-identifiers", share(most), name) for name, most in bounds.items()
@@ -320,7 +328,7 @@ def _left_out(report: Mapping[str, Any]) -> Section:
     names: dict[str, list[str]] = {}
     for name, reason in report.get("left_out", {}).items():
         names.setdefault(reason, []).append(name)
-    return Section("Not measured", ("figure", "reason"), [(", ".join(each), reason) for reason, each in names.items()])
+    return Section(NOT_MEASURED, ("left out", "because"), [(", ".join(each), reason) for reason, each in names.items()])
 
 
 def _models(title: str, models: Mapping[str, Any]) -> Section:

@@ -15,9 +15,18 @@ from anonymize.records import dataclass
 from anonymize.report import blocks
 from anonymize.report.blocks import ATTACKS, FURTHER, attacked, label
 from anonymize.report.cards import CARDED, Card, Certificate, cards, certificate, officer, rows
-from anonymize.report.section import Curves, Picture, Section, method_of, percent
+from anonymize.report.section import Curves, Picture, Section, method_of, percent, whom
 from anonymize.report.tables import INTROS, WAYS, parameters, sections
-from anonymize.report.verdict import Tone, known_by, main_figures, opening, problems_title, smallest_group, verdict_of
+from anonymize.report.verdict import (
+    Tone,
+    capital,
+    known_by,
+    main_figures,
+    opening,
+    problems_title,
+    smallest_group,
+    verdict_of,
+)
 
 Report = Mapping[str, Any]
 
@@ -225,11 +234,11 @@ def _none(report: Report) -> Iterator[Picture | Curves]:
 
 
 def _risks(report: Report) -> Iterator[Picture | Curves]:
-    risk = report["risk"]
+    risk, words = report["risk"], whom(report)
     names = {
-        "prosecutor_max": "highest risk of a row",
-        "prosecutor_mean": "mean risk of a row",
-        "records_at_risk": f"rows with a risk above {percent(risk.get('threshold', 0.2))}",
+        "prosecutor_max": f"highest risk of {words['a']}",
+        "prosecutor_mean": f"mean risk of {words['a']}",
+        "records_at_risk": f"{words['many']} with a risk above {percent(risk.get('threshold', 0.2))}",
     }
     present = [name for name in names if name in risk]
     series = {"after": [risk[name] for name in present]}
@@ -270,12 +279,12 @@ def _attacks(report: Report) -> Iterator[Picture | Curves]:
 
 
 def _sizes(report: Report) -> Iterator[Picture | Curves]:
-    ranges = report["classes"].get("sizes", [])
+    ranges, many = report["classes"].get("sizes", []), whom(report)["many"]
     if ranges:
         yield Picture(
-            "Rows by the size of their class",
+            f"{capital(many)} by the size of their class",
             [_range(each) for each in ranges],
-            {"rows": [each["rows"] for each in ranges]},
+            {many: [each["rows"] for each in ranges]},
             "rows",
         )
 
@@ -311,7 +320,13 @@ STRONGEST = 12
 
 
 def _associations(report: Report) -> Iterator[Picture | Curves]:
-    pairs = [each for each in report.get("associations", {}).get("pairs", []) if each["before"] is not None]
+    block = report.get("associations", {})
+    coarse = set(block.get("coarse", ()))
+    pairs = [
+        each
+        for each in block.get("pairs", [])
+        if each["before"] is not None and not coarse.intersection(each["columns"])
+    ]
     strongest = sorted(pairs, key=lambda each: -each["before"])[:STRONGEST]
     if strongest:
         series = {side: [each[side] for each in strongest] for side in ("before", "after")}
@@ -324,6 +339,13 @@ def _settings(report: Report) -> Iterator[Chapter]:
         yield Chapter("Settings", INTROS["Settings"], (), Section("Settings", ("setting", "value", "from"), rows))
 
 
+def _as_text(name: str, cell: str | list[str]) -> str:
+    """How a special cell stands in the codebook: what may be empty in quotes."""
+    if isinstance(cell, list):
+        return ", ".join(map(repr, cell))
+    return repr(cell) if name in ("missing", "suppressed") else cell
+
+
 def _codebook(report: Report) -> Iterator[Chapter]:
     block = report.get("codebook")
     if block is None:
@@ -331,6 +353,7 @@ def _codebook(report: Report) -> Iterator[Chapter]:
     rows = [(each["name"], each["role"], each["meaning"]) for each in block["columns"]]
     special = {
         "missing": "missing",
+        "also_missing": "missing as well, in columns that are as in the original table",
         "suppressed": "suppressed: nothing is shown",
         "interval": "an interval, both ends included",
         "interval_without_high": "an interval, the upper end not included",
@@ -340,11 +363,6 @@ def _codebook(report: Report) -> Iterator[Chapter]:
         "open_low": "this number or a lower one",
         "or_missing": "any of these numbers, or no value: people of one class differ in that",
     }
-    quoted = ("missing", "suppressed")
-    cells = [
-        (repr(block[name]) if name in quoted else block[name], "", meaning)
-        for name, meaning in special.items()
-        if name in block
-    ]
+    cells = [(_as_text(name, block[name]), "", meaning) for name, meaning in special.items() if name in block]
     table = Section("Codebook", ("column or cell", "role", "meaning"), [*rows, *cells])
     yield Chapter("Codebook", INTROS["Codebook"], (), table)

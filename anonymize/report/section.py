@@ -17,6 +17,8 @@ FIGURES = frozenset(
 """Columns whose texts stand on the right."""
 
 
+INDIVIDUALS = "individuals"
+"""What the block `risk` counts where rows may be about one individual: its key `counts`; rows where it has none."""
 ROUNDING = 1e-12
 """What is smaller comes of rounding, and reads as 0."""
 
@@ -73,6 +75,14 @@ def explained(
         columns["missing as anything"] = [write(beside[name]) for write, name in zip(written, names, strict=True)]
     rows = zip([meanings[name] for name in names], *columns.values(), names, strict=True)
     return Section(title, ("measure", *columns, "key"), list(rows))
+
+
+def whom(report: Mapping[str, Any]) -> dict[str, str]:
+    """The words for what the blocks `classes` and `risk` count: `one`, `a` with its article, `many`, and `of` after a
+    number where rows need not be named."""
+    if report.get("risk", {}).get("counts") == INDIVIDUALS:
+        return {"one": "individual", "a": "an individual", "many": INDIVIDUALS, "of": f" {INDIVIDUALS}"}
+    return {"one": "row", "a": "a row", "many": "rows", "of": ""}
 
 
 def figure(value: Any) -> str:

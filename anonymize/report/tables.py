@@ -9,7 +9,7 @@ from typing import Any
 from anonymize.metrics import METRICS
 from anonymize.report import blocks, evaluation
 from anonymize.report.evaluation import risks
-from anonymize.report.section import Section, explained, figure, share
+from anonymize.report.section import Section, explained, figure, share, whom
 from anonymize.report.verdict import known_by
 
 INTROS = {
@@ -32,6 +32,7 @@ INTROS = {
     blocks.ATTACKS: "Success: how often the attacker is right. Excess: the share of what was left to learn that he "
     "learns because of the release, over the control where there is one, else over the baseline.",
     **blocks.INTROS,
+    evaluation.NOT_MEASURED: "Why each is left out; `anonymize explain gcp` says what a figure is.",
     "Codebook": "How the columns and special cells of the release read.",
 }
 """How to read a section, by its title: on a page, and where a table has no meanings of its own."""
@@ -104,9 +105,9 @@ def _met(model: Mapping[str, Any]) -> str:
 def _classes(report: dict[str, Any]) -> list[Section]:
     meanings = {
         "count": "classes",
-        "min_size": "rows in the smallest class",
-        "mean_size": "rows in a class, mean",
-        "max_size": "rows in the largest class",
+        "min_size": f"{whom(report)['many']} in the smallest class",
+        "mean_size": f"{whom(report)['many']} in a class, mean",
+        "max_size": f"{whom(report)['many']} in the largest class",
         "rows": "rows in the release",
         "suppressed_rows": "rows that are suppressed, or were left out",
         "suppressed_cells": "cells of quasi-identifiers that are suppressed",

@@ -9,7 +9,7 @@ from anonymize.claims import Basis, State
 from anonymize.errors import Caution, counted
 from anonymize.records import dataclass
 from anonymize.report.blocks import attacked, interval, label
-from anonymize.report.section import percent
+from anonymize.report.section import percent, whom
 
 # --- releases of a comparison -----------------------------------------------------------------------------------------
 # The releases of a comparison by k, and which of them loses least.
@@ -152,9 +152,10 @@ def smallest_group(report: Mapping[str, Any]) -> list[str]:
     share = passing.get("below_k_with_quasi_identifiers")
     if smallest is None or share is None or not passing.get("columns"):
         return []
-    main = f"smallest group by the quasi-identifiers: {counted(smallest, 'row')}"
+    words = whom(report)
+    main = f"smallest group by the quasi-identifiers: {counted(smallest, words['one'])}"
     names = shortened(passing["columns"])
-    return [main, f"with {names}: {percent(share)} of rows in groups below {passing['k']}"]
+    return [main, f"with {names}: {percent(share)} of rows in groups below {passing['k']}{words['of']}"]
 
 
 def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -166,15 +167,15 @@ def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     classes, risk, output = (report.get(name, {}) for name in ("classes", "risk", "output"))
     if (smallest := classes.get("min_size")) is not None:
         alone = {name: share for name, share in risk.get("unique_values", {}).items() if share}
-        known = [f"an attacker who also knows {name} singles out {percent(share)}" for name, share in alone.items()]
+        known = [f"{name} alone singles out {percent(share)} of the rows" for name, share in alone.items()]
         meaning = "; ".join([" by the quasi-identifiers", *smallest_group(report)[1:], *known])
-        yield "smallest group", counted(smallest, "row"), meaning
+        yield "smallest group", counted(smallest, whom(report)["one"]), meaning
     if (highest := risk.get("prosecutor_max")) is not None:
         before = (risk.get("before") or {}).get("prosecutor_max")
         yield (
             "highest risk",
             percent(highest),
-            " for a row" + ("" if before is None else f"; {percent(before)} before the release"),
+            f" for {whom(report)['a']}" + ("" if before is None else f"; {percent(before)} before the release"),
         )
     if (lost := report.get("utility", {}).get("gcp")) is not None:
         columns = report["utility"].get("attributes", {})
@@ -292,7 +293,7 @@ def _of_audit(report: Mapping[str, Any]) -> Caution | None:
         )
     if smallest is None:
         return None
-    said = f"the smallest group by the quasi-identifiers has {counted(smallest, 'row')}"
+    said = f"the smallest group by the quasi-identifiers has {counted(smallest, whom(report)['one'])}"
     if State(report["privacy"]["state"]) is State.NOTHING_REQUIRED:
         return Caution.of(
             f"{said}; no requirement says whether that is enough", "`-k 5`, or a spec, requires something"

@@ -263,7 +263,7 @@ class Input(Entry):
     separator: Annotated[str, AfterValidator(_separator)] = ","
     """The character between two fields of a CSV; the release is written with it as well."""
     missing: tuple[Text, ...] = ("",)
-    """Texts that mean that a value is missing; the first one is what a release shows."""
+    """Texts that mean that a value is missing; a release shows the first one, columns that pass through their own."""
     decimal: Decimal = "."
     """The decimal separator in texts of numbers: "." or ",". A column may have its own. Generalized numbers are
     released with a point; columns that pass through are unchanged."""

@@ -104,6 +104,7 @@ def measure(
         blank=rows.blank,
         order=None if reading is None or ordering is None else _of_order(reading, ordering, checks, missing, classes),
         remarks=tuple(rows.remarks),
+        individuals=units is not None,
     )
 
 

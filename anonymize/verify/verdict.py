@@ -203,6 +203,8 @@ class Verdict:
     """What looks like a mistake in the text, which is measured as it stands."""
     passing: PassingFigures | None = None
     """What the columns that pass through give away, where it was measured."""
+    individuals: bool = False
+    """Whether `classes`, `sizes` and `risk` count individuals whom several rows may be about, and not rows."""
     codes: tuple[Result, ...] = ()
     """What is declared of levels and codes, judged: see `codes`."""
     unjudged: tuple[Caution, ...] = ()

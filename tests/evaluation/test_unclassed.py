@@ -123,7 +123,10 @@ def test_a_randomized_release_is_reconstructed(spec: Any, method: Any) -> None:
     assert 0 < found["utility"]["query_error"]["mean"] < 0.5
     assert set(found["left_out"]) == {*METRICS, *DISTRIBUTIONS, "average_class_size", "targets", "imprecision"}
     assert report["left_out"] == {name: found["left_out"][name] for name in (*METRICS, *DISTRIBUTIONS)}
-    assert found["left_out"]["gcp"] == "some columns are channel; it is defined for exact, spans and detached"
+    assert found["left_out"]["gcp"] == (
+        "some columns show values changed by chance; this is about columns of values as they were, intervals or "
+        "labels, values by group"
+    )
 
 
 def test_without_distortion_nothing_is_lost(spec: Any) -> None:

@@ -77,6 +77,16 @@ def test_missing_is_a_bin_of_its_own_or_the_column_is_left_out() -> None:
     assert bins_of(numeric(values, "?"), [10] * 20 + [2]) == "no two bins of at least 5 rows"
 
 
+def test_rare_values_are_counted_by_a_level_of_their_hierarchy_and_frequent_ones_by_themselves() -> None:
+    tree = categorical(2).domain
+    assert isinstance(tree, Taxonomy)
+    bins = unnamed_bins(30, np.full(30, 2), ordered=False, tree=tree)
+    assert bins.count == 3 and bins.of_leaf.tolist() == [number // 10 for number in range(30)] and bins.rest == 0
+    assert unnamed_bins(30, np.full(30, 2), ordered=False).rest == 19 / 30
+    frequent = unnamed_bins(30, np.array([90] * 11 + [1] * 19), ordered=False, tree=tree)
+    assert frequent.count == BINS and frequent.rest == 19 / 1009
+
+
 def test_constant_and_huge_columns_have_no_bins() -> None:
     assert bins_of(numeric([3.0]), [50]) == "no two bins of at least 5 rows"
     assert len(round_edges(1e300, 1.0000001e300, whole=False)) <= 101

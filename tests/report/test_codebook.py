@@ -60,6 +60,14 @@ def test_a_column_is_said_to_show_what_its_cells_do(
     assert block == {"columns": block["columns"], "missing": "?"} | special
 
 
+def test_other_texts_that_mean_missing_are_named_where_columns_pass_through() -> None:
+    texts: dict[str, list[str | None]] = {"age": ["20"], "job": ["a"]}
+    codes = {"missing": ["", "-99", "?"]}
+    assert "also_missing" not in said(texts, input=codes)
+    block = said({**texts, "ward": ["-99"]}, input=codes, insensitive=["ward"])
+    assert (block["missing"], block["also_missing"]) == ("", ["-99", "?"])
+
+
 def test_a_template_says_which_ends_an_interval_has() -> None:
     block = said({"age": ["(20, 31]"], "job": ["a"]}, output={"interval": "({low}, {high}]"})
     assert block["interval_without_low"] == "({low}, {high}]" and "interval" not in block

@@ -127,6 +127,7 @@ def test_the_strongest_associations_are_drawn_first() -> None:
     assert isinstance(drawn, Picture) and drawn.series["before"] == [number / 100 for number in range(13, 1, -1)]
     assert drawn.labels[0] == "a and b0.13" and drawn.series["after"] == [None] * 12
     assert pictures_of({**REPORT, "associations": {"pairs": pairs[:1]}}, "Associations") == []
+    assert pictures_of({**REPORT, "associations": {"pairs": pairs, "coarse": ["a"]}}, "Associations") == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from anonymize.report.verdict import UNSHOWN, UNSHOWN_HERE, known_by, main_figures, opening, verdict_of
+from anonymize.report.verdict import (
+    UNSHOWN,
+    UNSHOWN_HERE,
+    known_by,
+    main_figures,
+    opening,
+    smallest_group,
+    verdict_of,
+)
 
 MET = "every requirement is met"
 ALONE = {"uniques_with_quasi_identifiers": 0.25}
@@ -113,6 +121,17 @@ def test_an_evaluation_begins_with_the_column_that_lost_most() -> None:
     assert kept is not None and kept.text.startswith("the release lost nothing") and not kept.remedy
 
 
+def test_individuals_are_called_so_where_they_are_what_is_counted() -> None:
+    passing = {"columns": ["ward"], "below_k_with_quasi_identifiers": 0.5, "k": 5}
+    risk = {"counts": "individuals", "prosecutor_max": 0.2, "passing": passing}
+    report = {"privacy": {"state": "nothing required"}, "classes": {"min_size": 5}, "risk": risk}
+    said = " ".join(
+        [str(opening(report)), *smallest_group(report), *map(str, main_figures(report | {"algorithm": {}}))]
+    )
+    assert "has 5 individuals" in said and "in groups below 5 individuals" in said and "for an individual" in said
+    assert "5 rows" not in said and "a row" not in said
+
+
 def test_a_release_needs_no_sentence_and_what_is_measured_in_the_input_is_no_requirement() -> None:
     models = [{"model": name, "satisfied": True, "basis": "measured"} for name in ("k-anonymity", "rare")]
     report = {"privacy": {"state": "met", "models": models}, "algorithm": {}, "classes": {"min_size": 5}}
@@ -121,5 +140,5 @@ def test_a_release_needs_no_sentence_and_what_is_measured_in_the_input_is_no_req
     assert figures["requirements"][0] == "1 met"
     alone = main_figures(report | {"risk": {"unique_values": {"pay": 0.98, "ill": 0.0}}})
     assert [more for name, _, more in alone if name == "smallest group"] == [
-        " by the quasi-identifiers; an attacker who also knows pay singles out 98 %"
+        " by the quasi-identifiers; pay alone singles out 98 % of the rows"
     ]
