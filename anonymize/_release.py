@@ -21,24 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonymize.algorithms import ALGORITHMS, files_of, reads_workload
 from anonymize.errors import AnonymizeError, Caution
-from anonymize.families import Draft, draft_of, release_paths
+from anonymize.families import Draft, draft_of, release_paths, steps
 from anonymize.families.checks import check_request
-from anonymize.families.steps import (
-    Charging,
-    Rehearsal,
-    check_satisfied,
-    deriving,
-    local_epsilons,
-    published,
-    room_for,
-    search,
-    stage,
-    with_claim,
-    with_derived,
-    with_sample,
-    write_manifest,
-    write_risks,
-)
 from anonymize.link import SAVE_LINK, link_of
 from anonymize.publication import SAVE_RECODING, SAVE_RISK, Files, Paths, named_by, opened
 from anonymize.report import Clock, release_report
@@ -83,25 +67,26 @@ def release(request: Request) -> dict[str, Any]:
     check_request(request)
     try:
         return _walked(request)
-    except Rehearsal as rehearsal:
+    except steps.Rehearsal as rehearsal:
         return rehearsal.report
 
 
 def _walked(request: Request) -> dict[str, Any]:
     """The road itself."""
-    family, clock, paths, charging = draft_of(request.algorithm), Clock(), _paths(request), Charging.of(request)
+    family, clock, paths, charging = draft_of(request.algorithm), Clock(), _paths(request), steps.Charging.of(request)
     with following(request) as series, opened(request.spec, paths) as files:
         files = series.begin(files)
         spec = resolve(series.request.spec, files.source.columns).of_types(files.source.numeric)
         request = replace(request, spec=spec)
-        requirements, room = family.required(spec), room_for(request, files.source)
-        timed = partial(stage, request, clock, room=room)
+        requirements, room = family.required(spec), steps.room_for(request, files.source)
+        timed = partial(steps.stage, request, clock, room=room)
         with timed("read"):
             table = _table(request, files.source, room)
         table, treated = _treated(request, table, timed)
-        charged, derived = partial(charging.before_draw, files.source.sha256), deriving(request, files.source, table)
+        charged = partial(charging.before_draw, files.source.sha256)
+        derived = steps.deriving(request, files.source, table)
         with timed("search"):
-            run = partial(search, files=files.further, by_parts=room.in_files, before_draw=charged)
+            run = partial(steps.search, files=files.further, by_parts=room.in_files, before_draw=charged)
             result = series.search(request, table, requirements, run)
         with timed("recode"):
             table = series.named(table)
@@ -109,24 +94,23 @@ def _walked(request: Request) -> dict[str, Any]:
             del result
         with timed("write"):
             draft.write(files)
-            write_manifest(files, manifest := treated.manifest(draft.manifest(files)))
+            steps.write_manifest(files, manifest := treated.manifest(draft.manifest(files)))
             _write_private(request, series, files, table, draft)
         with timed("verify"), files.sealing():
-            measured = with_claim(draft, with_derived(draft, draft.measure(files), derived))
-            steps = treated.measured(draft.table_text(files), draft.written.rows)
-        check_satisfied(request, measured.verdict)
+            measured = steps.with_claim(draft, steps.with_derived(draft, draft.measure(files), derived))
+            changes = treated.measured(draft.table_text(files), draft.written.rows)
+        steps.check_satisfied(request, measured.verdict)
         trial = _tried(request, files, table, draft)
         series.check(draft, files)
-        bill = charging.beside(local_epsilons(draft.local, treated.meanings), files.source.sha256)
+        bill = charging.beside(steps.local_epsilons(draft.local, treated.meanings), files.source.sha256)
         if request.public:
-            report = public_report(published(request, files, manifest))
+            report = public_report(steps.published(request, files, manifest))
         else:
-            report = release_report(request, table, clock, with_sample(draft, files, measured)) | series.block()
-            report |= treated.blocks(steps) | bill.block
-            report = _with_nearness(report, request, files, draft)
+            report = release_report(request, table, clock, steps.with_sample(draft, files, measured)) | series.block()
+            report = _with_nearness(report | treated.blocks(changes) | bill.block, request, files, draft)
         request.progress("publish", 0, 0)
         report = report if trial is None else trial.added(report)
-        report["warnings"] += [*manifest.remarks, *treated.warnings(steps, public=request.public), *bill.said]
+        report["warnings"] += [*manifest.remarks, *treated.warnings(changes, public=request.public), *bill.said]
         files.publish(report, bill.committing(series.commit), dry_run=request.dry_run)
     return report
 
@@ -183,7 +167,7 @@ def _tried(request: Request, files: Files, table: Table, draft: Draft) -> Attack
 def _write_private(request: Request, series: Following, files: Files, table: Table, draft: Draft) -> None:
     """The private files about rows, where they are asked for: the risk of those of the input; the link of the released
     ones to them, of which a series keeps one."""
-    write_risks(request, files, table, draft)
+    steps.write_risks(request, files, table, draft)
     if SAVE_LINK in files.private or request.in_series:
         link = series.linked(link_of(files.source, table.rows, files.table.sha256, draft.written.rows))
         if SAVE_LINK in files.private:

@@ -7,17 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anonymize import privacy
-from anonymize.errors import (
-    AnonymizeError,
-    Caution,
-    DataError,
-    InfeasibleError,
-    Problem,
-    SpecError,
-    UnsafeError,
-    UsageError,
-)
+from anonymize import errors, privacy
 from anonymize.records import dataclass
 from anonymize.spec import Spec, load
 
@@ -33,13 +23,13 @@ class Validated:
 
     specs: tuple[str, ...]
     statements: tuple[str, ...]
-    error: AnonymizeError | None
-    warnings: tuple[Caution, ...] = ()
+    error: errors.AnonymizeError | None
+    warnings: tuple[errors.Caution, ...] = ()
     command: str = "release"
     """The command that makes a release of the first of them."""
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[errors.Problem, ...]:
         """All that is wrong."""
         return () if self.error is None else self.error.problems
 
@@ -60,9 +50,9 @@ def validated(specs: Mapping[str, Callable[[], Spec]], input_path: str | None) -
     """Every spec, by its name and how it is loaded, alone or against a table; the first kind of error that is met gives
     the exit code."""
     statements: list[str] = []
-    warnings: list[Caution] = []
-    problems: list[Problem] = []
-    kinds: list[type[AnonymizeError]] = []
+    warnings: list[errors.Caution] = []
+    problems: list[errors.Problem] = []
+    kinds: list[type[errors.AnonymizeError]] = []
     command = ""
     for spec, loading in specs.items():
         try:
@@ -70,8 +60,14 @@ def validated(specs: Mapping[str, Callable[[], Spec]], input_path: str | None) -
             statement, doubts = _against(loaded, input_path)
             command = command or _command(loaded)
             statements.append(f"{spec} is valid{statement}")
-            warnings += [Caution(f"{spec}: {doubt}") for doubt in doubts]
-        except (SpecError, UsageError, DataError, InfeasibleError, UnsafeError) as error:
+            warnings += [errors.Caution(f"{spec}: {doubt}") for doubt in doubts]
+        except (
+            errors.SpecError,
+            errors.UsageError,
+            errors.DataError,
+            errors.InfeasibleError,
+            errors.UnsafeError,
+        ) as error:
             problems += error.problems
             kinds.append(type(error))
     return Validated(tuple(specs), tuple(statements), kinds[0](problems) if kinds else None, tuple(warnings), command)
@@ -92,7 +88,7 @@ def validated_files(specs: tuple[str, ...], input_path: str | None) -> Validated
     return validated({spec: partial(load, spec, privacy.PARAMETERS) for spec in specs}, input_path)
 
 
-def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[Caution]]:
+def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[errors.Caution]]:
     """What to add to the statement that a spec is valid, and what to warn of."""
     from anonymize.domain import files
     from anonymize.domain.taxonomy import Taxonomy
@@ -153,7 +149,7 @@ def _check_treatments(spec: Spec, table: Table) -> None:
     treat(resolve(spec, table.columns).of_types(table.source.numeric), table, seed=0, key=bytes(32), limit=None)
 
 
-def _without_brackets(spec: Spec, table: Table) -> Iterator[Caution]:
+def _without_brackets(spec: Spec, table: Table) -> Iterator[errors.Caution]:
     """A warning for each column whose rounded intervals the template could not show."""
     from anonymize.domain.numeric import Numeric
     from anonymize.recoding.spans import check_brackets
@@ -162,14 +158,14 @@ def _without_brackets(spec: Spec, table: Table) -> Iterator[Caution]:
         if domain.rounds and domain.bands is None and spec.output.numeric == "interval":
             try:
                 check_brackets(domain, spec.output)
-            except SpecError as error:
-                yield from (Caution.of(problem.message, problem.hint or "") for problem in error.problems)
+            except errors.SpecError as error:
+                yield from (errors.Caution.of(problem.message, problem.hint or "") for problem in error.problems)
 
 
-def twofold(hierarchies: Mapping[str, Taxonomy]) -> list[Caution]:
+def twofold(hierarchies: Mapping[str, Taxonomy]) -> list[errors.Caution]:
     """A warning for each hierarchy, by name, in which values read as nodes do that cover several."""
     return [
-        Caution.of(
+        errors.Caution.of(
             f"{name}: {hierarchy.twofold} of its values read as a node over several does, and such a cell is read as "
             "the node",
             f"rename the nodes in the `hierarchy` of {name}",
@@ -186,9 +182,9 @@ def _refuse_derived(spec: Spec, source: Source) -> None:
 
     spec = resolve(spec, source.columns)
     derivations = derived(source.scan(), spec, spec.missing(source.format), source.columns)
-    problems = [Problem(each.problem, source.name) for each in derivations if not each.accepted]
+    problems = [errors.Problem(each.problem, source.name) for each in derivations if not each.accepted]
     if problems:
-        raise UnsafeError(problems)
+        raise errors.UnsafeError(problems)
 
 
 def _check_possible(spec: Spec, table: Table) -> None:

@@ -20,11 +20,11 @@ from typing import Any, cast
 import click
 from manpage import man_page
 
+from anonymize import errors
 from anonymize.algorithms import ALGORITHMS, base
 from anonymize.algorithms.base import OptionRange
 from anonymize.algorithms.cuts import RULES
 from anonymize.attacks import ATTACKERS
-from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.cli.options import NamedOrNumber
 from anonymize.metrics import METRICS, computed
@@ -609,7 +609,7 @@ def metrics() -> str:
 
 def exit_codes() -> str:
     """How a process ends."""
-    rows = [(f"{code}", f"{capital(meaning)}.", exits.ADVICE[code]) for code, meaning in exits.MEANINGS.items()]
+    rows = [(f"{code}", f"{capital(meaning)}.", errors.ADVICE[code]) for code, meaning in errors.MEANINGS.items()]
     lines = [
         NOTE,
         "",

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import click
 
-from anonymize import __version__
-from anonymize.cli import exits
+from anonymize import __version__, errors
 from anonymize.cli.main import COMMANDS, TAKE_IT_WHEN, cli
 
 CODE = re.compile(r"`([^`]*)`")
@@ -32,7 +31,7 @@ def man_page(commands: Mapping[str, click.Command], group: click.Context) -> str
         [".SH COMMANDS", *_index()],
         [".SH OPTIONS OF EVERY RELEASE COMMAND", *_shared(commands, group)],
         *_sections(commands, group),
-        [".SH EXIT STATUS", *(line for code, text in exits.MEANINGS.items() for line in _entry(str(code), text))],
+        [".SH EXIT STATUS", *(line for code, text in errors.MEANINGS.items() for line in _entry(str(code), text))],
         [".SH FILES", *_entry("anonymize.yaml", "The spec, where none is named: in this folder or the nearest above.")],
         [".SH SEE ALSO", *_paragraphs(SEE_ALSO)],
     ]

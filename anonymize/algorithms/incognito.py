@@ -65,19 +65,10 @@ from typing import Any
 
 from anonymize.algorithms.base import Context, Needs, option
 from anonymize.algorithms.deadline import Deadline
-from anonymize.algorithms.lattice import AGGREGATES, Vector
+from anonymize.algorithms.lattice import AGGREGATES, Vector, search
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.rounds import iterated, searches_of
 from anonymize.algorithms.lattice.scores import DEFAULT_AGGREGATE, METRICS, Scorer, as_json
-from anonymize.algorithms.lattice.search import (
-    WALKED_NODES,
-    BestNode,
-    Walk,
-    count_of,
-    find,
-    safe_nodes,
-    time_limit_option,
-)
 from anonymize.algorithms.minimality import mask_option
 from anonymize.algorithms.minimality.descent import masked
 from anonymize.errors import Problem, UsageError
@@ -109,7 +100,7 @@ class Options:
         only_with={"metric": ("loss", "ncp", "precision", "entropy", "c_avg", "publisher-payout")},
     )
     subsets: bool = option(False, "Search the lattices of all subsets of the quasi-identifiers, as published.")
-    time_limit: float = time_limit_option()
+    time_limit: float = search.time_limit_option()
     iterate: bool = option(
         False, "Release what is safe, then search again among the remaining rows.", local=frozenset({True})
     )
@@ -163,9 +154,13 @@ def _best(scorer: Scorer, options: Options, deadline: Deadline) -> Levels:
     return scorer.checker.recoding(best.vector, _account(best, options))
 
 
-def _best_node(scorer: Scorer, options: Options, deadline: Deadline) -> BestNode:
+def _best_node(scorer: Scorer, options: Options, deadline: Deadline) -> search.BestNode:
     checker = scorer.checker
-    best = Walk(scorer, deadline, safe_nodes(checker)).run() if options.subsets else find(scorer, deadline)
+    best = (
+        search.Walk(scorer, deadline, search.safe_nodes(checker)).run()
+        if options.subsets
+        else search.find(scorer, deadline)
+    )
     if best is None:
         raise checker.infeasible()
     return best
@@ -190,7 +185,7 @@ def _scorer(checker: Checker, options: Options) -> Scorer:
     return Scorer(checker, options.metric, aggregate, options.gs_factor)
 
 
-def _account(best: BestNode, options: Options) -> dict[str, Any]:
+def _account(best: search.BestNode, options: Options) -> dict[str, Any]:
     """What the report says of the search."""
     gap = {"gap": as_json([best.gap])} if options.time_limit or best.gap else {}
     ended = {} if best.stopped is None else {"stopped": best.stopped}
@@ -200,8 +195,8 @@ def _account(best: BestNode, options: Options) -> dict[str, Any]:
 def _check_options(options: Options, checker: Checker) -> None:
     """Raises UsageError for options that this lattice is too large for."""
     whole = {"subsets": options.subsets, "iterate": options.iterate, "output-lattice": options.output_lattice}
-    if checker.total > WALKED_NODES:
-        text = f"the lattice has {count_of(checker.total)} nodes, and this is for {WALKED_NODES} at most"
+    if checker.total > search.WALKED_NODES:
+        text = f"the lattice has {search.count_of(checker.total)} nodes, and this is for {search.WALKED_NODES} at most"
         problems = [Problem(f"--{name}: {text}") for name, chosen in whole.items() if chosen]
         if problems:
             raise UsageError(problems)

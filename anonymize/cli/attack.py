@@ -7,32 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize.cli import options
 from anonymize.cli.audit import FORM, conclude
 from anonymize.cli.completing import attackers as known_attackers
 from anonymize.cli.completing import columns, completing
 from anonymize.cli.exits import say
-from anonymize.cli.options import (
-    FORCE,
-    HELP_ALL,
-    INPUT,
-    MEANINGS,
-    MEASURING,
-    METHODS,
-    PATH,
-    QUIET,
-    REPORTS,
-    SEED,
-    SPEC,
-    THREADS,
-    BriefSpecCommand,
-    choice_option,
-    count_option,
-    file_option,
-    flag_option,
-    share_option,
-    use_threads,
-    with_options,
-)
 from anonymize.files import parted
 
 if TYPE_CHECKING:
@@ -50,39 +29,41 @@ COMMON_OPTIONS = (
 """What most people need; help has the others with --help-all."""
 
 
-@click.command(cls=BriefSpecCommand, common=COMMON_OPTIONS)
-@with_options(
-    SPEC,
-    click.argument("released", type=PATH),
-    INPUT,
-    file_option("--link", help="The link written by --save-link: which row of the table each released row is."),
-    file_option("--control", help="Control group: a table like the original, of people who are not in the release."),
-    file_option(
+@click.command(cls=options.BriefSpecCommand, common=COMMON_OPTIONS)
+@options.with_options(
+    options.SPEC,
+    click.argument("released", type=options.PATH),
+    options.INPUT,
+    options.file_option("--link", help="The link written by --save-link: which row of the table each released row is."),
+    options.file_option(
+        "--control", help="Control group: a table like the original, of people who are not in the release."
+    ),
+    options.file_option(
         "--remake",
         metavar="REPORT",
         help="Make the release again, as in its JSON report, without a fifth of the people, who are the control group.",
     ),
-    file_option("--previous", help="An earlier release about the same people."),
-    file_option("--series", help="The state of the series of RELEASED; its earlier releases are used as well."),
-    file_option("--key", help="The key of the series, to follow people through its releases."),
-    *MEANINGS,
+    options.file_option("--previous", help="An earlier release about the same people."),
+    options.file_option("--series", help="The state of the series of RELEASED; its earlier releases are used as well."),
+    options.file_option("--key", help="The key of the series, to follow people through its releases."),
+    *options.MEANINGS,
     click.option(
         "--attackers",
         metavar="A,B,...",
         help="Only these attackers, separated by commas.  [default: all]",
         shell_complete=completing(known_attackers, listed=True),
     ),
-    share_option(
+    options.share_option(
         "--max-excess",
         help="Exit with code 1 if the upper confidence limit of an excess is above this.",
     ),
-    count_option("--targets", least=1, default=2000, help="Number of people attacked."),
-    SEED,
+    options.count_option("--targets", least=1, default=2000, help="Number of people attacked."),
+    options.SEED,
     *FORM,
-    REPORTS,
-    FORCE,
-    *MEASURING,
-    HELP_ALL,
+    options.REPORTS,
+    options.FORCE,
+    *options.MEASURING,
+    options.HELP_ALL,
 )
 def attack(
     spec: str,
@@ -118,7 +99,7 @@ def attack(
 
     Exit code 1: with --max-excess, a confidence interval exceeds it, or an excess could not be measured.
     """
-    use_threads(threads)
+    options.use_threads(threads)
     from anonymize import privacy
     from anonymize._attack import Attack
     from anonymize._attack import attack as walk
@@ -145,9 +126,9 @@ def _again(request: Attack, report: str) -> Concluded:
 
 
 @click.command()
-@with_options(
-    click.argument("released", type=PATH),
-    file_option("--manifest", "--parameters", help="The release's parameters.  [default: next to the release]"),
+@options.with_options(
+    click.argument("released", type=options.PATH),
+    options.file_option("--manifest", "--parameters", help="The release's parameters.  [default: next to the release]"),
     click.option(
         "--attributes",
         multiple=True,
@@ -156,19 +137,19 @@ def _again(request: Attack, report: str) -> Concluded:
         shell_complete=completing(columns, listed=True),
     ),
     click.option("--where", "conditions", multiple=True, help="Count the rows that meet a condition; repeatable."),
-    choice_option(
+    options.choice_option(
         "--method",
-        choices=METHODS,
+        choices=options.METHODS,
         default="inverse",
         help="inverse is unbiased and may be negative; the others give a probability distribution.",
     ),
-    choice_option(
+    options.choice_option(
         "--about",
         choices=["table", "population"],
         default="table",
         help="Whether standard errors refer to the original table, or to the population from which it was sampled.",
     ),
-    share_option(
+    options.share_option(
         "--confidence",
         min_open=True,
         max_open=True,
@@ -177,10 +158,12 @@ def _again(request: Attack, report: str) -> Concluded:
     ),
     click.option("--separator", help="Separator of a CSV.  [default: from the parameters]"),
     click.option("-o", "--output", default="-", help="The result; - is standard output."),
-    choice_option("--format", "form", choices=["csv", "json"], help="Form of the result.  [default: by the suffix]"),
-    flag_option("--force", help="Overwrite an output that exists."),
-    THREADS,
-    QUIET,
+    options.choice_option(
+        "--format", "form", choices=["csv", "json"], help="Form of the result.  [default: by the suffix]"
+    ),
+    options.flag_option("--force", help="Overwrite an output that exists."),
+    options.THREADS,
+    options.QUIET,
 )
 def reconstruct(released: str, manifest: str | None, threads: int | None, quiet: bool, **given: Any) -> None:
     """Estimate the original distribution from a randomized table.
@@ -209,7 +192,7 @@ def reconstruct(released: str, manifest: str | None, threads: int | None, quiet:
     >= 30`. Names and values with spaces or signs stand in quotes. Where values are intervals, a range selects those
     within it, and must not cut one in two.
     """
-    use_threads(threads)
+    options.use_threads(threads)
     from anonymize import reconstruct as room
 
     names = parted(*given.pop("attributes"))

@@ -8,23 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize.cli import options
 from anonymize.cli.completing import columns, completing, requirements
 from anonymize.cli.exits import beside, say_next
-from anonymize.cli.options import (
-    FORCE,
-    HELP_ALL,
-    MEANINGS,
-    MEASURING,
-    PATH,
-    REPORTS,
-    BriefCommand,
-    choice_option,
-    file_option,
-    flag_option,
-    nearby_spec,
-    use_threads,
-    with_options,
-)
 from anonymize.cli.progress import ENGINE, audit_there, check_engine
 from anonymize.errors import UnsafeError, UsageError, WriteError
 from anonymize.files import parted
@@ -39,7 +25,7 @@ if TYPE_CHECKING:
 # How commands that check a table end: the result in one of the forms, and exit code 1 where something is not met.
 
 FORM = (
-    choice_option(
+    options.choice_option(
         "--format",
         "form",
         choices=[AUTO, *FORMATS],
@@ -71,11 +57,11 @@ def conclude(checked: Checked, form: str, *, quiet: bool, color: str) -> None:
 # `audit --series`: the options of a series, and which others go with them.
 
 SERIES = (
-    file_option(
+    options.file_option(
         "--series",
         help="The state of a series, whose releases are all measured, by people's histories; with --key.",
     ),
-    file_option("--key", help="The key file of the series."),
+    options.file_option("--key", help="The key file of the series."),
 )
 
 _BESIDE = {"spec", "series", "key", "k", "l", "t", "require", "form", "reports", "force", "threads", "quiet", "color"}
@@ -152,10 +138,10 @@ COMMON_OPTIONS = (
 """What most people need; help has the others with --help-all."""
 
 
-@click.command(cls=BriefCommand, common=COMMON_OPTIONS)
-@with_options(
-    click.argument("spec", type=PATH, required=False),
-    file_option(
+@click.command(cls=options.BriefCommand, common=COMMON_OPTIONS)
+@options.with_options(
+    click.argument("spec", type=options.PATH, required=False),
+    options.file_option(
         "-i", "--input", "path", help="The table: a file, - for standard input, or the URI of a database table."
     ),
     _columns("--qi", "quasi_identifiers", "Quasi-identifiers, without a spec."),
@@ -166,34 +152,36 @@ COMMON_OPTIONS = (
         help="The column that identifies the individual a row is about, without a spec.",
         shell_complete=completing(columns),
     ),
-    file_option(
+    options.file_option(
         "--original",
         help="The table that this one was made from, to judge whether columns that pass through disclose a "
         "quasi-identifier.",
     ),
-    file_option(
+    options.file_option(
         "--unit-from",
         help="The table that this one was made from, with the unit column; with --link.  [default: the spec's]",
     ),
-    file_option("--link", help="The link written by --save-link: which row of --unit-from each row is."),
+    options.file_option("--link", help="The link written by --save-link: which row of --unit-from each row is."),
     click.option("-k", type=int, help="k of k-anonymity."),
     click.option("-l", "l", type=int, help="l of distinct l-diversity of every sensitive attribute."),
     click.option("-t", "t", type=float, help="t of every t-closeness model of the spec."),
     click.option("--separator", help="Separator of a CSV, without a spec; else that of its header."),
     click.option("--encoding", help="Encoding of a CSV.  [default: utf8]"),
-    flag_option("--no-header", help="The first line of the CSV is a row; columns are called column_1, column_2, ..."),
+    options.flag_option(
+        "--no-header", help="The first line of the CSV is a row; columns are called column_1, column_2, ..."
+    ),
     click.option("--missing", multiple=True, help="Text that means missing, without a spec; repeatable."),
     click.option("--suppressed", help="Text of a suppressed cell, without a spec.  [default: *]"),
-    flag_option(
+    options.flag_option(
         "--no-normalize",
         help="Compare texts exactly, including outer space and invisible characters, without a spec.",
     ),
-    choice_option(
+    options.choice_option(
         "--missing-as",
         choices=["own-category", "wildcard"],
         help="wildcard: add figures in which a missing or suppressed cell matches any. Overrides privacy.missing.",
     ),
-    *MEANINGS,
+    *options.MEANINGS,
     click.option(
         "--threshold", type=float, default=0.2, show_default=True, help="Rows with a higher risk count as at risk."
     ),
@@ -209,7 +197,7 @@ COMMON_OPTIONS = (
         metavar="N,N,...",
         help="With --subsets: count combinations of at most N rows; one N for subsets of 1, 2, ... columns.",
     ),
-    choice_option(
+    options.choice_option(
         "--log-linear",
         choices=["main", "pairs"],
         help="Population uniqueness by a log-linear model with main effects or all pairs; with a sampling fraction.",
@@ -219,7 +207,7 @@ COMMON_OPTIONS = (
         help="The column of sampling weights, without a spec.",
         shell_complete=completing(columns),
     ),
-    file_option(
+    options.file_option(
         "--population",
         help="A table of the population, for the journalist's risk.",
     ),
@@ -233,22 +221,24 @@ COMMON_OPTIONS = (
         shell_complete=completing(requirements),
         help='A further privacy model: "t-closeness t=0.3 attribute=diagnosis"; or "passing uniques=0.01". Repeatable.',
     ),
-    file_option("--baseline", help="An earlier JSON report, of a release or an audit, to compare with."),
-    flag_option("--no-regress", help="Fail if a privacy or risk figure is worse than in the baseline."),
-    file_option("--previous", help="An earlier release about the same people: measure both together."),
-    file_option(
+    options.file_option("--baseline", help="An earlier JSON report, of a release or an audit, to compare with."),
+    options.flag_option("--no-regress", help="Fail if a privacy or risk figure is worse than in the baseline."),
+    options.file_option("--previous", help="An earlier release about the same people: measure both together."),
+    options.file_option(
         "--previous-link",
         help="The link of --previous, written by --save-link for the same input as --link.",
     ),
-    flag_option("--by-position", help="Row n is about the same individual as row n of --previous or --unit-from."),
+    options.flag_option(
+        "--by-position", help="Row n is about the same individual as row n of --previous or --unit-from."
+    ),
     *SERIES,
     *FORM,
-    REPORTS,
-    file_option("--save-risk", help="Save the risk of every row as .csv: explain save-risk. It is private."),
-    FORCE,
+    options.REPORTS,
+    options.file_option("--save-risk", help="Save the risk of every row as .csv: explain save-risk. It is private."),
+    options.FORCE,
     *ENGINE,
-    *MEASURING,
-    HELP_ALL,
+    *options.MEASURING,
+    options.HELP_ALL,
 )
 def audit(
     spec: str | None,
@@ -271,7 +261,7 @@ def audit(
     key: str | None,
     engine: str,
     master: str | None,
-    **options: Any,
+    **every: Any,
 ) -> None:
     """Check any table against privacy models, whether made by this tool or not.
 
@@ -309,16 +299,16 @@ def audit(
     worse than in the baseline.
     """
     check_engine(engine, threads=threads, master=master)
-    use_threads(threads)
+    options.use_threads(threads)
     from anonymize import privacy
     from anonymize._audit import Against, Audit
     from anonymize._audit import audit as walk
     from anonymize.auditing.sample import Deeper
     from anonymize.spec import load
 
-    given = {name: value for name, value in options.items() if value not in (None, [], ())}
+    given = {name: value for name, value in every.items() if value not in (None, [], ())}
     if spec is None and "quasi_identifiers" not in given:
-        spec = nearby_spec()
+        spec = options.nearby_spec()
     loaded = load(spec, privacy.PARAMETERS) if spec else None
     if engine == "spark":
         others: dict[str, Any] = {

@@ -9,23 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize.cli import options
 from anonymize.cli.completing import algorithms as release_commands
 from anonymize.cli.completing import completing, learners
 from anonymize.cli.exits import beside, put, say_next
-from anonymize.cli.options import (
-    COLOR,
-    FORCE,
-    HELP_ALL,
-    INPUT,
-    QUIET,
-    REPORTS,
-    SPEC,
-    BriefSpecCommand,
-    count_option,
-    file_option,
-    flag_option,
-    with_options,
-)
 from anonymize.files import parted
 
 if TYPE_CHECKING:
@@ -70,9 +57,9 @@ COMMON_OPTIONS = (
 """What most people need; help has the others with --help-all."""
 
 
-@click.command(cls=BriefSpecCommand, common=COMMON_OPTIONS)
-@with_options(
-    SPEC,
+@click.command(cls=options.BriefSpecCommand, common=COMMON_OPTIONS)
+@options.with_options(
+    options.SPEC,
     click.argument("others", nargs=-1, metavar="[SPEC]...", type=click.Path()),
     click.option(
         "--algorithms",
@@ -90,18 +77,20 @@ COMMON_OPTIONS = (
         metavar="E,E,...",
         help="Values of epsilon, for synthesize; by default that of the spec.",
     ),
-    count_option(
+    options.count_option(
         "--seeds", default=1, least=1, help="Number of seeds for each release; the report has means and spreads."
     ),
-    INPUT,
-    count_option("-j", "--processes", least=1, help="Number of releases made in parallel; one per core by default."),
+    options.INPUT,
+    options.count_option(
+        "-j", "--processes", least=1, help="Number of releases made in parallel; one per core by default."
+    ),
     click.option(
         "--pick",
         callback=_pick,
         metavar="RULE",
         help="Print only the best release for each k: lowest-loss, or 'fastest-within 5%'.",
     ),
-    count_option(
+    options.count_option(
         "--queries",
         default=0,
         help="Number of random COUNT queries, whose median relative error is added.",
@@ -112,26 +101,28 @@ COMMON_OPTIONS = (
         shell_complete=completing(learners),
         help="Also train this model for the targets of the workload.",
     ),
-    file_option(
+    options.file_option(
         "--measured-by", help="A spec whose weights and workload are used for measuring only, not by the search."
     ),
-    file_option("--cache", help="Folder for cached results.  [default: anonymize/compare in the user's cache]"),
-    flag_option("--no-cache", help="Make every release again, and do not cache results."),
-    flag_option(
+    options.file_option("--cache", help="Folder for cached results.  [default: anonymize/compare in the user's cache]"),
+    options.flag_option("--no-cache", help="Make every release again, and do not cache results."),
+    options.flag_option(
         "--public-report",
         "public",
         help="A report that may be published, made from the public reports of all releases.",
     ),
-    file_option("--keep", help="Keep the releases in this folder, which must exist."),
-    file_option("--budget", help="Charge tables under differential privacy, and releases kept, to this ledger."),
-    file_option("--key", help="The key of the ledger, made by `anonymize key make`."),
-    flag_option("--json", "as_json", help="Print the report as JSON."),
-    flag_option("--csv", "as_csv", help="Print a CSV with a row for each release."),
-    REPORTS,
-    FORCE,
-    QUIET,
-    COLOR,
-    HELP_ALL,
+    options.file_option("--keep", help="Keep the releases in this folder, which must exist."),
+    options.file_option(
+        "--budget", help="Charge tables under differential privacy, and releases kept, to this ledger."
+    ),
+    options.file_option("--key", help="The key of the ledger, made by `anonymize key make`."),
+    options.flag_option("--json", "as_json", help="Print the report as JSON."),
+    options.flag_option("--csv", "as_csv", help="Print a CSV with a row for each release."),
+    options.REPORTS,
+    options.FORCE,
+    options.QUIET,
+    options.COLOR,
+    options.HELP_ALL,
 )
 def compare(
     spec: str,
@@ -273,6 +264,6 @@ def _say_next(spec: str, request: Compare, report: dict[str, Any]) -> None:
     if not best:
         return
     chosen = next((each for each in best if each["k"] == request.spec.privacy.k), best[0])
-    options = words(ALGORITHMS[chosen["algorithm"]].Options(**chosen["options"]))
+    flags = words(ALGORITHMS[chosen["algorithm"]].Options(**chosen["options"]))
     k = [] if chosen["k"] == request.spec.privacy.k else ["-k", str(chosen["k"])]
-    say_next(chosen["algorithm"], spec, *options, *k, *beside({"input": request.input}), "-o", "released.csv")
+    say_next(chosen["algorithm"], spec, *flags, *k, *beside({"input": request.input}), "-o", "released.csv")

@@ -8,30 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize.cli import options
 from anonymize.cli.completing import algorithms, completing, learners, quasi_identifiers, targets
 from anonymize.cli.exits import beside, put, say_next
-from anonymize.cli.options import (
-    FORCE,
-    HELP_ALL,
-    INPUT,
-    MEANINGS,
-    MEASURING,
-    METHODS,
-    OVERRIDES,
-    PATH,
-    REPORTS,
-    SEED,
-    BriefSpecCommand,
-    Command,
-    choice_option,
-    count_option,
-    file_option,
-    flag_option,
-    needed_spec,
-    share_option,
-    use_threads,
-    with_options,
-)
 from anonymize.errors import UsageError
 from anonymize.files import parted, split
 
@@ -63,7 +42,7 @@ def _names(context: click.Context, parameter: click.Parameter, value: tuple[str,
     return tuple(dict.fromkeys(parted(*value)))
 
 
-def chosen_columns(*declarations: str, help: str) -> Callable[[Command], Command]:
+def chosen_columns(*declarations: str, help: str) -> Callable[[options.Command], options.Command]:
     """An option that takes some of the quasi-identifiers."""
     complete = completing(quasi_identifiers, listed=True)
     return click.option(
@@ -82,13 +61,13 @@ QUERY_OPTIONS = (
     chosen_columns(
         "--query-attributes", "attributes", help="The quasi-identifiers that queries restrict.  [default: all]"
     ),
-    share_option(
+    options.share_option(
         "--query-selectivity",
         "selectivity",
         min_open=True,
         help="Share of the joint domain that a query covers.  [default: ranges of any length]",
     ),
-    flag_option("--query-points", "points", help="Query the values of random rows instead of ranges."),
+    options.flag_option("--query-points", "points", help="Query the values of random rows instead of ranges."),
     click.option(
         "--query-bound",
         "bound",
@@ -97,14 +76,14 @@ QUERY_OPTIONS = (
         show_default=True,
         help="Sanity bound: smaller true counts are replaced by this in the denominator of relative errors.",
     ),
-    count_option(
+    options.count_option(
         "--query-seeds",
         "repeats",
         least=1,
         default=1,
         help="Number of seeds to draw queries with, starting with --seed.",
     ),
-    file_option("--query-file", help="A YAML list of queries, instead of random ones."),
+    options.file_option("--query-file", help="A YAML list of queries, instead of random ones."),
 )
 
 
@@ -140,13 +119,13 @@ TREE_OPTIONS = (
         help="Compare the first splits of a decision tree for a target.",
         shell_complete=completing(targets),
     ),
-    count_option("--tree-depth", least=1, most=12, help="Maximum depth of the tree.  [default: 3]"),
+    options.count_option("--tree-depth", least=1, most=12, help="Maximum depth of the tree.  [default: 3]"),
     chosen_columns("--tree-columns", help="The quasi-identifiers that the tree uses.  [default: all]"),
-    share_option(
+    options.share_option(
         "--support-within",
         help="A pattern survives if its relative change of support is at most this, ...  [default: 0.1]",
     ),
-    share_option(
+    options.share_option(
         "--confidence-within",
         help="... and its change of confidence is at most this.  [default: 0.05]",
     ),
@@ -188,31 +167,31 @@ COMMON_OPTIONS = (
 """What most people need; help has the others with --help-all."""
 
 
-@click.command(cls=BriefSpecCommand, common=COMMON_OPTIONS)
-@with_options(
-    click.argument("spec", type=PATH, required=False),
-    click.argument("released", type=PATH, required=False),
-    INPUT,
-    *OVERRIDES,
-    count_option("--queries", default=1000, help="Random COUNT queries."),
+@click.command(cls=options.BriefSpecCommand, common=COMMON_OPTIONS)
+@options.with_options(
+    click.argument("spec", type=options.PATH, required=False),
+    click.argument("released", type=options.PATH, required=False),
+    options.INPUT,
+    *options.OVERRIDES,
+    options.count_option("--queries", default=1000, help="Random COUNT queries."),
     *QUERY_OPTIONS,
-    *MEANINGS,
-    choice_option(
+    *options.MEANINGS,
+    options.choice_option(
         "--method",
-        choices=METHODS,
+        choices=options.METHODS,
         help="Reconstruction method for a randomized release.  [default: inverse]",
     ),
     *TREE_OPTIONS,
-    file_option("--link", help="The link written by --save-link: which row of the table each released row is."),
-    flag_option("--models", help="Train and test models for the targets of the workload."),
+    options.file_option("--link", help="The link written by --save-link: which row of the table each released row is."),
+    options.flag_option("--models", help="Train and test models for the targets of the workload."),
     click.option(
         "--algorithm",
         help="With --models: recode each training part with this release command.",
         shell_complete=completing(algorithms),
     ),
     click.option("--option", "pairs", multiple=True, metavar="NAME=VALUE", help="Option of the algorithm; repeatable."),
-    count_option("--folds", least=2, default=10, help="Number of folds of the cross-validation."),
-    share_option(
+    options.count_option("--folds", least=2, default=10, help="Number of folds of the cross-validation."),
+    options.share_option(
         "--test-share",
         min_open=True,
         max_open=True,
@@ -226,14 +205,14 @@ COMMON_OPTIONS = (
         help="Only this model; repeatable.",
         shell_complete=completing(learners),
     ),
-    flag_option("--projection", help="Also train models without the most predictive attributes."),
-    SEED,
-    flag_option(
+    options.flag_option("--projection", help="Also train models without the most predictive attributes."),
+    options.SEED,
+    options.flag_option(
         "--public-report",
         "public",
         help="A report that may be published, made only from RELEASED, the spec and its hierarchies.",
     ),
-    choice_option(
+    options.choice_option(
         "--format",
         "form",
         choices=["text", "json", "markdown", "html"],
@@ -241,10 +220,10 @@ COMMON_OPTIONS = (
         help="Format of the result.",
     ),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
-    REPORTS,
-    FORCE,
-    *MEASURING,
-    HELP_ALL,
+    options.REPORTS,
+    options.FORCE,
+    *options.MEASURING,
+    options.HELP_ALL,
 )
 def evaluate(
     spec: str | None,
@@ -280,7 +259,7 @@ def evaluate(
     left out of the files of -r.
     """
     spec, released = _spec_and_release(spec, released)
-    count = use_threads(threads)
+    count = options.use_threads(threads)
     from anonymize import privacy
     from anonymize import spec as specs
     from anonymize._evaluate import Evaluate
@@ -319,7 +298,7 @@ def evaluate(
 def _spec_and_release(spec: str | None, released: str | None) -> tuple[str, str | None]:
     """What is named: where it is a table alone, the spec is the nearest one."""
     if spec is None or (released is None and split(spec)[1] != ""):
-        return needed_spec(click.get_current_context()), spec
+        return options.needed_spec(click.get_current_context()), spec
     return spec, released
 
 
@@ -347,8 +326,8 @@ def _protocol(given: dict[str, Any], threads: int) -> Any:
         raise UsageError(f"--algorithm {name}: is not one of {', '.join(ALGORITHMS)}")
     if name is None and pairs:
         raise UsageError("--option: is about an algorithm, give --algorithm")
-    options = None if name is None else parse_options(ALGORITHMS[name], pairs)
-    return Protocol(**settings, options=options, seed=given["seed"], models=chosen, threads=threads)
+    own_options = None if name is None else parse_options(ALGORITHMS[name], pairs)
+    return Protocol(**settings, options=own_options, seed=given["seed"], models=chosen, threads=threads)
 
 
 def _json(report: dict[str, Any]) -> None:

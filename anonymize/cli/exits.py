@@ -15,54 +15,9 @@ from typing import Any, NoReturn
 
 import click
 
-from anonymize import files
+from anonymize import errors, files
 from anonymize.cli import early
-from anonymize.errors import (
-    ADVICE,
-    BROKEN_PIPE,
-    BUG,
-    CANNOT_WRITE,
-    DATA,
-    DONE,
-    INFEASIBLE,
-    INTERRUPTED,
-    MEANINGS,
-    NO_MEMORY,
-    UNSAFE,
-    USAGE,
-    AnonymizeError,
-    DataError,
-    InfeasibleError,
-    OwnNote,
-    ProgramError,
-    SpecError,
-    UnsafeError,
-    visible,
-)
 from anonymize.places import masked
-
-__all__ = [
-    "ADVICE",
-    "BROKEN_PIPE",
-    "BUG",
-    "CANNOT_WRITE",
-    "DATA",
-    "DONE",
-    "INFEASIBLE",
-    "INTERRUPTED",
-    "MEANINGS",
-    "NO_MEMORY",
-    "UNSAFE",
-    "USAGE",
-    "on_interrupt",
-    "outcome",
-    "put",
-    "raise_interruption",
-    "reporting",
-    "run",
-    "say",
-]
-
 
 OUT_OF_MEMORY = re.compile(r"(?i)out of memory|memory allocation|cannot allocate memory|bad_alloc|CapacityOverflow")
 """How libraries say that memory was refused, in errors of other types."""
@@ -95,7 +50,7 @@ def outcome(command: Callable[[], object]) -> int:
         command()
         if sys.stdout is not None:
             sys.stdout.flush()
-        return DONE
+        return errors.DONE
     except BaseException as error:  # a panic of polars is not an Exception
         return _failed(error)
 
@@ -104,7 +59,7 @@ def _failed(error: BaseException) -> int:
     """Writes what went wrong to standard error; returns its exit code."""
     if _is_broken_pipe(error):
         _silence_stdout()
-        return BROKEN_PIPE
+        return errors.BROKEN_PIPE
     if isinstance(error, click.exceptions.Exit):  # after --help
         return error.exit_code
     if isinstance(error, click.ClickException):
@@ -112,7 +67,7 @@ def _failed(error: BaseException) -> int:
         error.show(message)
         with reporting():
             say(message.getvalue().rstrip("\n"), lines=True)
-        return USAGE
+        return errors.USAGE
     code, lines = _described(error)
     with reporting():
         for line in lines:
@@ -123,7 +78,7 @@ def _failed(error: BaseException) -> int:
 def say(text: str, *, lines: bool = False) -> None:
     """Prints a message to standard error: every one goes by here, without passwords and without what a name in it would
     do to a terminal. `lines`: it has several."""
-    click.echo(visible(masked(text), lines=lines), err=True)
+    click.echo(errors.visible(masked(text), lines=lines), err=True)
 
 
 def say_charge(report: Mapping[str, Any]) -> None:
@@ -134,7 +89,7 @@ def say_charge(report: Mapping[str, Any]) -> None:
 
 def put(text: str, *, lines: bool = False) -> None:
     """Prints a result that is no table to standard output, in the same way."""
-    click.echo(visible(text, lines=lines))
+    click.echo(errors.visible(text, lines=lines))
 
 
 @contextmanager
@@ -148,25 +103,25 @@ def reporting() -> Iterator[None]:
 
 
 def _own_notes(error: BaseException) -> list[str]:
-    return [note for note in getattr(error, "__notes__", ()) if isinstance(note, OwnNote)]
+    return [note for note in getattr(error, "__notes__", ()) if isinstance(note, errors.OwnNote)]
 
 
 def _described(error: BaseException) -> tuple[int, list[str]]:
     """The exit code of an error, and the lines that describe it."""
     if _interrupted:  # whatever a library, in whose code the signal was raised, has made of it
-        return INTERRUPTED, [early.MESSAGE, *_own_notes(error)]
-    if isinstance(error, AnonymizeError):
+        return errors.INTERRUPTED, [early.MESSAGE, *_own_notes(error)]
+    if isinstance(error, errors.AnonymizeError):
         return error.exit_code, [*(f"error: {problem}" for problem in error.problems), *_own_notes(error)]
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return INTERRUPTED, [early.MESSAGE, *_own_notes(error)]
+        return errors.INTERRUPTED, [early.MESSAGE, *_own_notes(error)]
     if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(str(error)):
-        return NO_MEMORY, ["error: there was not enough memory; nothing was written"]
+        return errors.NO_MEMORY, ["error: there was not enough memory; nothing was written"]
     if isinstance(error, OSError):
         _silence_stdout()
         where = error.filename or "input or output"
-        return CANNOT_WRITE, [f"error: {where}: {error.strerror or type(error).__name__}"]
-    first, *where = ProgramError.of(error).problems
-    return BUG, [f"error: {first}", *map(str, where)]
+        return errors.CANNOT_WRITE, [f"error: {where}: {error.strerror or type(error).__name__}"]
+    first, *where = errors.ProgramError.of(error).problems
+    return errors.BUG, [f"error: {first}", *map(str, where)]
 
 
 def on_interrupt(sooner: Callable[[], object] | None) -> None:
@@ -243,13 +198,13 @@ def beside(given: Mapping[str, Any]) -> list[str]:
     return [word for flag, value in present.items() for word in (flag, str(value))]
 
 
-def note_next(error: AnonymizeError, arguments: Sequence[str]) -> None:
+def note_next(error: errors.AnonymizeError, arguments: Sequence[str]) -> None:
     """Adds to an error what to run next, unless the command line was quiet or nothing in particular helps."""
     if {"-q", "--quiet"}.intersection(arguments) or not arguments:
         return
-    if isinstance(error, UnsafeError | InfeasibleError | DataError):
-        error.add_note(OwnNote(f"{PREFIX}anonymize explain {error.exit_code}"))
-    elif isinstance(error, SpecError) and arguments[0] != "validate":
+    if isinstance(error, errors.UnsafeError | errors.InfeasibleError | errors.DataError):
+        error.add_note(errors.OwnNote(f"{PREFIX}anonymize explain {error.exit_code}"))
+    elif isinstance(error, errors.SpecError) and arguments[0] != "validate":
         specs = [argument for argument in arguments if argument.endswith((".yaml", ".yml"))][:1]
         if specs:
-            error.add_note(OwnNote(f"{PREFIX}anonymize {shlex.join(['validate', *specs])}"))
+            error.add_note(errors.OwnNote(f"{PREFIX}anonymize {shlex.join(['validate', *specs])}"))

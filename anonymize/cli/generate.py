@@ -13,19 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from anonymize.cli import options
 from anonymize.cli.exits import reporting, say, say_next
-from anonymize.cli.options import (
-    FORCE,
-    OUTPUT,
-    OUTPUT_FORMAT,
-    QUIET,
-    THREADS,
-    count_option,
-    file_option,
-    share_option,
-    use_threads,
-    with_options,
-)
 from anonymize.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,14 +30,14 @@ if TYPE_CHECKING:
 EVERY = "all"
 """What --vary means without a value."""
 TABLE = (
-    count_option("--rows", default=1000, help="Rows of the table."),
-    count_option("--seed", help="Seed: the same seed gives the same table; random by default."),
-    OUTPUT,
-    OUTPUT_FORMAT,
-    file_option("--spec", help="Also write a spec for the table, with its hierarchies next to it."),
-    FORCE,
-    THREADS,
-    QUIET,
+    options.count_option("--rows", default=1000, help="Rows of the table."),
+    options.count_option("--seed", help="Seed: the same seed gives the same table; random by default."),
+    options.OUTPUT,
+    options.OUTPUT_FORMAT,
+    options.file_option("--spec", help="Also write a spec for the table, with its hierarchies next to it."),
+    options.FORCE,
+    options.THREADS,
+    options.QUIET,
 )
 
 
@@ -63,7 +52,7 @@ def generate() -> None:
 
 
 @generate.command()
-@with_options(
+@options.with_options(
     click.option(
         "--function",
         "functions",
@@ -79,7 +68,7 @@ def generate() -> None:
         metavar="[N,...]",
         help="Draw the constants of these functions at random; without N, of all given functions that have constants.",
     ),
-    share_option(
+    options.share_option(
         "--perturb",
         default=0.0,
         metavar="SHARE",
@@ -98,7 +87,7 @@ def agrawal(functions: tuple[int, ...], vary: str | None, perturb: float, thread
     attribute; they follow from the seed. Functions 7 to 10 have no such constants and stay as they are. To vary some
     functions and not others, name them: --function 2 --function 4 --function 7 --vary 4.
     """
-    count = use_threads(threads)
+    count = options.use_threads(threads)
     from anonymize.generate import agrawal as generator
 
     if len(set(functions)) < len(functions):
@@ -129,14 +118,14 @@ def _varied(text: str | None, functions: tuple[int, ...], with_constants: tuple[
 
 
 @generate.command()
-@with_options(*TABLE)
+@options.with_options(*TABLE)
 def census(threads: int | None, **given: Any) -> None:
     """People with age, education, work and salary that depend on each other.
 
     Columns: age, sex, race, marital-status, education, region, zipcode, citizenship, workclass, occupation, hours,
     salary, salary-class, which is <30K or >=30K. The dependencies are invented, and resemble those of a census.
     """
-    count = use_threads(threads)
+    count = options.use_threads(threads)
     from anonymize import generate as generator
 
     _write(partial(generator.frames, threads=count), generator.roles(), **given)
@@ -224,11 +213,11 @@ FLAT = {"../sample_data/": "", "../hierarchies/": "hierarchies/", f"../anonymize
 
 
 @click.command()
-@with_options(
+@options.with_options(
     click.argument("name", type=click.Choice(tuple(EXAMPLES))),
-    file_option("-o", "--output", help="The folder, which is created if needed.  [default: NAME]"),
-    FORCE,
-    QUIET,
+    options.file_option("-o", "--output", help="The folder, which is created if needed.  [default: NAME]"),
+    options.FORCE,
+    options.QUIET,
 )
 def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
     """Write an example spec with its table and hierarchies.

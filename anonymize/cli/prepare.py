@@ -11,21 +11,9 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from anonymize import __version__
+from anonymize.cli import options
 from anonymize.cli.completing import completing, quasi_identifiers
 from anonymize.cli.exits import put, say, say_next
-from anonymize.cli.options import (
-    COLOR,
-    INPUT,
-    PATH,
-    QUIET,
-    SPEC,
-    SpecCommand,
-    choice_option,
-    file_option,
-    flag_option,
-    nearby_spec,
-    with_options,
-)
 from anonymize.errors import Problem, visible
 
 if TYPE_CHECKING:
@@ -43,14 +31,16 @@ FORMS = ("text", "json", "github", "sarif", "junit", "markdown")
 """How `validate` prints: the forms of `audit`, without its page."""
 
 
-@click.command(cls=SpecCommand)
-@with_options(
-    click.argument("specs", type=PATH, nargs=-1, metavar="[SPEC]..."),
-    file_option("-i", "--input", "input_path", help="A table to check the spec against, or - for standard input."),
-    choice_option("--format", "form", choices=FORMS, default="text", help="How to print."),
+@click.command(cls=options.SpecCommand)
+@options.with_options(
+    click.argument("specs", type=options.PATH, nargs=-1, metavar="[SPEC]..."),
+    options.file_option(
+        "-i", "--input", "input_path", help="A table to check the spec against, or - for standard input."
+    ),
+    options.choice_option("--format", "form", choices=FORMS, default="text", help="How to print."),
     click.option("--json", "form", flag_value="json", help="The same as --format json."),
-    flag_option("--watch", "watching", help="Check again whenever a file changes, until interrupted."),
-    QUIET,
+    options.flag_option("--watch", "watching", help="Check again whenever a file changes, until interrupted."),
+    options.QUIET,
 )
 def validate(specs: tuple[str, ...], input_path: str | None, form: str, watching: bool, quiet: bool) -> None:
     """Check a spec, alone or against a table; or several specs, each alone.
@@ -67,7 +57,7 @@ def validate(specs: tuple[str, ...], input_path: str | None, form: str, watching
     if watching and input_path == "-":
         raise UsageError("--watch: standard input cannot be read again")
     if not specs:
-        nearby = nearby_spec()
+        nearby = options.nearby_spec()
         if nearby is None:
             raise UsageError("no spec: name one, or put anonymize.yaml in this folder or one above")
         specs = (nearby,)
@@ -138,7 +128,7 @@ def _checked(result: Validated) -> Checked:
 
 
 @click.command()
-@with_options(flag_option("--report", "of_report", help="That of reports in place of the spec's."))
+@options.with_options(options.flag_option("--report", "of_report", help="That of reports in place of the spec's."))
 def schema(of_report: bool) -> None:
     """Print the JSON Schema of the spec, for editors and other checkers; or of the JSON reports of every command.
 
@@ -170,12 +160,12 @@ def hierarchy() -> None:
 
 
 @hierarchy.command()
-@with_options(
-    SPEC,
+@options.with_options(
+    options.SPEC,
     click.argument("attribute", required=False, shell_complete=completing(quasi_identifiers)),
-    INPUT,
-    flag_option("--json", "as_json", help="Print JSON."),
-    COLOR,
+    options.INPUT,
+    options.flag_option("--json", "as_json", help="Print JSON."),
+    options.COLOR,
 )
 def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool, color: str) -> None:
     """Print each level of each quasi-identifier, or of one, and its research value.
@@ -244,7 +234,9 @@ def _table(described: Described) -> Table:
 
 
 @hierarchy.command()
-@with_options(click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE..."), QUIET)
+@options.with_options(
+    click.argument("files", nargs=-1, required=True, type=options.PATH, metavar="FILE..."), options.QUIET
+)
 def check(files: tuple[str, ...], quiet: bool) -> None:
     """Read hierarchy files, CSV or YAML, and report all their problems.
 
@@ -274,12 +266,12 @@ def check(files: tuple[str, ...], quiet: bool) -> None:
 
 
 @hierarchy.command()
-@with_options(
-    SPEC,
+@options.with_options(
+    options.SPEC,
     click.argument("attribute", shell_complete=completing(quasi_identifiers)),
-    INPUT,
-    file_option("-o", "--output", default="-", help="The file; - is standard output."),
-    flag_option("--force", help="Overwrite a file that exists."),
+    options.INPUT,
+    options.file_option("-o", "--output", default="-", help="The file; - is standard output."),
+    options.flag_option("--force", help="Overwrite a file that exists."),
 )
 def make(spec: str, attribute: str, input_path: str | None, output: str, force: bool) -> None:
     """Write the hierarchy of a quasi-identifier as CSV, one line for each value, from the leaf to the root.

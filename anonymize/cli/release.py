@@ -11,33 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.claims import State
+from anonymize.cli import options
 from anonymize.cli.exits import beside, reporting, say, say_charge, say_next
-from anonymize.cli.options import (
-    COLOR,
-    COMMON,
-    FORCE,
-    FURTHER,
-    HELP_ALL,
-    INPUT,
-    MEMORY,
-    OUTPUT,
-    OUTPUT_FORMAT,
-    OVERRIDES,
-    PATH,
-    PLACES,
-    QUIET,
-    REPORTS,
-    SPEC,
-    THREADS,
-    VERBOSE,
-    BriefSpecCommand,
-    NamedOrNumber,
-    count_option,
-    file_option,
-    flag_option,
-    use_threads,
-    with_options,
-)
 from anonymize.cli.progress import CHECKPOINT, ENGINE, check_engine, recode_there, release_there
 
 if TYPE_CHECKING:
@@ -51,79 +26,81 @@ REQUIRED = "Every requirement is met: the release was checked with its input, of
 ALLOWED = "The release was checked with its input, and with --allow-unsafe it is written whatever came of it."
 
 COMMON_OPTIONS = (
-    INPUT,
-    click.option("-o", "--output", default="-", help=f"The release: {PLACES}"),
-    REPORTS,
-    *OVERRIDES,
-    FORCE,
-    QUIET,
-    VERBOSE,
+    options.INPUT,
+    click.option("-o", "--output", default="-", help=f"The release: {options.PLACES}"),
+    options.REPORTS,
+    *options.OVERRIDES,
+    options.FORCE,
+    options.QUIET,
+    options.VERBOSE,
 )
 """What most releases are made with; help has them first."""
-WITHOUT_OVERRIDES = tuple(each for each in COMMON_OPTIONS if each not in OVERRIDES)
+WITHOUT_OVERRIDES = tuple(each for each in COMMON_OPTIONS if each not in options.OVERRIDES)
 """The same, where nothing is required of classes."""
 FURTHER_OPTIONS = (
-    OUTPUT_FORMAT,
-    file_option("--save-recoding", help="Save the recoding as JSON, for `recode`. It is private."),
-    file_option(
+    options.OUTPUT_FORMAT,
+    options.file_option("--save-recoding", help="Save the recoding as JSON, for `recode`. It is private."),
+    options.file_option(
         "--save-link",
         help="Save which row of the input each released row is (.json or .csv), for --link. It is private.",
     ),
-    file_option(
+    options.file_option(
         "--save-risk",
         help="Save the risk of every row before and after the release as .csv (see explain save-risk). It is private.",
     ),
-    file_option(
+    options.file_option(
         "--manifest",
         help="Write a public file that describes the columns; other commands find it as X.manifest.json.",
     ),
-    file_option("--start-series", help="Start a series of releases, with its state in this file. It is private."),
-    file_option("--after", help="Make the next release of the series with its state in this file."),
-    file_option("--key", help="The key of the series and of the ledger, made by `anonymize key make`."),
-    file_option(
+    options.file_option(
+        "--start-series", help="Start a series of releases, with its state in this file. It is private."
+    ),
+    options.file_option("--after", help="Make the next release of the series with its state in this file."),
+    options.file_option("--key", help="The key of the series and of the ledger, made by `anonymize key make`."),
+    options.file_option(
         "--budget",
         help="Charge the release to this ledger about people, with --key; made if absent, with the spec's `budget` as "
         "its cap. It is private.",
     ),
-    count_option("--seed", help="Seed of all random numbers; the system's entropy by default."),
-    THREADS,
-    flag_option(
+    options.count_option("--seed", help="Seed of all random numbers; the system's entropy by default."),
+    options.THREADS,
+    options.flag_option(
         "--public-report",
         "public",
         help="Make the report only from what is published: the release, the spec, the hierarchies.",
     ),
-    flag_option(
+    options.flag_option(
         "--show-values",
         help="Include values of the input in the reports, which are then as confidential as the input.",
     ),
-    flag_option(
+    options.flag_option(
         "--bound",
         help="Report a lower bound on the gcp of any release with classes; takes time quadratic in the rows.",
     ),
-    flag_option("--dry-run", help="Do everything except write the release; reports are written."),
-    flag_option("--allow-unsafe", help="Write the release even if a requirement is not met."),
+    options.flag_option("--dry-run", help="Do everything except write the release; reports are written."),
+    options.flag_option("--allow-unsafe", help="Write the release even if a requirement is not met."),
     *ENGINE,
     *CHECKPOINT,
-    COLOR,
-    HELP_ALL,
+    options.COLOR,
+    options.HELP_ALL,
 )
 
 
-class AlgorithmCommand(BriefSpecCommand):
+class AlgorithmCommand(options.BriefSpecCommand):
     """Options in three sections: common ones, the algorithm's own, further ones."""
 
-    def sections(self, options: list[click.Option]) -> dict[str, list[click.Option]]:
+    def sections(self, every: list[click.Option]) -> dict[str, list[click.Option]]:
         """By their places: the algorithm's own are those that not every release command has."""
-        limited = any(each.name == "tmp" for each in options)
-        overrides = any(each.name == "suppression" for each in options)
+        limited = any(each.name == "tmp" for each in every)
+        overrides = any(each.name == "suppression" for each in every)
         first, last = (
             len(COMMON_OPTIONS if overrides else WITHOUT_OVERRIDES),
-            len(FURTHER_OPTIONS) + 1 + limited * len(MEMORY),
+            len(FURTHER_OPTIONS) + 1 + limited * len(options.MEMORY),
         )
         return {
-            COMMON: options[:first],
-            f"Options of {self.name}": options[first:-last],
-            FURTHER: options[-last:],
+            options.COMMON: every[:first],
+            f"Options of {self.name}": every[first:-last],
+            options.FURTHER: every[-last:],
         }
 
 
@@ -132,14 +109,14 @@ def command(name: str) -> click.Command:
     from anonymize.algorithms import ALGORITHMS
 
     algorithm = ALGORITHMS[name]
-    options = [_option(field) for field in fields(algorithm.Options)]
+    own_options = [_option(field) for field in fields(algorithm.Options)]
     # The limit of `research-value` is on what its own search holds, and counts strings.
-    memory = () if any(field.name == "memory_limit" for field in fields(algorithm.Options)) else MEMORY
+    memory = () if any(field.name == "memory_limit" for field in fields(algorithm.Options)) else options.MEMORY
 
     common = WITHOUT_OVERRIDES if algorithm.NEEDS.domains else COMMON_OPTIONS
 
     @click.command(name, cls=AlgorithmCommand, help=algorithm.__doc__)
-    @with_options(SPEC, *common, *options, *memory, *FURTHER_OPTIONS)
+    @options.with_options(options.SPEC, *common, *own_options, *memory, *FURTHER_OPTIONS)
     def run(spec: str, **given: Any) -> None:
         of_algorithm = {field.name: given.pop(field.name) for field in fields(algorithm.Options)}
         _release(name, algorithm.Options(**of_algorithm), spec, **given)
@@ -155,7 +132,7 @@ def _option(field: Any) -> Any:
     if isinstance(field.default, bool):
         off = field.metadata["off"] or f"no-{name.removeprefix('--')}"
         either = f"{name}/--{off}" if field.default else name
-        return flag_option(either, field.name, default=field.default, help=meaning)
+        return options.flag_option(either, field.name, default=field.default, help=meaning)
     return click.option(name, field.name, type=_type(field), default=field.default, show_default=True, help=meaning)
 
 
@@ -168,12 +145,12 @@ def _type(field: Any) -> Any:
         return kind
     limited = click.IntRange if kind is int else click.FloatRange
     number = limited(numbers.minimum, numbers.maximum, min_open=numbers.min_open, max_open=numbers.max_open)
-    return number if choices is None else NamedOrNumber(choices, number)
+    return number if choices is None else options.NamedOrNumber(choices, number)
 
 
 def _release(
     algorithm: str,
-    options: Any,
+    chosen: Any,
     spec_path: str,
     *,
     input_path: str | None,
@@ -191,7 +168,7 @@ def _release(
     **rest: Any,
 ) -> None:
     check_engine(engine, threads=threads, master=master, checkpoint=checkpoint)
-    count = use_threads(threads)
+    count = options.use_threads(threads)
     from anonymize import privacy, spec
     from anonymize._release import release
     from anonymize.cli.progress import ending_searches, progress
@@ -199,7 +176,7 @@ def _release(
 
     loaded = spec.override(spec.load(spec_path, privacy.PARAMETERS), k=k, l=l, t=t, suppression=suppression)
     with progress(quiet) as show, ending_searches(show) as ending:
-        request = Request(loaded, algorithm, options, input=input_path, threads=count, progress=show, **rest)
+        request = Request(loaded, algorithm, chosen, input=input_path, threads=count, progress=show, **rest)
         if engine == "local" and _may_end_early(request):
             request = replace(request, progress=ending)
         report = release(request) if engine == "local" else release_there(request, master, checkpoint)
@@ -275,20 +252,20 @@ def _summary(report: dict[str, Any], color: str, verbose: bool, files: Mapping[s
 
 
 @click.command()
-@with_options(
-    click.argument("recoding", type=PATH),
-    file_option(
+@options.with_options(
+    click.argument("recoding", type=options.PATH),
+    options.file_option(
         "-i", "--input", required=True, help="The table: a file, - for standard input, or the URI of a database table."
     ),
-    OUTPUT,
-    OUTPUT_FORMAT,
-    REPORTS,
-    count_option("--seed", help="Seed of the shuffle, if the release was shuffled."),
-    FORCE,
+    options.OUTPUT,
+    options.OUTPUT_FORMAT,
+    options.REPORTS,
+    options.count_option("--seed", help="Seed of the shuffle, if the release was shuffled."),
+    options.FORCE,
     *ENGINE,
-    THREADS,
-    QUIET,
-    COLOR,
+    options.THREADS,
+    options.QUIET,
+    options.COLOR,
 )
 def recode(quiet: bool, threads: int | None, color: str, engine: str, master: str | None, **given: Any) -> None:
     """Apply a saved recoding to new rows: a test set, or next month's table.
@@ -305,7 +282,7 @@ def recode(quiet: bool, threads: int | None, color: str, engine: str, master: st
     whether the new table is safe to publish.
     """
     check_engine(engine, threads=threads, master=master)
-    use_threads(threads)
+    options.use_threads(threads)
     from anonymize._recode import Recode
     from anonymize._recode import recode as walk
     from anonymize.cli.progress import progress

@@ -8,21 +8,8 @@ from typing import Any
 
 import click
 
+from anonymize.cli import options
 from anonymize.cli.exits import reporting, say_charge
-from anonymize.cli.options import (
-    COLOR,
-    INPUT,
-    QUIET,
-    REPORTS,
-    SPEC,
-    THREADS,
-    VERBOSE,
-    SpecCommand,
-    file_option,
-    flag_option,
-    use_threads,
-    with_options,
-)
 
 REFUSED = {
     "--seed": "nothing that a seed could set is drawn; noise under differential privacy is the system's",
@@ -58,26 +45,26 @@ REFUSALS = tuple(
 )
 
 
-@click.command(cls=SpecCommand)
-@with_options(
-    SPEC,
-    INPUT,
-    file_option("-o", "--output", required=True, help="The folder of the tables, which is made, or is empty."),
-    REPORTS,
-    file_option("--key", help="The key of cell keys, and of the ledger, a file of `anonymize key make`."),
-    file_option(
+@click.command(cls=options.SpecCommand)
+@options.with_options(
+    options.SPEC,
+    options.INPUT,
+    options.file_option("-o", "--output", required=True, help="The folder of the tables, which is made, or is empty."),
+    options.REPORTS,
+    options.file_option("--key", help="The key of cell keys, and of the ledger, a file of `anonymize key make`."),
+    options.file_option(
         "--budget",
         help="Charge the tables to this ledger about people, with --key; made if absent, with the spec's `budget` as "
         "its cap. It is private.",
     ),
-    flag_option("--public-report", "public", help="Make the report from what is published alone."),
-    flag_option("--dry-run", help="Do everything but write the tables; reports are written."),
-    flag_option("--force", help="Replace the tables of an earlier run, and reports that exist."),
+    options.flag_option("--public-report", "public", help="Make the report from what is published alone."),
+    options.flag_option("--dry-run", help="Do everything but write the tables; reports are written."),
+    options.flag_option("--force", help="Replace the tables of an earlier run, and reports that exist."),
     *REFUSALS,
-    THREADS,
-    QUIET,
-    VERBOSE,
-    COLOR,
+    options.THREADS,
+    options.QUIET,
+    options.VERBOSE,
+    options.COLOR,
 )
 def tabulate(
     spec: str, input_path: str | None, threads: int | None, quiet: bool, verbose: bool, color: str, **given: Any
@@ -99,7 +86,7 @@ def tabulate(
     Rows are counted; with a `unit`, several rows of one individual count as one contributor. A missing value is a group
     of its own.
     """
-    use_threads(threads)
+    options.use_threads(threads)
     from anonymize import privacy
     from anonymize import spec as specs
     from anonymize._tabulate import Tabulate

@@ -14,17 +14,8 @@ from numpy.typing import NDArray
 from anonymize import privacy, recoding, verify
 from anonymize.classes import Bools
 from anonymize.declared import declared
+from anonymize.families import steps
 from anonymize.families.base import Draft, DraftText, Measured
-from anonymize.families.steps import (
-    by_weights,
-    check_hidden,
-    check_suppression,
-    numbers_of,
-    passing_text,
-    suppression_limit,
-    text_shown,
-    threads_at_once,
-)
 from anonymize.judging import Judge, withheld
 from anonymize.meaning import Manifest
 from anonymize.parallel import ahead, meanwhile, worth
@@ -63,19 +54,19 @@ class ClassedDraft(Draft):
         Classes may read as suppressed rows do. Where these are more than may be suppressed, all rows are shown as one
         class; raises InfeasibleError where that cannot be, or they are too many even so.
         """
-        check_hidden(request.spec, table)
+        steps.check_hidden(request.spec, table)
         drawn = cls._rendered(request, requirements, table, result)
-        if drawn.released.suppressed_rows > suppression_limit(request.spec, table.rows):
+        if drawn.released.suppressed_rows > steps.suppression_limit(request.spec, table.rows):
             whole = result.whole()
             drawn = drawn if whole is None else cls._rendered(request, requirements, table, whole)
-        check_suppression(request, table.rows, drawn.released.suppressed_rows)
+        steps.check_suppression(request, table.rows, drawn.released.suppressed_rows)
         return drawn
 
     @classmethod
     def _rendered(cls, request: Request, requirements: tuple[Requirement, ...], table: Table, result: Recoding) -> Self:
         drop = must_drop(request.spec, table, result, requirements)
         requirements = privacy.requirements(request.spec) if request.spec.privacy.combinations else requirements
-        threads = threads_at_once(request, table)
+        threads = steps.threads_at_once(request, table)
         released = recoding.render(result, table, request.spec.output, drop=drop, threads=threads)
         return cls(request, requirements, table, result, released, drop)
 
@@ -118,10 +109,10 @@ class ClassedDraft(Draft):
         """The text of the table, class by class; what passes through is measured meanwhile, from the same reading."""
         columns = self.columns
         own = [name for names in columns.values() for name in names]
-        shared = numbers_of(files.table, self._measured(columns), self.request.spec, own)
-        text = passing_text(self.request, files.table, columns, self.units, shared)
+        shared = steps.numbers_of(files.table, self._measured(columns), self.request.spec, own)
+        text = steps.passing_text(self.request, files.table, columns, self.units, shared)
         text.read()
-        threads = worth(threads_at_once(self.request, self.table), self.table.rows)
+        threads = worth(steps.threads_at_once(self.request, self.table), self.table.rows)
         passing = meanwhile(partial(text.measured, threads), threads)
         verdict = self._released_text(columns).verdict(files, shared)
         declarations = declared(self.request.spec, columns, files.source.scan())
@@ -129,13 +120,13 @@ class ClassedDraft(Draft):
         verdict = text.with_combinations(verdict)
         return Measured(
             replace(verdict, passing=passing()),
-            by_weights(self.text(files)),
+            steps.by_weights(self.text(files)),
             shared.texts_of([name for names in columns.values() for name in names]),
         )
 
     def text(self, files: Files) -> Text:
         """The rows as they are released."""
-        return text_shown(self.request, files.table, list(self.columns.values()), self.units)
+        return steps.text_shown(self.request, files.table, list(self.columns.values()), self.units)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
         facts = ClassedFacts(
@@ -162,7 +153,7 @@ class ClassedDraft(Draft):
     @cached_property
     def _beside(self) -> Callable[[], Beside]:
         """What the report has beside the release: of a large table begun when this is first asked for."""
-        threads = worth(threads_at_once(self.request, self.table), self.table.rows)
+        threads = worth(steps.threads_at_once(self.request, self.table), self.table.rows)
         facts = self.request, self.requirements, self.table, self.released
         work = partial(Beside.of, *facts, may_overlap=self.recoding.regions is not None)
         return meanwhile(work, threads)

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from anonymize import files
+from anonymize import files, results
 from anonymize import spec as specs
 from anonymize._recode import Recode
 from anonymize._recode import recode as recode_road
@@ -25,24 +25,11 @@ from anonymize.guarding import nearest, public, refuse_unknown
 from anonymize.python.preparing import SpecLike, model_of
 from anonymize.report.terminal import Following, following
 from anonymize.request import Request
-from anonymize.results import (
-    Frame,
-    RecodedTable,
-    Release,
-    ReleasedTables,
-    kept_at,
-    of_kind,
-    path_of,
-    saved_at,
-    table_of,
-    without_paths,
-    written,
-)
 
 
 @public
 def release(
-    data: Frame | str | os.PathLike[str],
+    data: results.Frame | str | os.PathLike[str],
     spec: SpecLike,
     algorithm: str | None = None,
     *,
@@ -69,7 +56,7 @@ def release(
     manifest: str | os.PathLike[str] | None = None,
     force: bool = False,
     **options: Any,
-) -> Release:
+) -> results.Release:
     """Anonymize a table: a release that meets what the spec requires, measured from what was written.
 
     The same data, spec, options and seed give the same frame, with any number of threads.
@@ -129,48 +116,48 @@ def release(
     """
     name = algorithm or "release"
     series = start_series is not None or after is not None
-    with table_of(data) as path, files.folder() as folder, following(progress) as tell:
+    with results.table_of(data) as path, files.folder() as folder, following(progress) as tell:
         request = Request(
             specs.override(model_of(spec), k=k, l=l, t=t, suppression=suppression),
             name,
             options_of(name, options),
             input=path,
-            output=kept_at(output, in_series=series) or f"{folder}/release.arrow",
+            output=results.kept_at(output, in_series=series) or f"{folder}/release.arrow",
             reports=(f"{folder}/report.json",),
             seed=seed,
             threads=threads or os.cpu_count() or 1,
             memory_limit=memory_limit,
-            tmp=path_of(tmp),
+            tmp=results.path_of(tmp),
             progress=tell,
             public=public,
             show_values=show_values,
             bound=bound,
             allow_unsafe=allow_unsafe,
-            save_link=path_of(save_link),
-            save_risk=path_of(save_risk),
-            manifest=path_of(manifest),
-            start_series=path_of(start_series),
-            after=path_of(after),
-            key=path_of(key),
-            budget=path_of(budget),
+            save_link=results.path_of(save_link),
+            save_risk=results.path_of(save_risk),
+            manifest=results.path_of(manifest),
+            start_series=results.path_of(start_series),
+            after=results.path_of(after),
+            key=results.path_of(key),
+            budget=results.path_of(budget),
             force=force,
         )
         return _released(request, data, folder)
 
 
-def _released(request: Request, data: Frame, folder: Path) -> Release:
+def _released(request: Request, data: results.Frame, folder: Path) -> results.Release:
     """The release, made and read again, with the recoding that can be saved of it."""
     reusable = not (request.in_series or request.spec.treatments)
     reusable = reusable and why_not_reusable(ALGORITHMS[request.algorithm], request.options) is None
     saved = folder / "recoding.json"
     request = replace(request, save_recoding=str(saved) if reusable else None)
-    report = without_paths(release_road(request), data)
+    report = results.without_paths(release_road(request), data)
     paths = release_paths(request)
-    first, *others = (of_kind(written(path, request.spec), data) for path in paths.tables)
+    first, *others = (results.of_kind(results.written(path, request.spec), data) for path in paths.tables)
     further = dict(zip([Path(each).name for each in paths.tables[1:]], others, strict=True))
     further |= {Path(each).name: json.loads(Path(each).read_text()) for each in paths.texts}
     recoding = json.loads(saved.read_text()) if reusable else None
-    return Release(report, first, recoding, further, request.spec.input.separator)
+    return results.Release(report, first, recoding, further, request.spec.input.separator)
 
 
 def options_of(name: str, given: Mapping[str, Any]) -> Any:
@@ -184,12 +171,12 @@ def options_of(name: str, given: Mapping[str, Any]) -> Any:
 
 @public
 def recode(
-    data: Frame | str | os.PathLike[str],
+    data: results.Frame | str | os.PathLike[str],
     recoding: Mapping[str, Any] | str | os.PathLike[str],
     *,
     seed: int | None = None,
     progress: Following = None,
-) -> RecodedTable:
+) -> results.RecodedTable:
     """Apply a saved recoding to rows that it has not seen. Nothing is measured: `audit` says whether they are safe.
 
     Args:
@@ -216,21 +203,21 @@ def recode(
         ['34-', '52+']
     """
     with (
-        table_of(data) as path,
-        saved_at(recoding) as saved,
+        results.table_of(data) as path,
+        results.saved_at(recoding) as saved,
         files.folder() as folder,
         following(progress) as tell,
     ):
         assert path is not None
         output = f"{folder}/release.arrow"
         report = recode_road(Recode(saved, path, output, seed=seed, progress=tell))
-        frame = of_kind(pl.read_ipc(output), data)
-    return RecodedTable(without_paths(report, data), frame)
+        frame = results.of_kind(pl.read_ipc(output), data)
+    return results.RecodedTable(results.without_paths(report, data), frame)
 
 
 @public
 def tabulate(
-    data: Frame | str | os.PathLike[str],
+    data: results.Frame | str | os.PathLike[str],
     spec: SpecLike,
     *,
     key: str | os.PathLike[str] | None = None,
@@ -238,7 +225,7 @@ def tabulate(
     output: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Following = None,
-) -> ReleasedTables:
+) -> results.ReleasedTables:
     """Make tables of counts, shares, sums and means by groups, as the spec's `tabulate` says, protected together.
 
     Args:
@@ -269,17 +256,18 @@ def tabulate(
         >>> anonymize.tabulate(people, spec).frames["table-1-count.csv"]["count"].to_list()
         [12, 9, 21]
     """
-    with table_of(data) as path, files.folder() as folder, following(progress) as tell:
+    with results.table_of(data) as path, files.folder() as folder, following(progress) as tell:
         place = Path(folder) / "tables" if output is None else Path(output)
         request = Tabulate(
-            model_of(spec), str(place), path, key=path_of(key), force=force, public=public, progress=tell
+            model_of(spec), str(place), path, key=results.path_of(key), force=force, public=public, progress=tell
         )
-        report = without_paths(tabulate_road(request), data)
+        report = results.without_paths(tabulate_road(request), data)
         manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
         frames = {
-            each["name"]: of_kind(_of_table(place / each["name"], each, manifest), data) for each in manifest["files"]
+            each["name"]: results.of_kind(_of_table(place / each["name"], each, manifest), data)
+            for each in manifest["files"]
         }
-        return ReleasedTables(report, frames, manifest)
+        return results.ReleasedTables(report, frames, manifest)
 
 
 def _of_table(path: Path, entry: Mapping[str, Any], manifest: Mapping[str, Any]) -> pl.DataFrame:

@@ -13,17 +13,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PrivateAttr, SerializeAsAny
 
 from anonymize.errors import Problem
+from anonymize.spec import blocks
 from anonymize.spec.base import Entry, KeyPath, Means, ModelParameters, Nothing, Place, Text
-from anonymize.spec.blocks import (
-    ColumnDomain,
-    DomainEntry,
-    Input,
-    Output,
-    RiskTrials,
-    SeriesOptions,
-    Synthesis,
-    Workload,
-)
 from anonymize.spec.columns import Kind, QuasiIdentifier, Role, SamplingWeight, Sensitive, WeightEntry
 from anonymize.spec.notation import POINT, Missing, Notation, NumberFormat
 from anonymize.spec.tabulation import Tabulation
@@ -117,7 +108,7 @@ class Spec(Entry):
 
     version: Annotated[Literal[1], BeforeValidator(_no_boolean)]
     """The version of this format: 1."""
-    input: Input = Field(default_factory=Input)
+    input: blocks.Input = Field(default_factory=blocks.Input)
     """The table that is read."""
     identifiers: tuple[Text, ...] = ()
     """Direct identifiers: columns left out of the release."""
@@ -154,18 +145,18 @@ class Spec(Entry):
     budget: EpsilonDelta | None = None
     """The most that all releases about the same people may spend together, by the ledger of --budget: {epsilon: 4,
     delta: 1e-8}. Fixed when the ledger is made."""
-    synthesize: Synthesis | None = None
+    synthesize: blocks.Synthesis | None = None
     """How a synthetic table is made: {method: aim, marginals: 3, count: private, rows_per_unit: 1}"""
-    domains: dict[str, DomainEntry] = Field(default_factory=dict)
+    domains: dict[str, blocks.DomainEntry] = Field(default_factory=dict)
     """What columns may hold, whatever the table holds: {ward: [A, B, C], age: {low: 0, high: 120}}. Leaves of a
     hierarchy file, `bins` and the `domain` of a quasi-identifier say it as well."""
-    workload: Workload = Field(default_factory=Workload)
+    workload: blocks.Workload = Field(default_factory=blocks.Workload)
     """What the release is for."""
-    risk: RiskTrials = Field(default_factory=RiskTrials)
+    risk: blocks.RiskTrials = Field(default_factory=blocks.RiskTrials)
     """Attacks on the release before it is published."""
-    output: Output = Field(default_factory=Output)
+    output: blocks.Output = Field(default_factory=blocks.Output)
     """How the release is written."""
-    series: SeriesOptions = Field(default_factory=SeriesOptions)
+    series: blocks.SeriesOptions = Field(default_factory=blocks.SeriesOptions)
     """Settings of a series of releases."""
 
     _path: Path | None = PrivateAttr(None)
@@ -287,10 +278,10 @@ class Spec(Entry):
         decimal, thousands = own.decimal or self.input.decimal, own.thousands or self.input.thousands
         return Notation(decimal, None if thousands == decimal else thousands, own.unit_text)
 
-    def domain_of(self, column: str) -> ColumnDomain:
+    def domain_of(self, column: str) -> blocks.ColumnDomain:
         """What `domains` says of a column; nothing of one that it does not name."""
-        entry = self.domains.get(column, ColumnDomain())
-        return entry if isinstance(entry, ColumnDomain) else ColumnDomain(values=entry)
+        entry = self.domains.get(column, blocks.ColumnDomain())
+        return entry if isinstance(entry, blocks.ColumnDomain) else blocks.ColumnDomain(values=entry)
 
     @property
     def treated(self) -> dict[str, Treatment]:

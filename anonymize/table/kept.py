@@ -15,25 +15,11 @@ from anonymize.records import dataclass
 from anonymize.spec.columns import SamplingWeight
 from anonymize.spec.model import Spec
 from anonymize.spec.notation import Missing
-from anonymize.table.columns import (
-    Codes,
-    look_alikes,
-    tidy,
-)
-from anonymize.table.encode import (
-    LARGEST,
-    DistinctValues,
-    Field,
-    TextColumn,
-    UniquenessSample,
-    is_text,
-    joined,
-)
+from anonymize.table.columns import Codes, look_alikes, tidy
+from anonymize.table.encode import LARGEST, DistinctValues, Field, TextColumn, UniquenessSample, is_text, joined
 from anonymize.table.named import column
 from anonymize.table.named import column as named
-from anonymize.table.roles import (
-    columns_in,
-)
+from anonymize.table.roles import columns_in
 from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
 

@@ -27,23 +27,10 @@ from anonymize.spec import Spec
 from anonymize.spec.blocks import Condition
 from anonymize.spec.columns import Definition, Kind, QuasiIdentifier
 from anonymize.spec.hierarchy import Rare
-from anonymize.table.columns import (
-    Attribute,
-    CodedColumn,
-    Codes,
-    SensitiveColumn,
-    TargetColumn,
-)
+from anonymize.table.columns import Attribute, CodedColumn, Codes, SensitiveColumn, TargetColumn
 from anonymize.table.encode import NumberColumn, Numbers, TextColumn
 from anonymize.table.kept import KeptColumn
-from anonymize.table.roles import (
-    by_rows,
-    coding_of,
-    cut_off,
-    date_codes,
-    rounded,
-    rows_of_codes,
-)
+from anonymize.table.roles import by_rows, coding_of, cut_off, date_codes, rounded, rows_of_codes
 from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
 

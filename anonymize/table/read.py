@@ -29,25 +29,10 @@ from anonymize.spec.model import Spec
 from anonymize.spec.override import resolve
 from anonymize.spec.patterns import left_over_warnings
 from anonymize.table import kept, model
-from anonymize.table.columns import (
-    Attribute,
-    SensitiveColumn,
-    warnings_of,
-    zone_warnings,
-)
+from anonymize.table.columns import Attribute, SensitiveColumn, warnings_of, zone_warnings
 from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn, UniquenessSample
 from anonymize.table.kept import KeptColumn, KeptTexts, UnitColumn, WeightColumn, unique_warnings, with_few_texts
-from anonymize.table.model import (
-    Encoder,
-    PublicColumn,
-    Table,
-    categories_of,
-    coded_numbers,
-    coded_taxonomy,
-    hierarchy_of,
-    sensitive_column,
-    targets_of,
-)
+from anonymize.table.model import Table
 from anonymize.table.named import grouped
 from anonymize.table.population import populations_of, read_population
 from anonymize.table.roles import (
@@ -67,7 +52,7 @@ if TYPE_CHECKING:
     from anonymize.domain import Domain
 
 
-Taker = Encoder | UniquenessSample | KeptTexts | WeightColumn
+Taker = model.Encoder | UniquenessSample | KeptTexts | WeightColumn
 Made = TypeVar("Made")
 
 
@@ -96,8 +81,8 @@ def read(
     )
     selected = model.resolve_selections(spec, attributes) if workload else ()
     paths = dict.fromkeys(str(path) for path in populations_of(spec))
-    sensitive = all_made(spec.sensitive, lambda name: sensitive_column(spec, name, encoders.coded[name]), source)
-    targets = targets_of(spec, kinds, attributes, encoders.coded)
+    sensitive = all_made(spec.sensitive, lambda name: model.sensitive_column(spec, name, encoders.coded[name]), source)
+    targets = model.targets_of(spec, kinds, attributes, encoders.coded)
     shown_weights, changes = _coded_weights(spec, encoders.coded_weights)
     return Table(
         rows=source.rows or 0,
@@ -127,7 +112,7 @@ def read(
 class _Encoders:
     """What takes the batches of one reading, by what it makes of a column."""
 
-    coded: dict[str, Encoder]
+    coded: dict[str, model.Encoder]
     passing: list[UniquenessSample | KeptTexts]
     weights: list[WeightColumn]
     units: list[UnitColumn]
@@ -238,14 +223,14 @@ def _domains(spec: Spec, source: Source) -> dict[str, PublicDomain]:
     return domains
 
 
-def _over(domain: PublicDomain, values: DistinctValues) -> PublicColumn:
+def _over(domain: PublicDomain, values: DistinctValues) -> model.PublicColumn:
     """A column over its domain. Raises RowsError for values outside."""
     leaf = domain.codes(values.values)
     if values.missing is not None:
         leaf = np.append(leaf, domain.size - 1 if domain.missing else -1)
     codes = leaf.astype(np.int32)[values.codes]
     domain.check(codes)
-    return PublicColumn(domain, codes.astype(np.min_scalar_type(domain.size)))
+    return model.PublicColumn(domain, codes.astype(np.min_scalar_type(domain.size)))
 
 
 def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, DistinctValues]:
@@ -263,12 +248,14 @@ def code_distinct(
     attributes = all_made(
         spec.quasi_identifiers, lambda name: _attribute(spec, name, encoders[name], np.empty, at_levels)
     )
-    return attributes, all_made(spec.sensitive, lambda name: sensitive_column(spec, name, encoders[name]))
+    return attributes, all_made(spec.sensitive, lambda name: model.sensitive_column(spec, name, encoders[name]))
 
 
-def _filled(spec: Spec, definitions: Mapping[str, Definition], values: Mapping[str, pl.Series]) -> dict[str, Encoder]:
+def _filled(
+    spec: Spec, definitions: Mapping[str, Definition], values: Mapping[str, pl.Series]
+) -> dict[str, model.Encoder]:
     """The encoders of columns in memory, which have taken all rows."""
-    columns: dict[str, Encoder] = {}
+    columns: dict[str, model.Encoder] = {}
     wrong: list[Problem] = []
     for name, definition in definitions.items():
         encoder = _encoder(
@@ -293,7 +280,7 @@ def _field(spec: Spec, source: Source, name: str) -> Field:
     return Field(name, source.schema[name], spec.missing(source.format, name), spec.notation(name))
 
 
-def _encoder(definition: Definition, field: Field, key: str, arrays: Arrays = np.empty) -> Encoder:
+def _encoder(definition: Definition, field: Field, key: str, arrays: Arrays = np.empty) -> model.Encoder:
     return (NumberColumn if definition.type == "numeric" else TextColumn)(field, key, arrays)
 
 
@@ -337,11 +324,11 @@ def _combination_warnings(spec: Spec) -> Iterator[Caution]:
         yield Caution.of(said, f"`privacy: {{k: {k}}}` guarantees what the release achieves")
 
 
-def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_levels: bool) -> Attribute:
+def _attribute(spec: Spec, name: str, encoder: model.Encoder, arrays: Arrays, at_levels: bool) -> Attribute:
     definition = spec.quasi_identifiers[name]
     rules = tuple(rule.named(spec.missing("arrow", name).compared) for rule in definition.rules)
     identifying, levels = definition.identifying, definition.levels or LevelRange()
-    categorize = categories_of(definition, spec.output.interval)
+    categorize = model.categories_of(definition, spec.output.interval)
     last = (
         rules,
         identifying,
@@ -355,15 +342,15 @@ def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_level
     written: dict[str, str] = {}
     domain: Domain
     if isinstance(encoder, NumberColumn):
-        domain, codes = coded_numbers(spec, name, definition, encoder, arrays)
+        domain, codes = model.coded_numbers(spec, name, definition, encoder, arrays)
         with by_rows(partial(rows_of_codes, codes)):
-            generalize = hierarchy_of(spec, definition, domain)
+            generalize = model.hierarchy_of(spec, definition, domain)
     else:
         written = encoder.most_frequent()
         if spec.normalizes(name) and isinstance(definition.hierarchy, Path):
             labels, present = files.labels_written(definition.hierarchy), frozenset(encoder.distinct()[0])
             written |= {label: text for label, text in labels.items() if label not in present}
-        domain, codes = coded_taxonomy(spec, name, definition, encoder)
+        domain, codes = model.coded_taxonomy(spec, name, definition, encoder)
     attribute = Attribute(name, codes, domain, definition.weight, generalize, *last, written=written)
     if definition.levels is not None:
         check_level(attribute.generalization, definition)
@@ -378,7 +365,7 @@ def _attribute(spec: Spec, name: str, encoder: Encoder, arrays: Arrays, at_level
     return replace(attribute, codes=codes, domain=over.domain, generalize=lambda: over, declared=attribute)
 
 
-def _text_warnings(spec: Spec, encoders: Mapping[str, Encoder]) -> Iterator[Caution]:
+def _text_warnings(spec: Spec, encoders: Mapping[str, model.Encoder]) -> Iterator[Caution]:
     for name, column in encoders.items():
         if isinstance(column, TextColumn) and not (name in spec.sensitive and not spec.normalizes(name)):
             yield from warnings_of(name, column.distinct()[0], counted=name in spec.sensitive)

@@ -14,12 +14,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from anonymize import errors
 from anonymize._explain import explained as manuals_of
 from anonymize._explain import known
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.cuts import RULES
 from anonymize.attacks import ATTACKERS
-from anonymize.cli import exits, questions
+from anonymize.cli import questions
 from anonymize.cli.main import cli
 from anonymize.cli.questions import explain, options
 from anonymize.errors import UsageError
@@ -36,7 +37,7 @@ KINDS: dict[str, Iterable[str | int]] = {
     "algorithm": ALGORITHMS,
     "cut rule": RULES,
     "attacker": ATTACKERS,
-    "exit code": exits.MEANINGS,
+    "exit code": errors.MEANINGS,
     "requirement of a mechanism": ["differential-privacy"],
 }
 
@@ -212,7 +213,7 @@ def test_words_of_the_field_are_explained_in_singular_and_plural(word: str) -> N
 def test_a_machine_that_is_ready(call: Call, desk: object, tmp_path: Path) -> None:
     call("key", "make", "series.key")
     ended = call("doctor", "--key", "series.key", "--json")
-    assert ended.code == exits.DONE
+    assert ended.code == errors.DONE
     looked = {each["about"]: each for each in json.loads(ended.out)}
     assert looked["polars"]["says"] == metadata.version("polars")
     assert {each["state"] for each in looked.values()} <= {"ok", "missing"}
@@ -225,20 +226,20 @@ def test_a_key_that_others_may_read(call: Call, desk: object) -> None:
     call("key", "make", "series.key")
     Path("series.key").chmod(0o644)
     ended = call("doctor", "-q", "--key", "series.key")
-    assert ended.code == exits.USAGE and "its mode is 0644" in ended.err
+    assert ended.code == errors.USAGE and "its mode is 0644" in ended.err
 
 
 def test_a_folder_that_is_not_there(call: Call) -> None:
     ended = call("doctor", "-q", "--tmp", "/no/such/folder")
-    assert ended.code == exits.CANNOT_WRITE and "cannot be written: No such file" in ended.err
+    assert ended.code == errors.CANNOT_WRITE and "cannot be written: No such file" in ended.err
 
 
 def test_a_machine_without_memory_or_packages(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available", lambda: 1 << 20)
-    assert call("doctor", "-q").code == exits.NO_MEMORY
+    assert call("doctor", "-q").code == errors.NO_MEMORY
     monkeypatch.setattr(metadata, "requires", lambda name: ["no-such>=1", "click>=99", 'nowhere; extra == "html"'])
     ended = call("doctor")
-    assert ended.code == exits.USAGE
+    assert ended.code == errors.USAGE
     assert "no-such: is not installed" in ended.err and "99 is the least" in ended.err
     assert b"nowhere: is not installed (pip install 'anonymize-toolkit[html]')" in ended.out
 

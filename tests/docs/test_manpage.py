@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import pytest
 
-from anonymize.cli.exits import MEANINGS
 from anonymize.cli.main import COMMANDS, cli
+from anonymize.errors import MEANINGS
 
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS))

@@ -20,11 +20,10 @@ import pytest
 import yaml
 from rich.console import Console
 
-from anonymize import privacy
+from anonymize import errors, privacy
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.cuts import RULES
-from anonymize.cli import exits
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.link import load as load_link
 from anonymize.metrics import METRICS
@@ -193,7 +192,7 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_exit_codes_are_all_explained() -> None:
-    assert exits.ADVICE.keys() == exits.MEANINGS.keys()
+    assert errors.ADVICE.keys() == errors.MEANINGS.keys()
 
 
 PEOPLE = """name,email,age,zipcode,sex,illness,ward

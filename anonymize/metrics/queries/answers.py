@@ -13,21 +13,7 @@ from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Floats, Integers, Ints, mixed_radix
 from anonymize.domain import LeafSets
-from anonymize.metrics.queries import Queries
-from anonymize.metrics.queries.spreads import (
-    EVERY,
-    FIRST,
-    WORD,
-    GappedSpreads,
-    PrefixBits,
-    Spreads,
-    Words,
-    met_ends,
-    positions,
-    ranks,
-    rows_within,
-    thresholds_of,
-)
+from anonymize.metrics.queries import Queries, spreads
 from anonymize.parallel import in_parts
 from anonymize.records import dataclass
 
@@ -55,15 +41,15 @@ class ItemEnds:
     def of(cls, leaves: Integers, queries: Queries, index: int) -> ItemEnds:
         """The ends of items that are leaves, whose start is their stop: one order of thresholds serves both."""
         both = np.concatenate([queries.last[:, index] + 1, queries.first[:, index]])
-        thresholds, of_boxes = thresholds_of(both, np.tile(queries.restricted[:, index], 2))
+        thresholds, of_boxes = spreads.thresholds_of(both, np.tile(queries.restricted[:, index], 2))
         until, begin = np.split(of_boxes, 2)
-        leaf_ranks = ranks(leaves, thresholds)
+        leaf_ranks = spreads.ranks(leaves, thresholds)
         return cls(leaf_ranks, leaf_ranks, (len(thresholds), len(thresholds)), until, begin)
 
     @classmethod
     def of_regions(cls, start: Floats, stop: Floats, queries: Queries, index: int) -> ItemEnds:
         """The ends of items that are regions of numbers."""
-        until, begin = met_ends(queries.low[:, index], queries.high[:, index], bool(queries.whole[index]))
+        until, begin = spreads.met_ends(queries.low[:, index], queries.high[:, index], bool(queries.whole[index]))
         nowhere = np.where(np.isnan(start), np.inf, start)
         return cls._ranked(nowhere, stop, until, begin, queries, index)
 
@@ -78,16 +64,18 @@ class ItemEnds:
         index: int,
     ) -> ItemEnds:
         used = queries.restricted[:, index]
-        uppers, until = thresholds_of(until, used)
-        lowers, begin = thresholds_of(begin, used)
+        uppers, until = spreads.thresholds_of(until, used)
+        lowers, begin = spreads.thresholds_of(begin, used)
         counts = (len(uppers), len(lowers))
-        return cls(ranks(start, uppers), ranks(stop, lowers), counts, until, begin)
+        return cls(spreads.ranks(start, uppers), spreads.ranks(stop, lowers), counts, until, begin)
 
     def bits(self, block: slice) -> MetItems:
         """The bits of some items."""
         of_start, of_stop = self.thresholds
-        starts = PrefixBits.of(self.start[block], of_start)
-        return MetItems(self, starts, starts if self.stop is self.start else PrefixBits.of(self.stop[block], of_stop))
+        starts = spreads.PrefixBits.of(self.start[block], of_start)
+        return MetItems(
+            self, starts, starts if self.stop is self.start else spreads.PrefixBits.of(self.stop[block], of_stop)
+        )
 
     @cached_property
     def few(self) -> bool:
@@ -100,11 +88,11 @@ class MetItems:
     """Some items of an attribute, and those that meet a box's range: of few ranges, each is worked out once."""
 
     ends: ItemEnds
-    starts: PrefixBits
-    stops: PrefixBits
-    remembered: dict[tuple[int, int], Words] = field(default_factory=dict)
+    starts: spreads.PrefixBits
+    stops: spreads.PrefixBits
+    remembered: dict[tuple[int, int], spreads.Words] = field(default_factory=dict)
 
-    def range(self, box: int, part: slice = EVERY) -> Words:
+    def range(self, box: int, part: slice = spreads.EVERY) -> spreads.Words:
         """(words,) the items of a part that meet the range of a box; not to be written to.
 
         What stops below a range has started below its end, too: the bits of the one are among those of the other.
@@ -131,7 +119,9 @@ def restricted_attributes(queries: Queries) -> list[list[int]]:
     return [each.tolist() for each in np.split(attributes, ends)] if len(queries.restricted) else []
 
 
-def meeting(bits: Sequence[MetItems], box: int, attributes: Sequence[int], part: slice = EVERY) -> Words:
+def meeting(
+    bits: Sequence[MetItems], box: int, attributes: Sequence[int], part: slice = spreads.EVERY
+) -> spreads.Words:
     """(words,) the items of a part that meet a box; not to be written to."""
     words = bits[attributes[0]].range(box, part)
     if len(attributes) > 1:
@@ -165,9 +155,9 @@ def estimated(
     attributes = range(start.shape[1])
     weights = sizes.astype(np.float64)
     distinct = [
-        GappedSpreads.of(gapped[index], weights)
+        spreads.GappedSpreads.of(gapped[index], weights)
         if gapped and index in gapped
-        else Spreads.of(start[:, index], stop[:, index], weights, bool(queries.whole[index]))
+        else spreads.Spreads.of(start[:, index], stop[:, index], weights, bool(queries.whole[index]))
         for index in attributes
     ]
     before = [each.before(queries.low[:, index], queries.high[:, index]) for index, each in enumerate(distinct)]
@@ -175,13 +165,13 @@ def estimated(
 
     def add(begin: int, bits: list[MetItems], part: Sequence[tuple[int, list[int], list[int]]]) -> None:
         for box, restricted, spread in part:
-            met = positions(meeting(bits, box, restricted))
+            met = spreads.positions(meeting(bits, box, restricted))
             met += begin
             within = [
                 (distinct[index], queries.low[box, index], queries.high[box, index], int(before[index][box]))
                 for index in spread
             ]
-            of_boxes[box] += rows_within(weights, met, within).sum()
+            of_boxes[box] += spreads.rows_within(weights, met, within).sum()
 
     for box, restricted in enumerate(restricted_attributes(queries)):
         if len(restricted) > 1:
@@ -316,11 +306,11 @@ def _main(queries: Queries, boxes: Sequence[int]) -> int:
 def _count(bits: Sequence[MetItems], box: int, attributes: Sequence[int], low: int, high: int) -> int:
     """The items from `low` on and before `high` that meet a box in some attributes. Words at either end hold items that
     are not among these, too: their bits are masked."""
-    part = slice(low // WORD, -(-high // WORD))
-    words: Words = meeting(bits, box, attributes, part)
+    part = slice(low // spreads.WORD, -(-high // spreads.WORD))
+    words: spreads.Words = meeting(bits, box, attributes, part)
     count = int(np.bitwise_count(words).sum(dtype=np.int64))
-    if low % WORD:
-        count -= int(np.bitwise_count(words[0] & FIRST[low % WORD]))
-    if high % WORD:
-        count -= int(np.bitwise_count(words[-1] & ~FIRST[high % WORD]))
+    if low % spreads.WORD:
+        count -= int(np.bitwise_count(words[0] & spreads.FIRST[low % spreads.WORD]))
+    if high % spreads.WORD:
+        count -= int(np.bitwise_count(words[-1] & ~spreads.FIRST[high % spreads.WORD]))
     return count
