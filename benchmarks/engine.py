@@ -1,11 +1,15 @@
 """A release on an engine beside the same on one machine:
 
     engine.py WHERE TABLE.parquet [local|sail|spark] ... [--algorithm mondrian|incognito]
+    engine.py WHERE TABLE.parquet sail|spark --job copy|empty|ordered
 
 `make_scale.py` makes the table, as a CSV; polars writes it as Parquet. Each way of release is a process of its own, and
 they run one after the other: wall seconds and processor seconds (all processes of it, the JVM among them) of the
 release alone, from a session that has been started to a report, and the peak of the process. `spark` is classic Spark
 with two threads, `local[2]`, which needs Java. Temporary folders are made in WHERE.
+
+What an engine takes for less than a release: `copy` reads, counts and writes the table; `empty` sends its rows through
+a worker that does nothing with them; `ordered` puts them in order, as those of a release are.
 
 At the end, whether the rows of all ways are the same: the number of rows, and a sum over a hash of each.
 """
@@ -41,6 +45,23 @@ SPECS = {
     "mondrian": COMMON | {"quasi_identifiers": QUASI_IDENTIFIERS},
     "incognito": COMMON | {"quasi_identifiers": LEVELLED},
 }
+
+
+WRITTEN = "release-job"
+"""Where a job that is no release writes."""
+
+
+def written(df: Any, folder: str, job: str) -> None:
+    """A job that is no release."""
+    from anonymize.spark.engine import held, in_order, named_by_place
+
+    rows, places = df.count(), [f"c{df.columns.index(name)}" for name in QUASI_IDENTIFIERS]
+    df = named_by_place(df)
+    if job == "empty":
+        df = df.mapInArrow(lambda batches: batches, df.schema)
+    if job == "ordered":
+        df = in_order(df, "sorted", [places, [name for name in df.columns if name not in places]], rows, together=True)
+    held(df, folder, WRITTEN)
 
 
 class Processes:
@@ -100,8 +121,8 @@ def session_of(way: str) -> Iterator[Any]:
     server.stop()
 
 
-def on_engine(way: str, table: str, folder: str, algorithm: str) -> dict[str, Any]:
-    """The release by an engine; its rows stay in the folder, as Parquet."""
+def on_engine(way: str, table: str, folder: str, algorithm: str, job: str) -> dict[str, Any]:
+    """The release by an engine, or a job; its rows stay in the folder, as Parquet."""
     from anonymize import spark
 
     processes = Processes()
@@ -109,9 +130,14 @@ def on_engine(way: str, table: str, folder: str, algorithm: str) -> dict[str, An
         session.range(10).count()
         start, before = time.perf_counter(), processes.seconds()
         df, spec = session.read.parquet(table), SPECS[algorithm]
-        _, report = spark.release(df, spec, checkpoint=folder, algorithm=algorithm)
+        if job == "release":
+            _, report = spark.release(df, spec, checkpoint=folder, algorithm=algorithm)
+            made = {"timing": report["timing"], "classes": report["classes"]["count"]}
+        else:
+            written(df, folder, job)
+            made = {"job": job}
         wall, used = time.perf_counter() - start, processes.seconds() - before
-    return {"wall": wall, "cpu": used, "timing": report["timing"], "classes": report["classes"]["count"]}
+    return {"wall": wall, "cpu": used, **made}
 
 
 def on_one_machine(table: str, folder: str, algorithm: str) -> dict[str, Any]:
@@ -134,10 +160,11 @@ def fingerprint(folder: str) -> tuple[int, int]:
     return sum(map(len, hashes)), sum(int(each.cast(pl.UInt64).sum() or 0) for each in hashes) % 2**64
 
 
-def one(way: str, where: str, table: str, algorithm: str) -> None:
+def one(way: str, where: str, table: str, algorithm: str, job: str) -> None:
     """One way, in this process; prints its figures."""
     folder = tempfile.mkdtemp(prefix=f"{way}-", dir=where)
-    made = on_one_machine(table, folder, algorithm) if way == "local" else on_engine(way, table, folder, algorithm)
+    local = way == "local"
+    made = on_one_machine(table, folder, algorithm) if local else on_engine(way, table, folder, algorithm, job)
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1e3
     rows = fingerprint(folder)
     print(json.dumps({"way": way, **made, "peak_mb": round(peak), "rows": rows}), flush=True)
@@ -150,13 +177,14 @@ def main() -> None:
     parser.add_argument("table")
     parser.add_argument("ways", nargs="*", default=["local", "sail"])
     parser.add_argument("--algorithm", choices=list(SPECS), default="mondrian")
+    parser.add_argument("--job", choices=["release", "copy", "empty", "ordered"], default="release")
     given = parser.parse_args()
     if len(given.ways) == 1:
-        one(given.ways[0], given.where, given.table, given.algorithm)
+        one(given.ways[0], given.where, given.table, given.algorithm, given.job)
         return
     for way in given.ways:
         command = [sys.executable, __file__, given.where, given.table, way, "--algorithm", given.algorithm]
-        subprocess.run(command, check=True)
+        subprocess.run([*command, "--job", given.job], check=True)
 
 
 if __name__ == "__main__":

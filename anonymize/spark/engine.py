@@ -1,27 +1,23 @@
 """What is asked of an engine: Spark, Spark Connect or Sail, by the DataFrame API that all of them have; and the
-session of a command, with its settings for as long as it works."""
+settings of its session for as long as it works for us."""
 
 from __future__ import annotations
 
-import os
-import socket
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from importlib import import_module
-from importlib.util import find_spec
 from secrets import token_hex
-from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
-from urllib.parse import urlsplit
 
 from anonymize.errors import DataError, Problem, UsageError
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+    from anonymize.classes import Ints
 
 
 # --- an engine --------------------------------------------------------------------------------------------------------
@@ -224,9 +220,79 @@ def _map(
         yield from of_schema(frame, schema).to_batches()
 
 
-# --- the session of a command -----------------------------------------------------------------------------------------
-# The session of a command: Spark Connect, Sail on this machine, or Spark; and its settings for as long as it works for
-# us: they save time, and change no row.
+# --- columns beside others --------------------------------------------------------------------------------------------
+# What workers make of some columns of whole numbers, put beside the columns of a DataFrame, which stay in the engine.
+#
+# Where rows go through a worker whole, every text of theirs is made Arrow and made a row again, and that takes Spark
+# longer than all that is done with them. A function of columns is sent those alone. It may take all rows of a partition
+# before it answers, as one of an iterator (`pandas_udf`): Spark keeps the other columns meanwhile, on the disk where
+# they are many, and Sail has them as Arrow already. So it does what a function of groups does, if rows have been put
+# into partitions by group; but a partition may have several groups, in any order, as not every engine keeps a sorted
+# one.
+
+Columns: TypeAlias = "tuple[Ints, ...]"
+Work: TypeAlias = "Callable[[Iterator[Columns]], Iterator[pl.DataFrame]]"
+MADE = "made"
+BATCH = 1 << 16
+"""Rows that go back to the engine at once."""
+
+
+def beside(df: DataFrame, columns: list[str], work: Work, made: Mapping[str, str]) -> DataFrame:
+    """The frame with the columns that are `made` (see `struct`) of some of its `columns`, whole numbers without nulls.
+
+    `work`: takes the rows of a partition chunk by chunk, and yields one row for each of them, in their order.
+    """
+    import pandas as pd
+    from pyspark.sql.functions import pandas_udf  # type: ignore[attr-defined]  # it is not in the list of what is there
+
+    schema = arrow_of(struct(made))
+
+    def run(batches):  # type: ignore[no-untyped-def]  # Spark goes by annotations, which are set below
+        for frame in work(_chunks(batches)):
+            yield from _of_pandas(frame, schema)
+
+    one = len(columns) == 1
+    run.__annotations__ = {
+        "batches": Iterator[pd.Series] if one else Iterator[tuple[pd.Series, ...]],
+        "return": Iterator[pd.DataFrame],
+    }
+    function = pandas_udf(run, struct(made)).asNondeterministic()  # of a partition, and of no row by itself
+    return df.select("*", function(*columns).alias(MADE)).select(*df.columns, *(f"{MADE}.{name}" for name in made))
+
+
+def _chunks(batches: Iterator[Any]) -> Iterator[Columns]:
+    """The rows of batches, about `CHUNK` at a time; none of no rows."""
+    waiting: list[Columns] = []
+    count = 0
+    for batch in batches:
+        columns = tuple(each.to_numpy() for each in (batch if isinstance(batch, tuple) else (batch,)))
+        if len(columns[0]):
+            waiting.append(columns)
+            count += len(columns[0])
+        if count >= CHUNK:
+            yield _joined(waiting)
+            waiting, count = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(parts: list[Columns]) -> Columns:
+    import numpy as np
+
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+def _of_pandas(frame: pl.DataFrame, schema: pa.Schema) -> Iterator[pd.DataFrame]:
+    """A frame as Spark takes it, piece by piece, its texts where they are."""
+    import pandas as pd
+
+    for first in range(0, len(frame), BATCH):
+        table = of_schema(frame.slice(first, BATCH).select(schema.names).rechunk(), schema)
+        yield pd.DataFrame({name: pd.arrays.ArrowExtensionArray(table[name]) for name in table.column_names})
+
+
+# --- settings ---------------------------------------------------------------------------------------------------------
+# The settings of a session for as long as it works for us: they save time, and change no row.
 
 Road = TypeVar("Road", bound=Callable[..., Any])
 
@@ -267,113 +333,3 @@ def with_settings(work: Road) -> Road:
             return work(df, *args, **given)
 
     return cast("Road", run)
-
-
-Result = TypeVar("Result")
-
-SAIL = "sail"
-REMOTE = "SPARK_REMOTE"
-PORT = 15002
-"""The port of Spark Connect, where an address names none."""
-
-LEAVE_TAKING = 15.0
-"""Seconds that an engine has to end a session: a client of Spark Connect waits ten for what it has released."""
-AT_ONCE = 3.0
-"""Seconds for that where the user does not want to wait."""
-BETWEEN_SIGNALS = 0.2
-"""Seconds after which a signal is seen at the latest."""
-
-
-@contextmanager
-def session_of(master: str | None) -> Iterator[Any]:
-    """A session that ends with the block.
-
-    `master`: `sc://...` for Spark Connect, `sail` for Sail in this process, or what Spark calls a master (`local[2]`,
-    `spark://...`, `yarn`). None: what SPARK_REMOTE names, else Sail where it is installed, else what Spark is
-    configured for. Raises UsageError where a library that this takes is not installed, or no session can be had.
-    """
-    require()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    chosen = master or os.environ.get(REMOTE) or (SAIL if find_spec("pysail") else "")
-    with ExitStack() as stack:
-        address = stack.enter_context(_sail()) if chosen == SAIL else chosen
-        session = awaited(lambda: _session(address))
-        stack.push(_ended_by(session.stop, at_once=0.0 if chosen == SAIL else AT_ONCE))
-        yield session
-
-
-def awaited(work: Callable[[], Result]) -> Result:
-    """What an engine has been asked for. Raises what `work` raises.
-
-    It is asked in another thread, so that an interrupt ends the wait at once: a client of Spark Connect would first ask
-    its server to stop the operation, for up to ten minutes where that has hung, or is gone as Sail is after a Ctrl-C.
-    """
-    future: Future[Result] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    Thread(target=run, daemon=True).start()
-    while not future.done():  # not one long wait: where an engine handles signals itself, none would end that
-        wait([future], BETWEEN_SIGNALS)
-    return future.result()
-
-
-def _ended_by(stop: Callable[[], None], at_once: float) -> Callable[..., None]:
-    """What ends a block by `stop`, in a thread, as an engine that has hung, or is gone, may never answer: it waits for
-    that up to LEAVE_TAKING seconds, and up to `at_once` where the block was interrupted."""
-
-    def leave(kind: type[BaseException] | None, *_: object) -> None:
-        ending = Thread(target=stop, daemon=True)
-        seconds = at_once if kind is not None and issubclass(kind, KeyboardInterrupt) else LEAVE_TAKING
-        if seconds:
-            ending.start()
-            ending.join(seconds)
-
-    return leave
-
-
-@contextmanager
-def _sail() -> Iterator[str]:
-    """The address of Sail, run by this process."""
-    try:
-        from pysail.spark import SparkConnectServer
-    except ImportError:
-        raise UsageError(Problem("Sail is not installed", hint="pip install 'anonymize-toolkit[sail]'")) from None
-    os.environ.setdefault("RUST_LOG", "error")  # what Sail says of itself is said to whoever asks for it
-    server = SparkConnectServer("127.0.0.1", 0)
-    with ExitStack() as stack:
-        stack.push(_ended_by(server.stop, AT_ONCE))
-        server.start(background=True)
-        yield f"sc://localhost:{server.listening_address[1]}"
-
-
-def _session(address: str) -> Any:
-    """A session at an address of Spark Connect, of a master of Spark, or, without one, as Spark is configured."""
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder
-    try:
-        _check_reachable(address)
-        if address.startswith("sc://"):
-            session = builder.remote(address).create()
-        else:
-            quiet = builder.config("spark.ui.showConsoleProgress", "false")
-            session = (quiet.master(address) if address else quiet).getOrCreate()
-        session.range(1).count()
-    except Exception as error:
-        reason = f"no session of an engine: {type(error).__name__}"
-        hint = "--master sc://HOST:PORT, or sail; a master such as local[2] needs Java and pyspark with its JVM part"
-        place = address.partition(";")[0]  # what follows may be a token
-        raise UsageError(Problem(f"{reason} at {place}" if place else reason, hint=hint)) from None
-    return session
-
-
-def _check_reachable(address: str) -> None:
-    """Raises OSError where nobody listens at an address of Spark Connect; a session would try again for minutes."""
-    place = urlsplit(address.partition(";")[0])
-    if place.scheme == "sc":
-        socket.create_connection((place.hostname or "localhost", place.port or PORT), timeout=10).close()

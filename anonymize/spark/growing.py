@@ -1,7 +1,5 @@
 """The parts of a DataFrame, each grown by a worker as one machine grows a table, and released there.
 
-Where upper cuts are few they are an expression of the engine, and no row has to go through a worker to get its part.
-
 Rows are scattered by part, with the keys of their quasi-identifiers in place of these, and with what passes through,
 which stays in the engine. A class that is too large for a worker and is cut no further comes in pieces: what it shows
 is known from its counts.
@@ -32,7 +30,7 @@ from anonymize.algorithms.mondrian import allowed_by
 from anonymize.algorithms.splitting import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.algorithms.splitting.parts import UpperClasses, UpperStep
-from anonymize.classes import Bools, Codes, Ints, Partition, Runs
+from anonymize.classes import Codes, Ints, Partition, Runs
 from anonymize.judging import Judge
 from anonymize.privacy import Requirement
 from anonymize.recoding import Regions, Released, render
@@ -40,12 +38,13 @@ from anonymize.recoding.appearance import Appearance
 from anonymize.recoding.base import region_appearance
 from anonymize.recoding.spans import Tails, Window
 from anonymize.records import dataclass
-from anonymize.spark.columns import CellTexts, Columns, EngineColumns, beside
-from anonymize.spark.cutting import Demands, labels_of
-from anonymize.spark.engine import DataFrame, hash_of
-from anonymize.spark.learned import CodeBook, Learned
-from anonymize.spec import Output
+from anonymize.spark.cutting import Demands, label_expression, labels_of
+from anonymize.spark.engine import CHUNK, Columns, DataFrame, beside, hash_of
+from anonymize.spark.learned import Learned
+from anonymize.spec import Output, Role
+from anonymize.spec.columns import WITHHELD
 from anonymize.table import Table
+from anonymize.writing.rows import RowLayout
 
 LOCAL_ROWS = 1 << 15
 """Rows of a part at most, unless they are one class: as many as refinement goes over thirty times by default."""
@@ -77,59 +76,69 @@ def order_keys(columns: Sequence[str]) -> list[str]:
     return [f"xxhash64({texts}) as {ORDER[0]}", f"{hash_of(columns, 'again')} as {ORDER[1]}"]
 
 
-MOST_CUTS = 64
-"""Cuts in an expression, which an engine compiles."""
-MOST_LISTED = 64
-"""Keys that an expression lists one by one."""
+# --- columns ----------------------------------------------------------------------------------------------------------
+# The columns of a DataFrame and of its release, by their places, and what the generalized ones of some rows read.
 
 
-def label_expression(books: Sequence[CodeBook], steps: Sequence[UpperStep]) -> str | None:
-    """The class that cuts put a row into, by its keys; as `labels_of` has it, for keys that are known. None where cuts,
-    or the keys on one side of a cut, are too many."""
-    cuts = {int(step.whole[place]): (step, place) for step in steps for place in range(len(step.whole))}
-    if len(cuts) > MOST_CUTS:
-        return None
-    conditions = {number: _condition(books, step, place) for number, (step, place) in cuts.items()}
-    if None in conditions.values():
-        return None
-    sides = {number: (int(step.first[place]), int(step.second[place])) for number, (step, place) in cuts.items()}
-    return _below(0, conditions, sides)
+@dataclass(frozen=True)
+class EngineColumns:
+    """The columns of a DataFrame: their `names` in order, the `roles` of these."""
+
+    names: tuple[str, ...]
+    roles: Mapping[str, Role]
+
+    @property
+    def passing(self) -> list[int]:
+        """The places of the columns that are released as they are."""
+        withheld = {*WITHHELD, "quasi-identifier"}
+        return [place for place, name in enumerate(self.names) if self.roles[name] not in withheld]
+
+    @property
+    def released(self) -> list[int]:
+        """The places of the columns of a release; a quasi-identifier stays one column."""
+        return [place for place, name in enumerate(self.names) if self.roles[name] not in WITHHELD]
+
+    @property
+    def generalized(self) -> dict[str, str]:
+        """The quasi-identifiers by their places, with the type that they are released as (see `struct`)."""
+        return {f"c{place}": "string" for place in self.released if self.roles[self.names[place]] == "quasi-identifier"}
+
+    @property
+    def groups(self) -> tuple[list[str], list[str]]:
+        """The columns of a release by their places: the quasi-identifiers, and what passes through."""
+        return [*self.generalized], [f"c{place}" for place in self.passing]
 
 
-def _below(number: int, conditions: Mapping[int, str | None], sides: Mapping[int, tuple[int, int]]) -> str:
-    """The expression for the rows of one class."""
-    if number not in sides:
-        return str(number)
-    inside, outside = (_below(side, conditions, sides) for side in sides[number])
-    return f"case when {conditions[number]} then {inside} else {outside} end"
+@dataclass(frozen=True)
+class CellTexts:
+    """What the quasi-identifiers of some rows read, put in bit by bit: of each, by its place, the `texts` that occur,
+    and (rows,) `which` of these each row has."""
 
+    texts: Mapping[str, list[pl.Series]]
+    which: Mapping[str, NDArray[np.uint32]]
 
-def _condition(books: Sequence[CodeBook], step: UpperStep, place: int) -> str | None:
-    """Whether a row is on the first side of a cut."""
-    book = books[int(step.attribute[place])]
-    inside = (book.own >= step.start[place]) & (book.own < step.stop[place])
-    return _among(book.name, book.keys, inside) or _negated(_among(book.name, book.keys, ~inside))
+    @classmethod
+    def of_rows(cls, rows: int, layout: EngineColumns) -> CellTexts:
+        """Of so many rows, of which nothing is known yet."""
+        return cls(
+            {name: [] for name in layout.generalized}, {name: np.empty(rows, np.uint32) for name in layout.generalized}
+        )
 
+    def put(self, released: Released, layout: EngineColumns, rows: Ints, class_of: NDArray[Any]) -> None:
+        """Takes in what classes show. `rows` (n,): those that are in them; `class_of` (n,): the class of each."""
+        cells = RowLayout(released, layout.roles, [layout.names[place] for place in layout.released]).cells
+        for place in layout.generalized:
+            (column,) = released.columns_of(layout.names[int(place[1:])])
+            known = sum(map(len, self.texts[place]))
+            self.which[place][rows] = column.of_class[class_of].astype(np.uint32) + np.uint32(known)
+            self.texts[place].append(cells[column.name])
 
-def _negated(condition: str | None) -> str | None:
-    return None if condition is None else f"not ({condition})"
-
-
-def _among(name: str, keys: Ints, chosen: Bools) -> str | None:
-    """Whether a key is among those that are chosen: in a row of neighbours, or few."""
-    places = np.flatnonzero(chosen)
-    if not len(places):
-        return "false"
-    if places[-1] - places[0] + 1 == len(places):
-        return f"{name} between {_literal(keys[places[0]])} and {_literal(keys[places[-1]])}"
-    if len(places) > MOST_LISTED:
-        return None
-    return f"{name} in ({', '.join(map(_literal, keys[places]))})"
-
-
-def _literal(key: np.integer) -> str:
-    """A number of 64 bits: the least has no literal of its own."""
-    return f"cast('{int(key)}' as bigint)"
+    def frames(self, rows: int = CHUNK) -> Iterator[pl.DataFrame]:
+        """The rows, about so many at a time."""
+        texts = {place: pl.concat(parts) for place, parts in self.texts.items()}
+        for first in range(0, max(map(len, self.which.values())), rows):
+            some = slice(first, first + rows)
+            yield pl.DataFrame([texts[place].gather(which[some]).alias(place) for place, which in self.which.items()])
 
 
 # --- parts, each grown by a worker ------------------------------------------------------------------------------------

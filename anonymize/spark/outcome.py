@@ -15,8 +15,8 @@ from anonymize.records import dataclass
 from anonymize.report.data import Blocks
 from anonymize.request import Request
 from anonymize.spark.checking import FrameReading, reading_of
-from anonymize.spark.columns import EngineColumns
 from anonymize.spark.engine import DataFrame, held, in_order, named_by_place, places_of
+from anonymize.spark.growing import EngineColumns
 from anonymize.spark.learned import MOST_COMBINATIONS, MOST_VALUES, Learned, learn
 from anonymize.spec import Spec
 from anonymize.spec.columns import Sensitive

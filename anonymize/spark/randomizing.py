@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -31,7 +31,7 @@ from anonymize.report.codebook import codebook
 from anonymize.report.data import Blocks, output_block, verdict_blocks
 from anonymize.report.head import unused_parts
 from anonymize.spark.checking import DATAFRAME, FrameSource
-from anonymize.spark.engine import DataFrame, chunks, collected, held, struct
+from anonymize.spark.engine import Columns, DataFrame, beside, collected, held
 from anonymize.spark.learned import CodeBook, distinct_rows
 from anonymize.spark.measured import CountedRows
 from anonymize.spark.outcome import EngineDraft, EngineFrame
@@ -39,9 +39,6 @@ from anonymize.spec.patterns import left_over_warnings
 from anonymize.table import Attribute
 from anonymize.verify import Verdict
 from anonymize.verify.unclassed import ROWS, measure_counted
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class DrawnColumn:
         """What rows of these categories show; None: what they showed."""
         if self.texts is None:
             return None
-        return self.texts.gather(replaced(original, self.p, len(self.texts), system_bits))
+        return self.texts.gather(replaced(original, self.p, len(self.texts), system_bits)).alias(self.place)
 
 
 def chosen(known: EngineFrame) -> Randomized:
@@ -100,36 +97,25 @@ def _taken_as(attributes: Sequence[Attribute]) -> dict[int, Codes]:
     return taken
 
 
-def drawn_rows(df: DataFrame, columns: Sequence[DrawnColumn], released: Sequence[str]) -> DataFrame:
-    """The distorted rows, and the original categories. `df`: its columns by their places; `released`: the places of
-    those that are released."""
-    fields = {field.name: field for field in df.schema.fields}
-    changed = {column.place for column in columns if column.texts is not None}
-    shape = struct({})
-    for place in released:
-        shape = shape.add(place, "string") if place in changed else shape.add(fields[place])
-    for number in range(len(columns)):
-        shape = shape.add(f"o{number}", "integer")
-    keys = dict.fromkeys(column.book.expression for column in columns)
-    return df.selectExpr(*released, *keys).mapInArrow(partial(_draw, tuple(columns), tuple(released)), shape)
+def drawn_rows(known: EngineFrame, columns: Sequence[DrawnColumn]) -> DataFrame:
+    """The distorted rows, their columns by their places, and the original categories."""
+    changed = {column.place: "string" for column in columns if column.texts is not None}
+    originals = {f"o{number}": "int" for number in range(len(columns))}
+    released = list(known.places.values())
+    rows = known.learned.keyed(known.rows, *(place for place in released if place not in changed))
+    made = beside(rows, known.learned.keys, partial(_draw, columns), {**changed, **originals})
+    return made.select(*released, *originals)
 
 
-def _draw(
-    columns: Sequence[DrawnColumn], released: Sequence[str], batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """The rows of a partition."""
-    import pyarrow as pa
-
-    for rows in chunks(batches):
-        made = {place: rows[place] for place in released}
-        originals = {}
-        for number, column in enumerate(columns):
-            original = column.of_code[column.book.codes(rows[column.book.name].to_numpy())]
-            originals[f"o{number}"] = pa.array(original.astype(np.int32))
-            texts = column.drawn(original)
-            if texts is not None:
-                made[column.place] = texts.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string())
-        yield from pa.table(made | originals).to_batches()
+def _draw(columns: Sequence[DrawnColumn], chunks: Iterable[Columns]) -> Iterator[pl.DataFrame]:
+    """What the rows of a partition show, and their categories."""
+    names = list(dict.fromkeys(column.book.name for column in columns))
+    for chunk in chunks:
+        keys = dict(zip(names, chunk, strict=True))
+        originals = [column.of_code[column.book.codes(keys[column.book.name])] for column in columns]
+        drawn = [column.drawn(own) for column, own in zip(columns, originals, strict=True)]
+        counted = [pl.Series(f"o{number}", own.astype(np.int32)) for number, own in enumerate(originals)]
+        yield pl.DataFrame([*(each for each in drawn if each is not None), *counted])
 
 
 # --- the release ------------------------------------------------------------------------------------------------------
@@ -143,8 +129,7 @@ def randomized(known: EngineFrame, clock: Clock) -> EngineDraft:
     columns = [DrawnColumn.of(column, book) for column, book in zip(result.columns, learned.books, strict=True)]
     released = list(known.places.values())
     with clock("write"):
-        drawn = drawn_rows(known.rows, columns, released)
-        written = known.written(held(drawn, known.limits.checkpoint, f"drawn-{uuid4().hex}"))
+        written = known.written(held(drawn_rows(known, columns), known.limits.checkpoint, f"drawn-{uuid4().hex}"))
     parameters = json.loads(json.dumps(result.parameters(learned.rows, known.spec.input.separator)))
     with clock("verify"):
         verdict = _measured(written, result, columns, parameters, known.requirements)

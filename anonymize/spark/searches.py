@@ -22,10 +22,18 @@ from anonymize.families.steps import suppression_limit
 from anonymize.privacy import MODELS, Groups, Histogram, Requirement, check
 from anonymize.recoding import Levels, Recoding, Regions, Released, SingleDimensional, render
 from anonymize.records import dataclass
-from anonymize.spark.columns import CellTexts, Columns, EngineColumns, beside
 from anonymize.spark.cutting import Demands, EngineRows
-from anonymize.spark.engine import DataFrame, read_otherwise
-from anonymize.spark.growing import LOCAL_ROWS, PartSearch, Plan, as_one_class, boxes_of, released_rows
+from anonymize.spark.engine import Columns, DataFrame, beside, read_otherwise
+from anonymize.spark.growing import (
+    LOCAL_ROWS,
+    CellTexts,
+    EngineColumns,
+    PartSearch,
+    Plan,
+    as_one_class,
+    boxes_of,
+    released_rows,
+)
 from anonymize.spark.learned import CodeBook, Learned, distinct_rows
 from anonymize.spark.outcome import EngineFrame, EngineOutcome, with_targets
 from anonymize.table import Attribute, Table

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from anonymize.algorithms.splitting.parts import UpperStep
+from anonymize.spark.cutting import MOST_CUTS, MOST_LISTED, label_expression
 from anonymize.spark.engine import collected
-from anonymize.spark.growing import MOST_CUTS, MOST_LISTED, label_expression
 from anonymize.spark.learned import CodeBook
 
 AGES = CodeBook.of("c0", "c0", np.arange(10, 30), np.arange(20, dtype=np.uint8), 20)

@@ -12,7 +12,7 @@ import pytest
 
 import anonymize
 from anonymize.errors import DataError
-from anonymize.spark.engine import awaited
+from anonymize.spark.files import awaited
 
 
 def test_it_is_what_the_engine_gives() -> None:
@@ -29,7 +29,7 @@ def test_an_error_of_the_engine_is_raised_here() -> None:
 
 INTERRUPTED = """
 import signal, threading
-from anonymize.spark.engine import awaited
+from anonymize.spark.files import awaited
 
 hung, main = threading.Event(), threading.main_thread().ident
 try:

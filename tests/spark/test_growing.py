@@ -6,7 +6,7 @@ import pytest
 
 from anonymize.recoding import Released
 from anonymize.recoding.columns import RecodedColumn
-from anonymize.spark.columns import CellTexts, EngineColumns
+from anonymize.spark.growing import CellTexts, EngineColumns
 
 LAYOUT = EngineColumns(("age", "ill"), {"age": "quasi-identifier", "ill": "sensitive"})
 
