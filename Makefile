@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: where no bytecode is kept, each of them compiles every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test constraints mutants browser bench docs site figures format clean
+.PHONY: demo test constraints mutants browser chromium bench docs site figures format clean
 
 demo: $(VENV)/installed  ## anonymize the sample data
 	@mkdir -p demo
@@ -31,8 +31,10 @@ constraints:  ## renew constraints.txt: the newest versions that the project tak
 mutants: $(VENV)/installed-dev  ## which changes of the code no test notices (ARGS="FILES --tests TESTS")
 	$(BIN)/python benchmarks/mutants.py $(ARGS)
 
-browser: $(VENV)/installed-dev  ## Chromium (from Debian's packages) and what drives it: HTML reports are then tested in it
+browser: $(VENV)/installed-dev chromium  ## Chromium and what drives it: HTML reports are then tested in it
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[browser]'
+
+chromium:  ## from Debian's packages, where there is none
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } \
 	  || echo "no Chromium here, and none could be installed: the tests of HTML in a browser are skipped" >&2
 

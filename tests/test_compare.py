@@ -74,12 +74,12 @@ def test_what_is_known_is_not_made_again_until_something_changes(request_: Compa
     again = compare(replace(request_, algorithms=["mondrian"]))
     assert [each["gcp"] for each in again["comparison"]] == [0.125, 0.125]
     changed = request_.spec.model_copy(update={"weights": "correlation"})
-    anew = compare(replace(request_, spec=changed, algorithms=["mondrian"], ks=[3], processes=1))
+    anew = compare(replace(request_, spec=changed, algorithms=["mondrian"], ks=[3], processes=0))
     assert anew["comparison"][0]["gcp"] != 0.125
 
 
 def test_a_broken_result_is_made_again(request_: Compare, folder: Path) -> None:
-    alone = replace(request_, algorithms=["mondrian"], ks=[5], cache=folder / "cache" / "own")
+    alone = replace(request_, algorithms=["mondrian"], ks=[5], cache=folder / "cache" / "own", processes=0)
     compare(alone)
     (stored,) = (folder / "cache" / "own").iterdir()
     stored.write_text("{")
@@ -87,7 +87,7 @@ def test_a_broken_result_is_made_again(request_: Compare, folder: Path) -> None:
 
 
 def test_releases_are_kept_where_that_is_asked(request_: Compare, tmp_path: Path) -> None:
-    compare(replace(request_, algorithms=["mondrian cut=widest"], ks=[3], keep=tmp_path))
+    compare(replace(request_, algorithms=["mondrian cut=widest"], ks=[3], keep=tmp_path, processes=0))
     assert [path.name for path in tmp_path.iterdir()] == ["mondrian-cut-widest-k3.csv"]
 
 
@@ -138,7 +138,8 @@ def test_what_is_measured_beside_is_what_evaluate_says_and_the_search_is_told_no
 ) -> None:
     pytest.importorskip("sklearn")
     measuring = measured_by(folder)
-    asked = replace(request_, algorithms=["mondrian", "anatomy"], ks=[3], measuring=measuring, keep=tmp_path)
+    given: dict[str, Any] = {"ks": [3], "measuring": measuring, "keep": tmp_path, "processes": 0}
+    asked = replace(request_, algorithms=["mondrian", "anatomy"], **given)
     cell, refused = compare(asked)["comparison"]
     assert cell["gcp"] == report["comparison"][0]["gcp"] and refused["code"] == 2
     said = evaluate(tmp_path / "mondrian-k3.csv", folder / "measured.yaml", folder / "table.csv", queries=50).report[
@@ -165,13 +166,14 @@ def test_models_are_tested_on_rows_that_they_were_not_trained_on(folder: Path, t
     text = (folder / "spec.yaml").read_text().replace("sensitive: {ill: {}}", "workload: {targets: [ill]}")
     (tmp_path / "spec.yaml").write_text(text.replace("k: 4", "k: 1"))
     spec = load(tmp_path / "spec.yaml", PARAMETERS)
-    asked = Compare(spec, ["mondrian"], measuring=Measuring(model="decision_tree"), input=str(tmp_path / "table.csv"))
+    measuring, table = Measuring(model="decision_tree"), str(tmp_path / "table.csv")
+    asked = Compare(spec, ["mondrian"], measuring=measuring, input=table, processes=0)
     scores = compare(asked)["comparison"][0]["models"]["ill"]
     assert scores["released"] < 0.3 and scores["original"] < 0.3
 
 
 def test_figures_measured_by_another_spec_are_not_those_that_are_kept(request_: Compare, folder: Path) -> None:
-    alone = replace(request_, algorithms=["mondrian"], ks=[3], cache=folder / "cache" / "measured")
+    alone = replace(request_, algorithms=["mondrian"], ks=[3], cache=folder / "cache" / "measured", processes=0)
     plain, more = (compare(replace(alone, measuring=each)) for each in (Measuring(), Measuring(queries=20)))
     assert "query_error" not in plain["comparison"][0] and "query_error" in more["comparison"][0]
     assert len(list((folder / "cache" / "measured").iterdir())) == 2

@@ -8,19 +8,21 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from anonymize import files
 from anonymize.files import content_of, opened
+from tests.common.warm import USUAL, start
 
 TABLE = "age,job\n31,cook\n34,cook\n52,clerk\n58,clerk\n"
 SPEC = "version: 1\nquasi_identifiers: {age: {type: numeric}}\ninsensitive: [job]\nprivacy: {k: 2}\n"
 
 
-def command(*arguments: object, **options: object) -> subprocess.Popen[bytes]:
-    whole = [sys.executable, "-m", "anonymize", *map(str, arguments)]
-    return subprocess.Popen(whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # type: ignore[call-overload,no-any-return]
+def command(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return start(*arguments, cwd=Path.cwd(), env=os.environ | USUAL, **pipes, **options)
 
 
 def test_a_text_has_a_limit(tmp_path: Path) -> None:
@@ -136,6 +138,7 @@ LEFT = ".out.csv."
 MAKING = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from anonymize import files as temporary
 print(temporary.create(".out.csv.", ".csv", Path(sys.argv[1])), flush=True)
 time.sleep(60)

@@ -31,9 +31,14 @@ SPEC: dict[str, Any] = {
 JOBS = "cook;kitchen;*\nwaiter;kitchen;*\nclerk;office;*\nscribe;office;*\nporter;porter;*\n"
 
 
-@pytest.mark.parametrize("algorithm", ["mondrian", "bottom-up", "incognito"])
-@pytest.mark.parametrize("suppression", [0.0, 0.2])
-@pytest.mark.parametrize("hierarchy", [False, True])
+@pytest.mark.parametrize(
+    ("algorithm", "suppression", "hierarchy"),
+    [
+        *(("mondrian", 0.0, True), ("mondrian", 0.2, False)),
+        *(("bottom-up", 0.0, False), ("bottom-up", 0.2, True)),
+        *(("incognito", 0.0, False), ("incognito", 0.2, True)),
+    ],
+)
 def test_losses_are_what_another_script_reads_in_the_text(
     tmp_path: Path, algorithm: str, suppression: float, hierarchy: bool
 ) -> None:
@@ -102,9 +107,9 @@ def test_a_league_goes_on_where_it_stopped(tmp_path: Path) -> None:
     told = league(tmp_path, *words, "--algorithms", "mondrian")
     assert "flchain: there is no such table" in told and "[1 of 1," in told and "1 of 1 made" in told
     first = results.load(tmp_path / "out.json")
-    league(tmp_path, *words, "--algorithms", "mondrian,incognito,samarati", "-j", "2")
+    league(tmp_path, *words, "--algorithms", "mondrian,incognito", "-j", "2")
     cells = results.load(tmp_path / "out.json")
-    assert cells[:1] == first and [cell["label"] for cell in cells] == ["mondrian", "incognito", "samarati"]
+    assert cells[:1] == first and [cell["label"] for cell in cells] == ["mondrian", "incognito"]
     mondrian = cells[0]
     assert (mondrian["table"], mondrian["model"], mondrian["suppression"], mondrian["k"]) == ("census", "k", 0, 5)
     assert mondrian["code"] == 0 and mondrian["apart"] < 1e-9 and mondrian["cpu_seconds"] > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,12 @@ def sources() -> dict[str, ast.Module]:
     return {str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
 
 
+@cache
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    """All of a tree, walked through once for all tests."""
+    return list(ast.walk(tree))
+
+
 def names_of(node: ast.AST) -> Iterator[str]:
     """What a node gives names to: variables, arguments, attributes, fields, functions, classes and imported modules."""
     match node:
@@ -48,7 +55,7 @@ def vague(modules: Mapping[str, ast.Module]) -> list[str]:
     return [
         f"{path}:{getattr(node, 'lineno', 0)}: {name}"
         for path, tree in modules.items()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         for name in names_of(node)
         if name.lstrip("_") in VAGUE
     ]
@@ -58,7 +65,7 @@ def owned_twice(modules: Mapping[str, ast.Module]) -> dict[str, list[str]]:
     """Names of classes, each with the modules that define one, where these are several."""
     owners: dict[str, list[str]] = defaultdict(list)
     for path, tree in modules.items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.ClassDef) and node.name not in SHARED:
                 owners[node.name].append(path)
     return {name: paths for name, paths in owners.items() if len(paths) > 1}
@@ -88,7 +95,7 @@ def too_long(modules: Mapping[str, ast.Module]) -> list[str]:
     return [
         f"{path}:{node.lineno}: {node.name} has {length(node)} lines"
         for path, tree in modules.items()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, Function) and length(node) > LONGEST
     ]
 
@@ -98,7 +105,7 @@ def kinds_compared(modules: Mapping[str, ast.Module]) -> list[str]:
     return [
         f"{path}:{node.lineno}"
         for path, tree in modules.items()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Compare)
         if not isinstance(node.comparators[0], ast.Constant) or node.comparators[0].value is not None
         if any(".family" in ast.unparse(side) for side in (node.left, *node.comparators))
@@ -122,7 +129,7 @@ def test_what_comes_after_an_algorithm_does_not_compare_families(sources: dict[s
 
 
 def test_few_classes_are_called_after_the_release(sources: dict[str, ast.Module]) -> None:
-    named = {node.name for tree in sources.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    named = {node.name for tree in sources.values() for node in nodes(tree) if isinstance(node, ast.ClassDef)}
     assert len({name for name in named if name.startswith("Release")}) <= MOST_RELEASES
 
 

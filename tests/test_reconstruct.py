@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -88,9 +90,17 @@ def test_a_form_is_taken_whatever_the_suffix(randomized: Reconstruct, tmp_path: 
     assert json.loads((tmp_path / "result.txt").read_text())["attributes"] == ["sex", "ill"]
 
 
-@pytest.fixture
-def changed(tmp_path: Path) -> Reconstruct:
+def copied(folder: Path, tmp_path: Path, attributes: Sequence[str] = ()) -> Reconstruct:
+    """What is asked of a copy of a release, which the test may write to."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    released, manifest = str(tmp_path / "out.csv"), str(tmp_path / "out.manifest.json")
+    return Reconstruct(released, manifest, attributes, output=str(tmp_path / "result.json"))
+
+
+@pytest.fixture(scope="module")
+def changed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of which one column was changed by PRAM, women and men by matrices of their own."""
+    tmp_path = tmp_path_factory.mktemp("changed")
     lines = [f"{'fm'[n % 2]},{'aab'[n % 3] if n % 2 else 'abc'[n % 3]},{(n % 5 and 'x') or '?'}" for n in range(6000)]
     (tmp_path / "table.csv").write_text("\n".join(["sex,roof,wall", *lines]) + "\n")
     step = {"method": "pram", "columns": ["roof"], "keep": 0.7, "by": ["sex"]}
@@ -99,8 +109,12 @@ def changed(tmp_path: Path) -> Reconstruct:
     spec = make(content | {"treatments": [step, walls]}, PARAMETERS)
     options = ALGORITHMS["perturb"].Options()
     release(Request(spec, "perturb", options, output=str(tmp_path / "out.csv"), seed=1))
-    manifest = str(tmp_path / "out.manifest.json")
-    return Reconstruct(str(tmp_path / "out.csv"), manifest, ["roof"], output=str(tmp_path / "result.json"))
+    return tmp_path
+
+
+@pytest.fixture
+def changed(changed_once: Path, tmp_path: Path) -> Reconstruct:
+    return copied(changed_once, tmp_path, ["roof"])
 
 
 def test_what_pram_changed_is_estimated_part_by_part(changed: Reconstruct) -> None:
@@ -123,9 +137,10 @@ def test_what_is_missing_stays_where_a_declared_matrix_is_undone(changed: Recons
     assert cells["x"][0] == pytest.approx(4800, abs=4 * cells["x"][1]) and abs(cells["y"][0]) < 4 * cells["x"][1]
 
 
-@pytest.fixture
-def noised(tmp_path: Path) -> Reconstruct:
+@pytest.fixture(scope="module")
+def noised_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of which two columns have noise, and one is microaggregated."""
+    tmp_path = tmp_path_factory.mktemp("noised")
     rng = np.random.default_rng(1)
     wage = rng.normal(100, 20, 4000)
     columns = [wage, wage / 4 + rng.normal(0, 3, 4000), rng.normal(40, 5, 4000), wage / 10 + rng.normal(0, 1, 4000)]
@@ -138,8 +153,12 @@ def noised(tmp_path: Path) -> Reconstruct:
     content = {"version": 1, "input": {"path": str(tmp_path / "table.csv"), "missing": ["?"]}, "others": "insensitive"}
     spec = make(content | {"treatments": steps}, PARAMETERS)
     release(Request(spec, "perturb", ALGORITHMS["perturb"].Options(), output=str(tmp_path / "out.csv"), seed=1))
-    manifest = str(tmp_path / "out.manifest.json")
-    return Reconstruct(str(tmp_path / "out.csv"), manifest, output=str(tmp_path / "result.json"))
+    return tmp_path
+
+
+@pytest.fixture
+def noised(noised_once: Path, tmp_path: Path) -> Reconstruct:
+    return copied(noised_once, tmp_path)
 
 
 def test_moments_of_numbers_with_noise_are_estimated(noised: Reconstruct) -> None:

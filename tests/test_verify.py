@@ -321,7 +321,7 @@ def test_verify_shares_nothing_with_the_search() -> None:
 def test_figures_are_the_same_to_the_last_digit_every_time() -> None:
     """Sums of fractions depend on their order, which a join or a grouping does not keep unless it is told to."""
     checks = [Check("t-closeness", "s", {"t": 0.2}), Check("entropy-l-diversity", "s", {"l": 2.0})]
-    for seed in range(10):
+    for seed in range(4):
         draw = random.Random(seed)
         rows = [(draw.choice("AB"), draw.choice(["x", "y", "z", None])) for _ in range(75)]
         frame = pl.DataFrame(rows, schema=["q", "s"], orient="row")

@@ -35,7 +35,7 @@ K = 6
 BY_PERSON = ("marketer", "inference-model", "composition", "histories")
 """Attackers whose guess about somebody does not depend on who else is a target: they attack once, and some of those
 whom they attacked are drawn."""
-SLOW = {} if THOROUGH else {"distance-linkage": (10, 8)}
+SLOW = {} if THOROUGH else {"distance-linkage": (4, 3)}
 """Attackers that take long: how often they attack, and how many of these intervals have to cover the truth."""
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import polars as pl
 import pytest
 
 from anonymize import python as api
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run as command
 from anonymize.errors import UsageError
 from anonymize.privacy import PARAMETERS
 from anonymize.spark import capabilities
@@ -51,9 +55,10 @@ ROADS = {
 }
 
 
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one table twice, without names (`without`) and with (`named`), and a release of it."""
+    folder = tmp_path_factory.mktemp("both")
     draw = random.Random(1)
     lines = [
         f"{draw.randrange(20, 60)},{draw.choice('mf')},{draw.choice('abcé')},0{draw.randrange(2100, 2140)},{number}\n"
@@ -62,11 +67,20 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     for name, header in (("without", "false"), ("named", "true")):
         for place, part in ((f"{name}.csv", lines[:80]), (f"others.{name}.csv", lines[80:])):
             text = (NAMES if header == "true" else "") + "".join(part)
-            (tmp_path / place).write_text(text, encoding="latin-1")
-        (tmp_path / f"{name}.yaml").write_text(SPEC.format(path=f"{name}.csv", header=header, privacy="{k: 3}"))
-    call = running(tmp_path, capsys)
-    assert call("mondrian", "named.yaml", "-o", "released.csv", "-r", "released.json").code == 0
-    return call
+            (folder / place).write_text(text, encoding="latin-1")
+        (folder / f"{name}.yaml").write_text(SPEC.format(path=f"{name}.csv", header=header, privacy="{k: 3}"))
+    with contextlib.chdir(folder):
+        assert (
+            outcome(lambda: command(["mondrian", "named.yaml", "-o", "released.csv", "-r", "released.json", "-q"])) == 0
+        )
+    return folder
+
+
+@pytest.fixture
+def run(both: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command in a copy of that folder."""
+    shutil.copytree(both, tmp_path, dirs_exist_ok=True)
+    return running(tmp_path, capsys)
 
 
 def without(report: Any, names: tuple[str, ...]) -> Any:

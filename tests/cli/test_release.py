@@ -109,8 +109,8 @@ def test_a_release(desk: Desk, call: Call) -> None:
     assert desk.files() == before
 
 
-def test_the_output_is_the_same_in_a_file_and_on_standard_output(desk: Desk, call: Call) -> None:
-    out = call("mondrian", desk.spec).out
+def test_the_output_is_the_same_in_a_file_and_on_standard_output(desk: Desk, call: Call, once: Call) -> None:
+    out = once("mondrian", desk.spec).out
     assert call("mondrian", desk.spec, "-o", "out.csv").out == b""
     assert (desk.folder / "out.csv").read_bytes() == out
 
@@ -118,8 +118,8 @@ def test_the_output_is_the_same_in_a_file_and_on_standard_output(desk: Desk, cal
 # --- streams and formats ---------------------------------------------------------------------------------------------
 
 
-def test_standard_input(desk: Desk, call: Call, launch: Call) -> None:
-    expected = call("mondrian", desk.spec).out
+def test_standard_input(desk: Desk, call: Call, once: Call, launch: Call) -> None:
+    expected = once("mondrian", desk.spec).out
     (desk.folder / "table.csv").unlink()
     ended = launch("mondrian", desk.spec, "-i", "-", "-r", "r.json", stdin=table().encode())
     assert (ended.code, ended.out) == (0, expected)
@@ -146,8 +146,8 @@ def untyped(path: Path, form: str) -> bytes:
 
 
 @pytest.mark.parametrize("form", ["csv.gz", "parquet", "arrow"])
-def test_formats(desk: Desk, call: Call, form: str) -> None:
-    expected = call("mondrian", desk.spec).out
+def test_formats(desk: Desk, call: Call, once: Call, form: str) -> None:
+    expected = once("mondrian", desk.spec).out
     (desk.folder / f"table.{form}").write_bytes(typed(table().encode(), form))
     assert call("mondrian", desk.spec, "-i", f"table.{form}", "-o", f"out.{form}").code == 0
     assert untyped(desk.folder / f"out.{form}", form) == expected
@@ -155,8 +155,8 @@ def test_formats(desk: Desk, call: Call, form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv.gz", "parquet", "arrow"])
-def test_output_format_of_standard_output(desk: Desk, call: Call, form: str) -> None:
-    expected = call("mondrian", desk.spec).out
+def test_output_format_of_standard_output(desk: Desk, call: Call, once: Call, form: str) -> None:
+    expected = once("mondrian", desk.spec).out
     ended = call("mondrian", desk.spec, "--output-format", form)
     (desk.folder / "copy").write_bytes(ended.out)
     assert untyped(desk.folder / "copy", form) == expected
@@ -225,8 +225,8 @@ def test_quoted_newlines_and_odd_column_names(desk: Desk, call: Call) -> None:
     assert (ended.code, [row[1] for row in records(ended.out)]) == (0, ["x\ny", *notes])
 
 
-def test_another_encoding(desk: Desk, call: Call) -> None:
-    expected = call("mondrian", desk.spec).out.decode().replace("CANARY 0", "CANARY é")
+def test_another_encoding(desk: Desk, call: Call, once: Call) -> None:
+    expected = once("mondrian", desk.spec).out.decode().replace("CANARY 0", "CANARY é")
     desk.fill(
         table().replace("CANARY 0", "CANARY é").encode("latin-1"), SPEC.replace("{path", "{encoding: latin-1, path")
     )

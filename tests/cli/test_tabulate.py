@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run
 from anonymize.report import SCHEMA
 from tests.cli.conftest import Call
 
@@ -32,13 +36,33 @@ tabulate:
 """
 
 
+def written(folder: Path) -> Path:
+    (folder / "table.csv").write_text(TABLE)
+    (folder / "town.csv").write_text("A1;A;*\nA2;A;*\nB1;B;*\nB2;B;*\n")
+    (folder / "spec.yaml").write_text(SPEC)
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "table.csv").write_text(TABLE)
-    (tmp_path / "town.csv").write_text("A1;A;*\nA2;A;*\nB1;B;*\nB2;B;*\n")
-    (tmp_path / "spec.yaml").write_text(SPEC)
-    return tmp_path
+    return written(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of the spec, which are made once."""
+    folder = written(tmp_path_factory.mktemp("made"))
+    with contextlib.chdir(folder):
+        assert outcome(lambda: run(["tabulate", "spec.yaml", "-o", "tables", "-q"])) == 0
+    return folder / "tables"
+
+
+@pytest.fixture
+def tabulated(folder: Path, made: Path) -> Path:
+    """The folder with the tables in it."""
+    shutil.copytree(made, folder / "tables")
+    return folder
 
 
 def with_tables(spec: str, tables: str) -> str:
@@ -67,9 +91,8 @@ def test_every_table_has_its_totals_and_blanks(call: Call, folder: Path) -> None
     jsonschema.validate(report, json.loads(SCHEMA.read_text()))
 
 
-def test_a_missing_value_is_a_group_of_its_own(call: Call, folder: Path) -> None:
-    assert call("tabulate", "spec.yaml", "-o", "tables", "-q").code == 0
-    shares = {each["sex"]: each for each in rows(folder / "tables/table-2-share.csv")}
+def test_a_missing_value_is_a_group_of_its_own(tabulated: Path) -> None:
+    shares = {each["sex"]: each for each in rows(tabulated / "tables/table-2-share.csv")}
     assert list(shares) == ["F", "M", "", "Total"] and shares[""]["status"] == "suppressed"
     assert [each["status"] for each in shares.values()].count("suppressed") >= 2
 
@@ -81,20 +104,18 @@ def test_reruns_are_the_same_bytes(call: Call, folder: Path) -> None:
         assert each.read_bytes() == (folder / "two" / each.name).read_bytes()
 
 
-def test_the_manifest_says_what_the_tables_mean(call: Call, folder: Path) -> None:
-    assert call("tabulate", "spec.yaml", "-o", "tables", "-q").code == 0
-    manifest = json.loads((folder / "tables/manifest.json").read_text())
+def test_the_manifest_says_what_the_tables_mean(tabulated: Path) -> None:
+    manifest = json.loads((tabulated / "tables/manifest.json").read_text())
     assert manifest["mechanism"] == "suppression" and manifest["groups"]["town"]["A1"] == "A"
     assert manifest["files"][2]["columns"][-1] == {"name": "mean", "meaning": "aggregate", "method": "suppression"}
 
 
 @pytest.mark.parametrize("path", ["tables", "tables/table-1-count.csv", "tables/manifest.json"])
-def test_what_measures_releases_of_rows_says_that_these_are_tables(call: Call, folder: Path, path: str) -> None:
-    assert call("tabulate", "spec.yaml", "-o", "tables", "-q").code == 0
+def test_what_measures_releases_of_rows_says_that_these_are_tables(call: Call, tabulated: Path, path: str) -> None:
     for command in (["audit", "spec.yaml", "-i", path], ["evaluate", "spec.yaml", path], ["attack", "spec.yaml", path]):
         outcome = call(*command)
         assert outcome.code == 2 and "these are tables of `tabulate`, which were checked when" in outcome.err
-    (folder / "tables/other.csv").write_text(TABLE)
+    (tabulated / "tables/other.csv").write_text(TABLE)
     assert call("audit", "spec.yaml", "-i", "tables/other.csv").code != 2
     said = call("audit", "spec.yaml", "-i", "tables").err
     assert "tables/other.csv: is in a folder of tables, and the manifest does not name it" in said

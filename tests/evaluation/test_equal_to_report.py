@@ -44,7 +44,7 @@ def test_figures_equal_those_of_the_report(algorithm: str, options: dict[str, An
     needs = replace(module.NEEDS, target=reads_workload(module, module.Options(**options)) and module.NEEDS.target)
     needs = replace(needs, units=needs.units and not masked, target=needs.target and not masked)
 
-    @settings(max_examples=max(settings().max_examples // 8, 1))
+    @settings(max_examples=max(settings().max_examples // 16, 1))
     @given(cases(needs), st.sampled_from(["node", "set", "bounds"]), st.sampled_from(["csv", "parquet"]), st.booleans())
     def check(case: Case, categorical: str, suffix: str, linked: bool) -> None:
         case = maskable(case) if masked else case

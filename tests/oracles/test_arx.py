@@ -26,11 +26,10 @@ QUICK = (
     "TestAnonymizationCombinations#1",
     "TestAnonymizationCombinations#3",
     "TestAnonymizationCombinations#4",
-    "TestAnonymizationEntropyLDiversity#2",
     "TestAnonymizationKMap#0",
     "TestAnonymizationKAnonymity#0",
     "TestAnonymizationLDiversity#0",
-    "TestAnonymizationTCloseness#0",
+    "TestAnonymizationTCloseness#5",
     "TestUtilityMetricsLoss#1",
 )
 """Of the optima, those that are run by default."""

@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 import yaml
 
+from tests.common.warm import USUAL, start
 from tests.security.commands import run
 
 SECRET = ("Ann Canary", "54", "02138", "Canaryitis")
@@ -74,8 +75,8 @@ def test_a_table_without_a_header_shows_nobody(tmp_path: Path) -> None:
 
 
 def started(folder: Path, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "anonymize", *map(str, arguments)]
-    return subprocess.Popen(command, env=os.environ | {"TMPDIR": str(folder)}, stderr=subprocess.PIPE, **options)
+    own = os.environ | USUAL | {"TMPDIR": str(folder)}
+    return start(*arguments, cwd=Path.cwd(), env=own, stderr=subprocess.PIPE, **options)
 
 
 def left(folder: Path) -> list[Path]:

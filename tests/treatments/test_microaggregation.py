@@ -38,7 +38,7 @@ def small_tables(draw: st.DrawFn) -> np.ndarray:
 
 
 @pytest.mark.parametrize("method", TOGETHER)
-@settings(max_examples=some(48))
+@settings(max_examples=some(24))
 @given(values=small_tables(), k=st.integers(1, 6), scale=st.sampled_from(SCALES))
 def test_groups_have_k_to_2k_rows(method: str, values: np.ndarray, k: int, scale: str) -> None:
     k = min(k, len(values))

@@ -57,7 +57,7 @@ def lies_under(value: str, text: str, kind: str) -> bool:
     return int(low) <= int(value) <= int(high)
 
 
-@settings(max_examples=some(60))
+@settings(max_examples=some(36))
 @given(
     st.lists(rows, min_size=1, max_size=30),
     st.lists(
@@ -111,7 +111,7 @@ def test_brackets_say_which_ends_belong_to_an_interval(interval: str, counts: di
     assert people.is_clear is ("under" not in interval)
 
 
-@settings(max_examples=some(60))
+@settings(max_examples=some(36))
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400), st.integers(1, 4))
 def test_boxes_count_as_a_look_at_every_point(seed: int, count: int, axes: int) -> None:
     rng = np.random.default_rng(seed)
