@@ -186,7 +186,7 @@ def _attacked(request: Attack) -> Concluded:
             raise UsageError(Problem(UNLINKED.format(", ".join(refused)), hint="--link FILE, the file of --save-link"))
         if request.attackers and block["left_out"] and request.max_excess is None:
             raise UsageError([f"--attackers {IDLE.format(name)}" for name in block["left_out"]])
-        findings, state = judged(block, request.plan)
+        findings, state = judged(block, request.plan, people.overlap)
         remarks = [*people.remarks, *past.remarks, *manifest.remarks, *_of_invented(request, values)]
         changed = [name for name in unlinked if ATTACKERS[name].CAPABILITIES.numbers]
         remarks += [Caution.of(UNLINKED.format(name), "`--link FILE`, the file of `--save-link`") for name in changed]
@@ -282,8 +282,8 @@ def try_release(request: Request, files: Files, table: Table, draft: Draft) -> A
     if request.public and risk.max_excess is None:
         return AttackTrial(warnings=(UNREAD,))
     plan = AttackPlan(risk.attacks, risk.max_excess, risk.targets, progress=request.progress)
-    block, remarks = _tried_on(plan, request.spec, files, table, draft)
-    findings, state = judged(block, plan)
+    block, people = _tried_on(plan, request.spec, files, table, draft)
+    findings, state = judged(block, plan, people.overlap)
     block |= {"satisfied": state.satisfied, "state": str(state)}
     place = request.spec.problem(("risk", "max_excess"), "")
     problems = tuple(replace(place, message=each.message) for each in findings if each.level == "error")
@@ -293,13 +293,11 @@ def try_release(request: Request, files: Files, table: Table, draft: Draft) -> A
     units = () if request.spec.unit is None else (_about_units(request.spec.unit),)
     left_out = [] if plan.max_excess is not None else block["left_out"]
     idle = [Caution.of(f"risk.attacks: {IDLE.format(name)}", "take it out of `risk.attacks`") for name in left_out]
-    return AttackTrial(block, problems, (*units, *idle, *remarks))
+    return AttackTrial(block, problems, (*units, *idle, *people.remarks))
 
 
-def _tried_on(
-    plan: AttackPlan, spec: Spec, files: Files, table: Table, draft: Draft
-) -> tuple[dict[str, Any], tuple[Caution, ...]]:
-    """The block `attacks` of a release that is still a temporary file, and what makes its rates doubtful."""
+def _tried_on(plan: AttackPlan, spec: Spec, files: Files, table: Table, draft: Draft) -> tuple[dict[str, Any], Known]:
+    """The block `attacks` of a release that is still a temporary file, and who was attacked."""
     with ExitStack() as stack:
         people = replace(of_table(spec, table.as_read), remarks=repeated(spec, files.source))
         control = spec.risk.control
@@ -309,4 +307,4 @@ def _tried_on(
         row_of = released_row_of(draft.written.rows, people.rows)
         values = coded_values(people, [release])
         block = tried(plan, scene_of(plan, people, [release], values, row_of)) | {"truth": "link"}
-        return block, people.remarks
+        return block, people

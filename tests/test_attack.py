@@ -211,6 +211,8 @@ def test_a_control_of_the_same_people_is_no_control(request_: Callable[..., Atta
     pl.read_csv(folder / "table.csv").reverse().write_csv(folder / "shuffled.csv")
     (warning,) = attack(request_("released.csv", control="shuffled.csv")).report["warnings"]
     assert "the control may be about the same people" in warning
+    gated = attack(request_("released.csv", control="shuffled.csv", max_excess=1.0))
+    assert gated.state is State.UNKNOWN and "the control may be" in gated.problems[0].message
     assert attack(request_("released.csv", control="others.csv")).report["warnings"] == []
 
 

@@ -38,7 +38,8 @@ SMALL = "the control has {:,} rows and the original {:,}: what is compared with 
 @dataclass(frozen=True)
 class Known:
     """The original, and behind its rows those of the control. `table` has both, `rows` are of the original alone, of
-    which `sha256` is the hash. `remarks`: what makes rates of these people doubtful."""
+    which `sha256` is the hash. `remarks`: what makes rates of these people doubtful; `overlap`: that the control may be
+    about the same people, beside whom nothing can be shown to be within a limit."""
 
     spec: Spec
     table: Table
@@ -46,6 +47,7 @@ class Known:
     sha256: str
     path: str
     remarks: tuple[Caution, ...] = ()
+    overlap: Caution | None = None
 
     def codes(self) -> Ints:
         """(people, attributes) the codes of the quasi-identifiers, -1 where missing."""
@@ -98,10 +100,11 @@ def with_control(spec: Spec, source: Source, control: str) -> Iterator[Known]:
     """The people of a checked original, with those of the control behind them."""
     with Source.open(spec, control) as further:
         further.check()
-        remarks = (*repeated(spec, source), *_outside(spec, source, further))
+        small, overlap = _outside(spec, source, further)
+        remarks = (*repeated(spec, source), *(each for each in (overlap, small) if each is not None))
         with _together(spec, source, further) as both:
             table = _read_together(spec, both, (source, further))
-            yield Known(spec.of_copy(), table, source.rows or 0, source.sha256, source.name, remarks)
+            yield Known(spec.of_copy(), table, source.rows or 0, source.sha256, source.name, remarks, overlap)
 
 
 def _read_together(spec: Spec, both: Source, parts: Sequence[Source]) -> Table:
@@ -132,8 +135,8 @@ def row_keys(source: Source) -> pl.Series:
     return pl.concat(hashed) if hashed else pl.Series(dtype=pl.UInt64)
 
 
-def _outside(spec: Spec, source: Source, control: Source) -> tuple[Caution, ...]:
-    """What there is to say of a control: that it is small, or that its rows equal those of a half of the original more
+def _outside(spec: Spec, source: Source, control: Source) -> tuple[Caution | None, Caution | None]:
+    """What there is to say of a control: that it is small, and that its rows equal those of a half of the original more
     often than the other half does. Raises UsageError where it is about the same people: nothing would be an excess."""
     if source.sha256 == control.sha256:
         raise UsageError(Problem("is the original itself, whose people are in the release", file=control.name))
@@ -151,9 +154,9 @@ def _outside(spec: Spec, source: Source, control: Source) -> tuple[Caution, ...]
     )
     spread = math.sqrt(among * (1 - among) / max(len(others), 1) + among * (1 - among) / max(len(drawn) - half, 1))
     others_only = "take a `--control` of people who are not in the original"
-    alike = [Caution.of(ALIKE.format(share, among), others_only)] if share > among + 3 * spread else []
-    few = Caution.of(SMALL.format(len(others), len(rows)), "hold out a quarter of the people or more")
-    return (*alike, few) if len(others) * 10 < len(rows) else (*alike,)
+    overlap = Caution.of(ALIKE.format(share, among), others_only) if share > among + 3 * spread else None
+    small = Caution.of(SMALL.format(len(others), len(rows)), "hold out a quarter of the people or more")
+    return small if len(others) * 10 < len(rows) else None, overlap
 
 
 @contextmanager

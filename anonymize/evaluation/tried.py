@@ -24,6 +24,7 @@ from anonymize.attacks import (
 from anonymize.claims import State
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
+from anonymize.errors import Caution
 from anonymize.evaluation.attacked import CodedValues, ReadRelease, changed_numbers, coded_kept, people_of
 from anonymize.evaluation.people import Known
 from anonymize.formats import Finding, state_of
@@ -151,14 +152,17 @@ def tried(plan: AttackPlan, scene: Scene) -> dict[str, Any]:
         "results": results,
         "left_out": idle,
         "people": len(scene.everybody),
+        "outsiders": None if scene.outsiders is None else len(scene.outsiders),
         "sampled": len(scene.targets) < len(scene.everybody),
         "max_excess": plan.max_excess,
     }
 
 
-def judged(block: dict[str, Any], plan: AttackPlan) -> tuple[tuple[Finding, ...], State]:
+def judged(
+    block: dict[str, Any], plan: AttackPlan, overlap: Caution | None = None
+) -> tuple[tuple[Finding, ...], State]:
     """A finding for each thing attacked, and what they come to together. Says in the block `attacks` which are within
-    the limit.
+    the limit. `overlap`: that the control may be about the same people; then nothing is shown to be within a limit.
 
     An attacker who is named and could not attack anybody has not shown anything: under a limit that is unknown. Of
     those who are not named, whoever found nothing to attack is not applicable, and does not decide.
@@ -174,6 +178,7 @@ def judged(block: dict[str, Any], plan: AttackPlan) -> tuple[tuple[Finding, ...]
     if limit is not None:
         idle = [IDLE.format(name) for name in block["left_out"] if name in named]
         idle += [] if idle or any(each.level != "measured" for each in findings) else [NOBODY]
+        idle += [] if overlap is None else [overlap.text]
         findings += [Finding("max-excess", message, message, "error", known=False) for message in idle]
     errors = [each for each in findings if each.level == "error"]
     return tuple(findings), state_of(errors, required=limit is not None)
