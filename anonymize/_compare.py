@@ -357,11 +357,12 @@ class _Making:
             row |= {"k": None, "epsilon": report["differential"]["epsilon"]}
         if self.measuring.needed:
             row |= self.measuring.figures(request.spec, self.path, request.output, request.save_link)
-        return row if cell.private else row | self._without_levels(request)
+        return row if cell.private or self.public else row | self._without_levels(request)
 
     def _without_levels(self, request: Request) -> dict[str, Any]:
         """The loss of the same release where the spec declares no levels, so that their price is seen; nothing where it
-        declares none, and None where no such release can be made."""
+        declares none, and None where no such release can be made. It is none of those that are compared, and a public
+        comparison has nothing of it."""
         spec = request.spec.without_levels()
         if spec is request.spec:
             return {}

@@ -302,3 +302,6 @@ def test_a_comparison_shows_what_levels_cost(tmp_path: Path) -> None:
     assert run("compare", spec, "--algorithms", "mondrian", "-j", 1, "-r", report).returncode == 0
     [cell] = json.loads(report.read_text())["comparison"]
     assert cell["gcp"] > cell["gcp_without_levels"] > 0
+    public = tmp_path / "public.json"
+    assert run("compare", spec, "--algorithms", "mondrian", "-j", 1, "-r", public, "--public-report").returncode == 0
+    assert "gcp_without_levels" not in json.loads(public.read_text())["comparison"][0]
