@@ -94,7 +94,8 @@ class DistinctTexts:
     @cached_property
     def cells(self) -> ReadCells:
         """The texts as cells."""
-        low, high = (pl.Series(texts, dtype=pl.String) for texts in (self.low, self.high))
+        low = pl.Series(self.low, dtype=pl.String)
+        high = low if self.low is self.high else pl.Series(self.high, dtype=pl.String)
         maybe = None if self.maybe is None else pl.Series(self.maybe, dtype=pl.String)
         written = CellFormat.of(self.output, self.missing)
         return read_cells(low, high, written, numeric=isinstance(self.attribute.domain, Numeric), maybe=maybe)

@@ -89,12 +89,14 @@ def covering(codes: Ints, columns: Sequence[LeafSets]) -> tuple[Ints, Ints]:
         first, last = cells.first[order], cells.last[order]
         pairs = np.cumsum(spanning[column][own])
         for some in np.split(own, np.searchsorted(pairs, np.arange(PAIRS, pairs.max(initial=0), PAIRS))):
-            reached = [order if code < 0 else _reached(code, first, last, order) for code in codes[some, column]]
-            who = np.repeat(some, [len(each) for each in reached])
-            parts.append(_covered_of(codes, columns, who, np.concatenate([np.zeros(0, np.int64), *reached])))
+            code, of_person = np.unique(codes[some, column], return_inverse=True)
+            reached = [order if each < 0 else _reached(each, first, last, order) for each in code.tolist()]
+            by_person = [reached[each] for each in of_person.tolist()]
+            which = np.concatenate([np.zeros(0, np.int64), *by_person])
+            parts.append(_covered_of(codes, columns, np.repeat(some, [len(each) for each in by_person]), which))
     people, which = (np.concatenate(each) for each in zip(*parts, strict=True))
-    by_person = np.lexsort((which, people))
-    return people[by_person], which[by_person]
+    in_order = np.lexsort((which, people))
+    return people[in_order], which[in_order]
 
 
 def _spanning(codes: Ints, cells: LeafSets) -> Ints:
