@@ -12,11 +12,11 @@ from dataclasses import field, replace
 from functools import partial
 from os.path import realpath
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
-from anonymize.auditing import Audited, Original, check_groups, opened, previous
+from anonymize.auditing import Audited, Original, check_groups, checks_asked, opened, previous, requires
 from anonymize.auditing import facts as baseline
 from anonymize.auditing.facts import AuditFacts
 from anonymize.auditing.sample import Deeper, deeper
@@ -28,14 +28,15 @@ from anonymize.judging import refuse_absent
 from anonymize.link import load
 from anonymize.meaning import Manifest
 from anonymize.meaning.manifest import refuse_tables, unjudged
-from anonymize.privacy import MODELS, PARAMETERS, Requirement, diversities, requirements
+from anonymize.privacy import PARAMETERS
 from anonymize.profiling import SEPARATORS, layout_of
 from anonymize.publication import SAVE_RISK, named_by, private_files, reported
 from anonymize.records import dataclass
 from anonymize.spec import Spec, make, override, require
+from anonymize.spec.override import with_meaning, with_populations
 from anonymize.table import OutputFile
 from anonymize.table.scan import check_bytes
-from anonymize.verify import THRESHOLD, Check, Spent, Verdict, check_of, checks_of, with_changed, with_differential
+from anonymize.verify import THRESHOLD, Spent, Verdict, with_changed, with_differential
 
 OPTION = {"quasi_identifiers": "qi", "sampling_weight": "sampling-weight", "no_normalize": "no-normalize"}
 """What the command line calls an option, where it is not its name."""
@@ -303,8 +304,8 @@ def _check_links(request: Audit) -> None:
 
 def _effective(request: Audit) -> Spec:
     """The spec by which the table is read and measured: its own, or one made of the options, with what replaces it."""
-    spec = _with_meaning(_required(request), request.missing_as)
-    return _readable(_with_populations(spec, request.further.population), request)
+    spec = with_meaning(_required(request), request.missing_as)
+    return _readable(with_populations(spec, request.further.population), request)
 
 
 def _required(request: Audit) -> Spec:
@@ -328,27 +329,6 @@ def _refuse_stray_t(request: Audit, spec: Spec) -> None:
     if request.t is not None and not any("t" in type(each.parameters).model_fields for each in spec.privacy.models):
         hint = f'add one: --require "t-closeness t={request.t:g}", or under `privacy.models` of a spec'
         raise UsageError(Problem("-t: there is no t-closeness model", hint=hint))
-
-
-def _with_meaning(spec: Spec, missing_as: str | None) -> Spec:
-    """The spec with another meaning of missing."""
-    if missing_as is None:
-        return spec
-    return spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"missing": missing_as})})
-
-
-def _with_populations(spec: Spec, population: str | Path | None) -> Spec:
-    """The spec with a population for the journalist's risk, where it bounds that and names none."""
-    entries = spec.privacy.models
-    models = tuple(_with_population(each, population) if each.model == "risk" else each for each in entries)
-    return spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"models": models})})
-
-
-def _with_population(entry: Any, population: str | Path | None) -> Any:
-    given = entry.parameters
-    if population is None or given.journalist_max is None or given.population is not None:
-        return entry
-    return entry.model_copy(update={"parameters": given.model_copy(update={"population": Path(population)})})
 
 
 def _readable(spec: Spec, request: Audit) -> Spec:
@@ -407,7 +387,7 @@ def _manifest(spec: Spec, request: Audit) -> Manifest:
     whose cells may show anything: its risk depends on the original."""
     path, given = None if request.path is None else str(request.path), (request.manifest, request.st, request.group)
     if path is not None and given == (None, None, None) and manifest_of(path) == parameters_beside(path):
-        if _requires(spec):  # whatever is in the parameters
+        if requires(spec):  # whatever is in the parameters
             raise unjudged(path, parameters_beside(path))
         return Manifest.of_spec(spec)
     manifest = Manifest.of(spec, path, manifest=request.manifest, st=request.st, group=request.group)
@@ -417,7 +397,7 @@ def _manifest(spec: Spec, request: Audit) -> Manifest:
             raise UsageError("--previous: is for releases with equivalence classes, and this one is bucketized")
     if manifest.synthetic is not None:
         _check_invented(spec, request, manifest)
-    elif _requires(spec):
+    elif requires(spec):
         manifest.check_judged(path)
         manifest.check_read([*spec.quasi_identifiers, *spec.sensitive], "judged without its original")
     return manifest
@@ -428,7 +408,7 @@ def _check_invented(spec: Spec, request: Audit, manifest: Manifest) -> None:
     more = request.further
     deeper_measures = (more.subsets, more.log_linear, more.fraction, more.population)
     given = {
-        "k, l and other models": _requires(spec) or spec.privacy.passing is not None,
+        "k, l and other models": requires(spec) or spec.privacy.passing is not None,
         "--previous": request.against.previous is not None,
         "--unit-from": request.unit_from is not None,
         "--save-risk": request.save_risk is not None,
@@ -438,31 +418,3 @@ def _check_invented(spec: Spec, request: Audit, manifest: Manifest) -> None:
     said = "is of classes of people, and the rows are invented"
     if problems := [Problem(f"{name}: {said}", manifest.path, hint=hint) for name, wrong in given.items() if wrong]:
         raise UsageError(problems)
-
-
-def checks_asked(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:
-    """What the spec requires, and the checks that measure it, one each; if nothing, no requirement and every check.
-
-    `grouped`: of the groups of a bucketized table, which have no k-anonymity.
-    """
-    if not _requires(spec):
-        checks = _unjudged(spec)
-        return (), [check for check in checks if check.attribute] if grouped else checks
-    required = diversities(spec) if grouped else requirements(spec)
-    return required, checks_of(spec, required)
-
-
-def _requires(spec: Spec) -> bool:
-    """Whether the spec or the options require anything."""
-    privacy = spec.privacy
-    return privacy.k is not None or privacy.l is not None or bool(privacy.models or privacy.combinations)
-
-
-def _unjudged(spec: Spec) -> list[Check]:
-    """What is measured where nothing is required."""
-    models = [model for model in MODELS.values() if model.by_default]
-    checks = [check_of(spec, model.id, None, {}) for model in models if model.sensitive == "none"]
-    for name, attribute in spec.sensitive.items():
-        able = ("any", "numeric") if attribute.type == "numeric" else ("any",)
-        checks += [check_of(spec, model.id, name, {}) for model in models if model.sensitive in able]
-    return checks

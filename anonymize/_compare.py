@@ -155,11 +155,10 @@ def compare(request: Compare) -> dict[str, Any]:
         single = [each for cell in cells for each in _seeded(cell, request.seeds)]
         results = dict(_results(request, single, path, key))
         of_files = {"spec": spec_block(request.spec), "input": {"path": path, "sha256": key.input}}
+        made = [over_seeds([results[each] for each in _seeded(cell, request.seeds)]) for cell in cells]
         report = {
             **(public_head(request.spec) if request.public else head() | of_files),
-            "comparison": with_front(
-                [over_seeds([results[each] for each in _seeded(cell, request.seeds)]) for cell in cells]
-            ),
+            "comparison": with_front(made),
             "warnings": [UNCOVERED] if private else [],
         }
         publish(report)

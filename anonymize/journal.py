@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -25,6 +26,9 @@ from anonymize.records import dataclass
 from anonymize.table import OutputFile
 from anonymize.table.files import place, reason, sha256_of
 from anonymize.table.write import Pending
+
+PATIENCE = 10.0
+"""Seconds for which a state that another process has is waited for."""
 
 
 @dataclass(frozen=True)
@@ -216,3 +220,22 @@ def _lock(state: Path, path: Path, what: str) -> int:
             if os.path.samestat(os.fstat(handle), os.stat(path)):
                 return handle
         os.close(handle)
+
+
+@contextmanager
+def waiting(path: Path, name: str) -> Iterator[Journal]:
+    """As `locked`, but another process that has the state at this moment is waited for."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            held = locked(path, name)
+            journal = held.__enter__()
+            break
+        except UsageError:
+            if time.monotonic() > end or not path.parent.is_dir():
+                raise
+            time.sleep(0.02)
+    try:
+        yield journal
+    finally:
+        held.__exit__(None, None, None)

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from anonymize.dp.mechanisms import Charge
-from anonymize.errors import Caution, Problem, UsageError
+from anonymize.errors import Caution
 from anonymize.privacy import Requirement
 from anonymize.recoding import Levels, Regions, SearchResult
 from anonymize.records import dataclass
@@ -331,48 +331,6 @@ def draws(algorithm: Algorithm, options: Any) -> bool:
 def _having(property: str, options: Any) -> list[str]:
     """The options whose current value is declared to have a property."""
     return [each.name for each in fields(options) if getattr(options, each.name) in each.metadata[property]]
-
-
-# --- options from texts -----------------------------------------------------------------------------------------------
-# An algorithm's options from texts, as `evaluate --option` and `compare --algorithms` take them.
-
-
-def parse_options(algorithm: Any, pairs: Sequence[str]) -> Any:
-    """An algorithm's Options from texts NAME=VALUE. Raises UsageError for names and values that there are not."""
-    fields = {each.name: each for each in algorithm.Options.__dataclass_fields__.values()}
-    values: dict[str, Any] = {}
-    problems: list[Problem] = []
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        each = fields.get(name.strip().replace("-", "_"))
-        if each is None or not equals:
-            hint = f"NAME=VALUE, of {', '.join(fields)}" if fields else f"{algorithm.ID} has none"
-            problems.append(Problem(f"{pair}: is not an option of {algorithm.ID}", hint=hint))
-            continue
-        try:
-            values[each.name] = _value(each, text.strip())
-        except ValueError as error:
-            problems.append(Problem(f"{pair}: {error}"))
-    if problems:
-        raise UsageError(problems)
-    return algorithm.Options(**values)
-
-
-def _value(each: Any, text: str) -> Any:
-    choices = each.metadata["choices"]
-    if isinstance(each.default, bool):
-        if text.lower() not in ("true", "false", "yes", "no"):
-            raise ValueError("expected true or false")
-        return text.lower() in ("true", "yes")
-    if choices and text in choices:
-        return text
-    if choices and not each.metadata["range"]:
-        raise ValueError(f"expected one of {', '.join(choices)}")
-    try:
-        return float(text) if choices else type(each.default)(text)
-    except (TypeError, ValueError):
-        expected = f"one of {', '.join(choices)} or a number" if choices else f"a value such as {each.default}"
-        raise ValueError(f"expected {expected}") from None
 
 
 # --- the registry -----------------------------------------------------------------------------------------------------

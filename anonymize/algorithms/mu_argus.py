@@ -47,12 +47,10 @@ Sweeney: Achieving k-anonymity privacy protection using generalization and suppr
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from heapq import heapify, heappop, heapreplace
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +59,7 @@ from anonymize.algorithms.deadline import INTERRUPTED, Deadline, ended_by
 from anonymize.algorithms.feasibility import allowed_rows, outliers_option
 from anonymize.algorithms.lattice import FrequencySet, Lattice, Vector
 from anonymize.algorithms.remaining import Remaining, remaining
-from anonymize.algorithms.tested import Subset, check_tests, tested
+from anonymize.algorithms.tested import Subset, Value, check_tests, lost_values, tested
 from anonymize.classes import Bools, Ints, KeyGroups, Partition, mixed_radix
 from anonymize.errors import InfeasibleError, Problem
 from anonymize.privacy import Requirement
@@ -82,9 +80,6 @@ NEEDS = Needs(
 
 COUNTED = (1, 2, 3, 4)
 """Sizes of the combinations that the report counts."""
-
-Value: TypeAlias = tuple[int, int]
-"""Number of an attribute, and which of the nodes of its level."""
 
 
 @dataclass(frozen=True)
@@ -346,33 +341,6 @@ def _values(cells: ShownCells, combined: Combinations) -> list[tuple[Value, ...]
         [(index, value) for value in cells.frequency_set.columns[index][rows].tolist()] for index in combined.subset
     ]
     return list(zip(*columns, strict=True))
-
-
-def lost_values(unsafe: Sequence[tuple[Value, ...]]) -> list[int]:
-    """The attribute that each combination loses: greedily that of the value in most combinations which are left.
-
-    Ties: the lowest attribute, then the lowest value.
-    """
-    within: dict[Value, list[int]] = defaultdict(list)
-    for number, values in enumerate(unsafe):
-        for value in values:
-            within[value].append(number)
-    left = {value: len(numbers) for value, numbers in within.items()}
-    lost = [-1] * len(unsafe)
-    heap = [(-count, value) for value, count in left.items()]
-    heapify(heap)
-    while heap:
-        count, value = heap[0]
-        if left[value] and -count > left[value]:
-            heapreplace(heap, (-left[value], value))
-            continue
-        heappop(heap)
-        for number in within[value] if left[value] else ():
-            if lost[number] < 0:
-                lost[number] = value[0]
-                for each in unsafe[number]:
-                    left[each] -= 1
-    return lost
 
 
 # --- what comes out ---------------------------------------------------------------------------------------------------

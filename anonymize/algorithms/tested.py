@@ -1,10 +1,12 @@
-"""Which combinations of attributes mu-Argus tests, and how much work that would be: known before it begins."""
+"""Which combinations of attributes mu-Argus tests, how much work that would be, which is known before it begins, and
+which value each unsafe one loses."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from heapq import heapify, heappop, heapreplace
 from itertools import combinations
 from typing import TypeAlias
 
@@ -60,3 +62,34 @@ def check_tests(identifying: Sequence[str], steps: int, rows: int, most: int = T
             " with these are tested; datafly looks at whole rows"
         )
         raise UsageError(Problem(message, hint=hint))
+
+
+Value: TypeAlias = tuple[int, int]
+"""Number of an attribute, and which of the nodes of its level."""
+
+
+def lost_values(unsafe: Sequence[tuple[Value, ...]]) -> list[int]:
+    """The attribute that each combination loses: greedily that of the value in most combinations which are left.
+
+    Ties: the lowest attribute, then the lowest value.
+    """
+    within: dict[Value, list[int]] = defaultdict(list)
+    for number, values in enumerate(unsafe):
+        for value in values:
+            within[value].append(number)
+    left = {value: len(numbers) for value, numbers in within.items()}
+    lost = [-1] * len(unsafe)
+    heap = [(-count, value) for value, count in left.items()]
+    heapify(heap)
+    while heap:
+        count, value = heap[0]
+        if left[value] and -count > left[value]:
+            heapreplace(heap, (-left[value], value))
+            continue
+        heappop(heap)
+        for number in within[value] if left[value] else ():
+            if lost[number] < 0:
+                lost[number] = value[0]
+                for each in unsafe[number]:
+                    left[each] -= 1
+    return lost

@@ -14,6 +14,7 @@ from anonymize.declared import declared, with_people
 from anonymize.errors import Caution, DataError, Problem, RowsError, UsageError
 from anonymize.link import load as load_link
 from anonymize.meaning import Detached
+from anonymize.privacy import MODELS, Requirement, diversities, requirements
 from anonymize.recoding.appearance import NumberColumns
 from anonymize.records import dataclass
 from anonymize.report.passing import PassingText, derived
@@ -22,7 +23,16 @@ from anonymize.table import kept
 from anonymize.table.kept import units_of
 from anonymize.table.roles import columns_in, placed, trees, unclassified
 from anonymize.table.source import Source
-from anonymize.verify import CellTemplates, Check, Ordering, Verdict, measure, measure_codes
+from anonymize.verify import (
+    CellTemplates,
+    Check,
+    Ordering,
+    Verdict,
+    check_of,
+    checks_of,
+    measure,
+    measure_codes,
+)
 from anonymize.verify.columns import looking_alike
 from anonymize.verify.kept import PassingFigures
 from anonymize.verify.table import with_suppressed
@@ -353,3 +363,31 @@ def _refuse_unclassified(
     strange = [column for column in source.columns if column not in named]
     if strange:
         raise DataError(unclassified(strange, source.name))
+
+
+def checks_asked(spec: Spec, *, grouped: bool) -> tuple[tuple[Requirement, ...], list[Check]]:
+    """What the spec requires, and the checks that measure it, one each; if nothing, no requirement and every check.
+
+    `grouped`: of the groups of a bucketized table, which have no k-anonymity.
+    """
+    if not requires(spec):
+        checks = _unjudged(spec)
+        return (), [check for check in checks if check.attribute] if grouped else checks
+    required = diversities(spec) if grouped else requirements(spec)
+    return required, checks_of(spec, required)
+
+
+def requires(spec: Spec) -> bool:
+    """Whether the spec or the options require anything."""
+    privacy = spec.privacy
+    return privacy.k is not None or privacy.l is not None or bool(privacy.models or privacy.combinations)
+
+
+def _unjudged(spec: Spec) -> list[Check]:
+    """What is measured where nothing is required."""
+    models = [model for model in MODELS.values() if model.by_default]
+    checks = [check_of(spec, model.id, None, {}) for model in models if model.sensitive == "none"]
+    for name, attribute in spec.sensitive.items():
+        able = ("any", "numeric") if attribute.type == "numeric" else ("any",)
+        checks += [check_of(spec, model.id, name, {}) for model in models if model.sensitive in able]
+    return checks

@@ -26,9 +26,7 @@ import json
 import math
 import os
 import secrets
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from hmac import compare_digest
 from pathlib import Path
@@ -37,7 +35,7 @@ from typing import Any
 from anonymize import __version__
 from anonymize.dp.mechanisms import ROW, SUMMED, TOLERANCE, Charge, Total, epsilon_of, rho_of, still_fits
 from anonymize.errors import DataError, InfeasibleError, Problem, UsageError
-from anonymize.journal import Journal, lock_of, locked
+from anonymize.journal import Journal, lock_of, waiting
 from anonymize.key import Key, load
 from anonymize.records import dataclass
 from anonymize.spec.model import EpsilonDelta
@@ -55,8 +53,6 @@ REPLACED = ", one in place of another"
 """Behind the individual of a charge whose neighbouring tables have the same number of them: it bounds nothing of tables
 that have one more."""
 MADE = "the ledger is new: what was released about these people before is not in it"
-_PATIENCE = 10.0
-"""Seconds to wait for another process that charges at this moment."""
 
 
 @dataclass(frozen=True)
@@ -261,7 +257,7 @@ class Ledger:
         if ledger.path.is_dir() or not ledger.path.parent.is_dir():
             what = "is a folder" if ledger.path.is_dir() else f"there is no folder {ledger.path.parent}"
             raise UsageError(f"--budget: {path}: {what}")
-        with _waiting(ledger.path):
+        with waiting(ledger.path, RECORD):
             ledger._entries(ROW)
         return ledger
 
@@ -272,13 +268,13 @@ class Ledger:
         Raises InfeasibleError, with what is left, for a charge that would pass the cap; UsageError for one about
         another individual than the ledger is about.
         """
-        with _waiting(self.path):
+        with waiting(self.path, RECORD):
             return _block(self._with(charge))
 
     def charge(self, charge: Charge) -> None:
         """Charges, and waits until that is on disk. Raises as `check` does; WriteError where it cannot be written.
         Whatever happens afterwards, the charge stays."""
-        with _waiting(self.path) as journal:
+        with waiting(self.path, RECORD) as journal:
             entries = self._with(charge)
             with OutputFile(self.path, force=True, private=True) as output:
                 journal.begin([output])
@@ -340,25 +336,6 @@ def _named(individual: str) -> str:
     return ("rows" if column == ROW else f"the unit {column}") + individual[len(column) :]
 
 
-@contextmanager
-def _waiting(path: Path) -> Iterator[Journal]:
-    """The journal of a ledger, under its lock; another process that has it at this moment is waited for."""
-    end = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            held = locked(path, RECORD)
-            journal = held.__enter__()
-            break
-        except UsageError:
-            if time.monotonic() > end or not path.parent.is_dir():
-                raise
-            time.sleep(0.02)
-    try:
-        yield journal
-    finally:
-        held.__exit__(None, None, None)
-
-
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 
@@ -398,6 +375,6 @@ def contents(path: str | Path, key: str | Path | None = None) -> dict[str, Any]:
     place = Path(os.path.realpath(path))
     if not place.exists() and not Journal(place).path.exists():
         entries_of(place)  # which says that there is none, before a lock is made
-    with _waiting(place):
+    with waiting(place, RECORD):
         entries = entries_of(place, None if key is None else load(key))
     return summary(entries) | {"sealed": key is not None, "list": [_said(each) for each in entries.charges]}

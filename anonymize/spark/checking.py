@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anonymize._audit import checks_asked
 from anonymize._recode import recode_frame, spec_of
-from anonymize.auditing import released_as, undivided, with_trees
+from anonymize.auditing import checks_asked, released_as, undivided, with_trees
 from anonymize.auditing.facts import AuditFacts
 from anonymize.declared import declared
 from anonymize.errors import Caution, DataError, Problem

@@ -223,3 +223,24 @@ def check_separator(columns: Sequence[str], names: Iterable[str], separator: str
             message = f"the header is {many} when {separator!r} is the separator"
             written = mark.replace("\t", r"\t")
             raise DataError(Problem(message, file, line=1, hint=f'set input.separator: "{written}"'))
+
+
+def with_meaning(spec: Spec, missing_as: str | None) -> Spec:
+    """The spec with another meaning of missing."""
+    if missing_as is None:
+        return spec
+    return spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"missing": missing_as})})
+
+
+def with_populations(spec: Spec, population: str | Path | None) -> Spec:
+    """The spec with a population for the journalist's risk, where it bounds that and names none."""
+    entries = spec.privacy.models
+    models = tuple(_with_population(each, population) if each.model == "risk" else each for each in entries)
+    return spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"models": models})})
+
+
+def _with_population(entry: Any, population: str | Path | None) -> Any:
+    given = entry.parameters
+    if population is None or given.journalist_max is None or given.population is not None:
+        return entry
+    return entry.model_copy(update={"parameters": given.model_copy(update={"population": Path(population)})})

@@ -200,7 +200,7 @@ values = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, m
 @settings(max_examples=some(80))
 @given(st.lists(values.map(lambda found: tuple(sorted(found))), max_size=30))
 def test_the_value_in_most_unsafe_combinations_goes_first(unsafe: list[tuple[tuple[int, int], ...]]) -> None:
-    assert mu_argus.lost_values(unsafe) == lost_slowly(unsafe)
+    assert tested.lost_values(unsafe) == lost_slowly(unsafe)
 
 
 # --- models beyond k, and the road ------------------------------------------------------------------------------------

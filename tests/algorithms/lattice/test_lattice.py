@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.algorithms.lattice import FrequencySet, Lattice, Store, Vector
+from anonymize.algorithms.lattice import FrequencySet, Lattice, Vector
+from anonymize.algorithms.lattice.nodes import Store
 from tests.algorithms.full_domain import shown
 from tests.algorithms.lattice.cases import Case, below, small_cases
 
