@@ -219,6 +219,8 @@ def _measured(
     """The table as it is, and together with the earlier release if there is one."""
     original = _original(request, request.spec or spec)
     classified, detached = request.spec is not None, manifest.detached
+    if manifest.synthetic is not None:
+        spec = spec.model_copy(update={"unit": None})  # invented rows are about nobody
     with ExitStack() as stack:
         table = stack.enter_context(
             opened(spec, request.path, classified=classified, unit_from=original, detached=detached)

@@ -188,6 +188,15 @@ def compare_routes(requests: Mapping[str, Compare]) -> dict[str, Any]:
     return made
 
 
+def routes_of(request: Compare, specs: Sequence[Spec]) -> dict[str, Compare]:
+    """What is wanted of each of several specs, by what the spec is called: the name of its file without the suffix,
+    where no other has it; of one without a file, its place among them."""
+    paths = [f"spec {number}" if each.path is None else str(each.path) for number, each in enumerate(specs, 1)]
+    stems = [Path(each).stem for each in paths]
+    names = stems if len(set(stems)) == len(stems) else paths
+    return {name: replace(request, spec=spec) for name, spec in zip(names, specs, strict=True)}
+
+
 def cells_of(request: Compare) -> list[Cell]:
     """Every algorithm at every k, in the order given, each once. Raises UsageError for what there is not."""
     if any(not 0 < epsilon < inf for epsilon in request.epsilons):

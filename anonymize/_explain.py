@@ -49,6 +49,7 @@ def manuals() -> Manuals:
     from anonymize.algorithms import ALGORITHMS
     from anonymize.algorithms.cuts import RULES
     from anonymize.attacks import ATTACKERS
+    from anonymize.meaning.kinds import DEFINED
     from anonymize.metrics import METRICS
     from anonymize.metrics.measures import MEASURES
     from anonymize.privacy import MODELS
@@ -72,6 +73,7 @@ def manuals() -> Manuals:
         "private file": {SAVE_RISK: _doc(record_risks)},
         "estimate of audit": {"log-linear": _doc(global_risk), "fit": _doc(global_risk)},
         "exit code": {str(code): _of_code(code) for code in MEANINGS},
+        "meaning of a column": {name: f"{text[0].upper()}{text[1:]}." for name, text in DEFINED.items()},
         "figure of a report": _figures(),
         "key of the spec": _keys(),
         "value in a spec": _values(),
@@ -146,7 +148,8 @@ def _figures() -> dict[str, str]:
         rows = [row.strip("| ").partition(" | ") for row in re.findall(r"^\| .*", text, re.MULTILINE)]
         for key in title.split(", "):
             defined.setdefault(key, {})["" if blocks[0].startswith("|") else blocks[0]] = None
-        for first, _, meaning in rows:
+        for first, _, cells in rows:
+            meaning = cells.replace(" | ", "; ")
             for key in CODE.findall(first):
                 defined.setdefault(key.rpartition(".")[2], {})[f"Under {title}: {meaning}."] = None
         for paragraph in [*(row[2] for row in rows), *(block for block in blocks if block[:1] != "|")]:

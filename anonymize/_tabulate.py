@@ -30,15 +30,17 @@ from anonymize.report.head import head, table_block
 from anonymize.report.public import public_head
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec, resolve
+from anonymize.spec.patterns import expand
 from anonymize.spec.tabulation import Tabulation
 from anonymize.table import OutputFile, Source, Table, commit, read
 from anonymize.table.columns import compared
 from anonymize.table.named import column
 from anonymize.table.roles import check_columns
-from anonymize.tabulating import GRIDS, MECHANISMS, Tabulated
+from anonymize.tabulating import CHECKS, GRIDS, MECHANISMS, Tabulated
 from anonymize.tabulating.cells import TableGrid
 from anonymize.tabulating.mechanism import reading
 from anonymize.tabulating.written import MANIFEST, ShownTable, file_name, manifest
+from anonymize.verify.differential import UNDRAWN, differential_result
 from anonymize.verify.recount import Recount, TableAudit, WrittenTable
 from anonymize.verify.tabulated import audit as attack_tables
 
@@ -79,11 +81,11 @@ def _walked(request: Tabulate, settings: Tabulation) -> dict[str, Any]:
     with opened(request.spec, paths) as files, OutputFolder(request.output, MANIFEST, force=request.force) as folder:
         _refuse_inside(request, folder)
         spec = resolve(request.spec, files.source.columns).of_types(files.source.numeric)
+        check_drawn(spec, settings)
         run = TableRun(request, spec, settings, files, folder, clock, charging)
         with run.stage("read"):
-            table = _read(spec, settings, files.source)
+            table, grid = _gridded(spec, settings, files.source)
             run.read_alike.extend(_read_alike(reading(spec, settings), files.source))
-            grid = GRIDS[settings.mechanism](reading(spec, settings), settings, table)
         with run.stage("search"):
             make = MECHANISMS[settings.mechanism]
             tabulated = make(spec, settings, grid, table, _secret(request), run.charge)
@@ -140,9 +142,32 @@ def _with(folder: OutputFolder, *, dry_run: bool) -> Callable[[Sequence[OutputFi
 # --- what was asked for -----------------------------------------------------------------------------------------------
 
 
-def _settings(request: Tabulate) -> Tabulation:
-    """The tables of the spec. Raises UsageError where there are none, and for what they would not do justice to."""
-    spec = request.spec
+def check_tables(spec: Spec, source: Source | None) -> None:
+    """Raises what keeps the tables of a spec from being made, before anything is searched or drawn; without a table, as
+    far as the spec says it."""
+    settings = settings_of(spec)
+    if source is None:
+        CHECKS[settings.mechanism](
+            expand(spec, (*settings.grouped_by, *settings.measured), lenient=True), settings, None
+        )
+        return check_drawn(spec, settings)
+    spec = resolve(spec, source.columns).of_types(source.numeric)
+    table, grid = _gridded(spec, settings, source)
+    CHECKS[settings.mechanism](spec, settings, (grid, table))
+    check_drawn(spec, settings)
+
+
+def check_drawn(spec: Spec, settings: Tabulation) -> None:
+    """Raises UnsafeError where differential privacy is required, and the tables are by a mechanism that has none."""
+    required = spec.privacy.differential
+    if required is not None and settings.mechanism != "dp":
+        result = differential_result(required.model_dump(), UNDRAWN)
+        hint = "`mechanism: dp` spends it; or leave `privacy.differential` out of a spec of these tables"
+        raise UnsafeError([spec.problem(("tabulate", "mechanism"), str(result), hint)])
+
+
+def settings_of(spec: Spec) -> Tabulation:
+    """The tables of a spec. Raises UsageError where there are none, and for what they would not do justice to."""
     if spec.tabulate is None:
         message = "`tabulate` is missing: the spec says of no table what it counts"
         raise UsageError(
@@ -159,11 +184,17 @@ def _settings(request: Tabulate) -> Tabulation:
         raise UsageError(
             spec.problem(("tabulate", "mechanism"), message, "privacy: {differential: {epsilon: 1, delta: 1e-9}}")
         )
-    if spec.tabulate.mechanism == "dp" and request.dry_run and request.reports:
-        raise UsageError("--dry-run: nothing is drawn, so that there is nothing to report (-r)")
-    if request.key is not None and request.budget is None and spec.tabulate.mechanism != "cell-keys":
-        raise UsageError(f"--key: is about cell keys, and `tabulate.mechanism` is {spec.tabulate.mechanism}")
     return spec.tabulate
+
+
+def _settings(request: Tabulate) -> Tabulation:
+    """The tables of the spec. Raises UsageError as `settings_of` does, and for options that they have no use for."""
+    settings = settings_of(request.spec)
+    if settings.mechanism == "dp" and request.dry_run and request.reports:
+        raise UsageError("--dry-run: nothing is drawn, so that there is nothing to report (-r)")
+    if request.key is not None and request.budget is None and settings.mechanism != "cell-keys":
+        raise UsageError(f"--key: is about cell keys, and `tabulate.mechanism` is {settings.mechanism}")
+    return settings
 
 
 def _charging(request: Tabulate) -> Charging:
@@ -189,10 +220,14 @@ def _refuse_inside(request: Tabulate, folder: OutputFolder) -> None:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _read(spec: Spec, settings: Tabulation, source: Source) -> Table:
-    """The columns that tables are made of. Raises DataError as `read` does, for the columns of the whole spec too."""
+def _gridded(spec: Spec, settings: Tabulation, source: Source) -> tuple[Table, TableGrid]:
+    """The columns that tables are made of, and their groups. Raises DataError as `read` does, for the columns of the
+    whole spec too, and what the mechanism raises of its groups."""
     check_columns(spec, source)
-    return read(reading(spec, settings), source)
+    CHECKS[settings.mechanism](spec, settings, None)
+    own = reading(spec, settings)
+    table = read(own, source)
+    return table, GRIDS[settings.mechanism](own, settings, table)
 
 
 def _read_alike(spec: Spec, source: Source) -> Iterator[Caution]:

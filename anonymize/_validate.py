@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,6 +74,20 @@ def validated(specs: Mapping[str, Callable[[], Spec]], input_path: str | None) -
     return Validated(tuple(specs), tuple(statements), kinds[0](problems) if kinds else None, tuple(warnings), command)
 
 
+def _commands(spec: Spec) -> list[str]:
+    """What a spec is evidently for: what makes something of it, and what has a block of its own; and where something is
+    required of classes beside differential privacy, as `compare` takes it, a release with classes."""
+    first = _command(spec)
+    named = {"tabulate": spec.tabulate, "synthesize": spec.synthesize}
+    made = [first, *(name for name, block in named.items() if block is not None and name != first)]
+    of_classes = first in DRAWN and privacy.requirements_if_any(spec)
+    return [*(["release"] if of_classes else []), *made]
+
+
+DRAWN = ("synthesize", "safepub")
+"""What makes releases under differential privacy."""
+
+
 def _command(spec: Spec) -> str:
     """What makes something of a spec."""
     if spec.tabulate is not None and not privacy.requirements_if_any(spec):
@@ -89,56 +104,108 @@ def validated_files(specs: tuple[str, ...], input_path: str | None) -> Validated
 
 
 def _against(loaded: Spec, input_path: str | None) -> tuple[str, list[errors.Caution]]:
-    """What to add to the statement that a spec is valid, and what to warn of."""
+    """What to add to the statement that a spec is valid, and what to warn of. Raises what any command refuses that the
+    spec is evidently for."""
     from anonymize.domain import files
-    from anonymize.domain.taxonomy import Taxonomy
     from anonymize.spec.patterns import expand, left_over_warnings
     from anonymize.spec.treated import weaker_steps
 
-    tables_alone = loaded.tabulate is not None and not privacy.requirements_if_any(loaded)
-    steps_alone = _command(loaded) == "perturb"
-    if not tables_alone:
-        (privacy.requirements_if_any if steps_alone else privacy.requirements)(loaded)
     columns = {**loaded.quasi_identifiers, **loaded.sensitive}
     files.check({name: column.hierarchy for name, column in columns.items()}, normalize=loaded.input.normalize)
-    if input_path is None:
-        quasi = {name: each.hierarchy for name, each in loaded.quasi_identifiers.items()}
-        trees = {name: Taxonomy.of(name, files.read(each)) for name, each in quasi.items() if isinstance(each, Path)}
-        return "", [*left_over_warnings(expand(loaded, (), lenient=True)), *twofold(trees), *weaker_steps(loaded)]
-    from anonymize.table import Source, read
-
-    with Source.open(loaded, input_path) as source:
-        if tables_alone:
-            return _tabulated(loaded, source), list(left_over_warnings(expand(loaded, source.columns)))
-        table = read(loaded, source, at_levels=True)
-        if privacy.requirements_if_any(loaded) or not steps_alone:
-            _check_possible(loaded, table)
-        _check_treatments(loaded, table)
-        _refuse_derived(loaded, source)
-        statement = _so_is(source)
-        doubts = left_over_warnings(expand(loaded, source.columns))
-        labels = twofold({each.name: each.hierarchy for each in table.as_read.attributes})
-        return statement, [*doubts, *labels, *_without_brackets(loaded, table), *weaker_steps(loaded)]
+    with ExitStack() as stack:
+        source = None if input_path is None else stack.enter_context(_opened(loaded, input_path))
+        doubts = [doubt for command in _commands(loaded) for doubt in _judged(command, loaded, source)]
+        left_over = left_over_warnings(expand(loaded, () if source is None else source.columns, lenient=source is None))
+        statement = (
+            "" if source is None else f", and so is {source.name} ({source.rows:,} rows, {len(source.columns)} columns)"
+        )
+    return statement, [*left_over, *doubts, *([] if _command(loaded) == "tabulate" else weaker_steps(loaded))]
 
 
-def _so_is(source: Source) -> str:
-    return f", and so is {source.name} ({source.rows:,} rows, {len(source.columns)} columns)"
+def _opened(spec: Spec, path: str) -> Source:
+    """The table of a spec."""
+    from anonymize.table import Source
+
+    return Source.open(spec, path)
 
 
-def _tabulated(spec: Spec, source: Source) -> str:
-    """What to add to the statement on a spec that is for tables alone, which are counted over the input's columns."""
+def _judged(command: str, spec: Spec, source: Source | None) -> list[errors.Caution]:
+    """What to warn of in a spec for a command. Raises what the command refuses before it searches or draws; where the
+    spec requires something of classes, what synthetic and sampled releases refuse is a warning, as `compare` leaves it
+    out."""
+    if command == "tabulate":
+        from anonymize._tabulate import check_tables
+
+        check_tables(spec, source)
+    elif command not in DRAWN:
+        return _of_rows(command, spec, source)
+    else:
+        try:
+            _check_drawn(command, spec, source)
+        except (errors.SpecError, errors.UsageError) as error:
+            if not privacy.requirements_if_any(spec):
+                raise
+            return [
+                errors.Caution.of(f"`{command}` refuses it: {each.message}", each.hint or "") for each in error.problems
+            ]
+    return []
+
+
+def _check_drawn(command: str, spec: Spec, source: Source | None) -> None:
+    """Raises what a release under differential privacy refuses before anything is drawn."""
+    from anonymize.algorithms import ALGORITHMS
+    from anonymize.algorithms.safepub import drawing
+    from anonymize.dp.published import hierarchical_columns
+    from anonymize.dp.synthesis import DrawingPlan
+    from anonymize.families import draft_of
+    from anonymize.families.checks import check_request
+    from anonymize.request import Request
     from anonymize.spec import resolve
+    from anonymize.spec.patterns import expand, is_pattern
     from anonymize.table import read
-    from anonymize.table.roles import check_columns
-    from anonymize.tabulating.cells import TableGrid
-    from anonymize.tabulating.mechanism import reading
+    from anonymize.table.read import domains_of, read_public
 
-    resolved = resolve(spec, source.columns).of_types(source.numeric)
-    check_columns(resolved, source)
-    assert resolved.tabulate is not None
-    own = reading(resolved, resolved.tabulate)
-    TableGrid.of(own, resolved.tabulate, read(own, source))
-    return _so_is(source)
+    options = ALGORITHMS[command].Options()
+    check_request(Request(spec, command, options))
+    if source is None:
+        spec = expand(spec, (), lenient=True)
+        draft_of(command).required(spec)
+        if command == "synthesize":
+            domains_of(spec, [name for name in spec.roles() if not is_pattern(name)])
+        return
+    spec = resolve(spec, source.columns).of_types(source.numeric)
+    required = draft_of(command).required(spec)
+    if command == "synthesize":
+        DrawingPlan.of(spec, read_public(spec, source), options.model_size)
+    else:
+        drawing(spec, options, required)
+        hierarchical_columns(spec, read(spec, source))
+
+
+def _of_rows(command: str, spec: Spec, source: Source | None) -> list[errors.Caution]:
+    """What to warn of in a spec for releases of rows. Raises what is wrong with it, or cannot be met."""
+    from anonymize.domain import files
+    from anonymize.domain.taxonomy import Taxonomy
+
+    required = privacy.requirements_if_any(spec) if command == "perturb" else privacy.requirements(spec)
+    if source is None:
+        quasi = {name: each.hierarchy for name, each in spec.quasi_identifiers.items()}
+        return twofold(
+            {name: Taxonomy.of(name, files.read(each)) for name, each in quasi.items() if isinstance(each, Path)}
+        )
+    from anonymize.algorithms import ALGORITHMS
+    from anonymize.families.checks import check_request
+    from anonymize.request import Request
+    from anonymize.table import read
+
+    check_request(Request(spec, command, ALGORITHMS[command].Options()))
+    table = read(spec, source, at_levels=True)
+    if required or command != "perturb":
+        _check_possible(spec, table)
+    _check_treatments(spec, table)
+    _refuse_derived(spec, source)
+    labels = twofold({each.name: each.hierarchy for each in table.as_read.attributes})
+    return [*labels, *_without_brackets(spec, table)]
 
 
 def _check_treatments(spec: Spec, table: Table) -> None:

@@ -265,6 +265,18 @@ def test_a_spec_is_validated_and_what_is_wrong_is_said() -> None:
     assert isinstance(anonymize.validate({**SPEC, "privacy": {"k": 500}}, PEOPLE).error, InfeasibleError)
 
 
+def test_several_specs_of_one_table_are_compared_by_their_names() -> None:
+    looser = {**SPEC, "privacy": {"k": 2}}
+    rows = anonymize.compare(PEOPLE, [SPEC, looser], "mondrian", progress=False).frame.to_dicts()
+    assert [(row["label"], row["route"]) for row in rows] == [
+        ("spec 1: mondrian", "spec 1"),
+        ("spec 2: mondrian", "spec 2"),
+    ]
+    assert rows[0]["k"] > rows[1]["k"] == 2
+    with pytest.raises(UsageError, match="the list has none"):
+        anonymize.compare(PEOPLE, [])
+
+
 def test_algorithms_are_compared_over_several_seeds(tmp_path: Path) -> None:
     compared = anonymize.compare(PEOPLE, SHUFFLED, ["mondrian", "anatomy"], k=[3, 5], seeds=2, progress=False)
     rows = compared.frame.to_dicts()

@@ -147,6 +147,7 @@ def test_of_each_individual_no_more_rows_count_than_are_declared(desk: Path) -> 
     released, manifest, report = made()
     assert abs(len(released) - 50) < 40 and manifest["synthetic"]["individual"] == "person"
     assert "whether one individual (by person) was in the table" in report["differential"]["said"]
+    assert outcome(lambda: run(["audit", "spec.yaml", "-i", "out.csv", "-q"])) == 0
     write(
         rows,
         header="person,age,sex,ill,cost",

@@ -185,7 +185,7 @@ def compare(
     jobs = processes or cores
     os.environ["POLARS_MAX_THREADS"] = str(max(cores // jobs, 1))
     from anonymize import privacy
-    from anonymize._compare import Compare, compare_routes
+    from anonymize._compare import Compare, compare_routes, routes_of
     from anonymize._compare import compare as walk
     from anonymize.cli.progress import progress
     from anonymize.measuring import Measuring, default_cache
@@ -201,7 +201,8 @@ def compare(
             load(spec, privacy.PARAMETERS), names, ks, input_path, jobs, results_folder, folder, measuring,
             progress=report_progress, **given,
         )  # fmt: skip
-        report = compare_routes(_routes((spec, *others), request)) if others else walk(request)
+        further = [load(each, privacy.PARAMETERS) for each in others]
+        report = compare_routes(routes_of(request, [request.spec, *further])) if others else walk(request)
     if pick is not None:
         for each in choose(report, pick[0]):
             put(f"{each['label']} -k {each['k']}")
@@ -223,21 +224,6 @@ def _put(report: dict[str, Any], as_json: bool, as_csv: bool, color: str) -> Non
         from anonymize.report.terminal import console, show
 
         show(report, console(sys.stdout, color))
-
-
-def _routes(specs: tuple[str, ...], request: Compare) -> dict[str, Compare]:
-    """What is wanted of each of several specs, by what the spec is called: the name of its file without the suffix,
-    where no other has it."""
-    from dataclasses import replace
-
-    from anonymize import privacy
-    from anonymize.spec import load
-
-    stems = [Path(each).stem for each in specs]
-    names = stems if len(set(stems)) == len(stems) else specs
-    return {
-        name: replace(request, spec=load(path, privacy.PARAMETERS)) for name, path in zip(names, specs, strict=True)
-    }
 
 
 def _as_csv(report: dict[str, Any]) -> str:

@@ -47,6 +47,10 @@ def validate(specs: tuple[str, ...], input_path: str | None, form: str, watching
 
     Alone: keys, values, roles, privacy models and hierarchy files. With a table, also: every column has a role, numbers
     are numbers, hierarchies cover every value, and the requirements can be met.
+
+    A spec with tables (`tabulate`), or for rows under differential privacy, is judged by what `tabulate`, `synthesize`
+    or `safepub` refuse before they search or draw: columns without a public domain, values outside it, individuals in
+    several groups. Where classes are to meet something as well, as `compare` takes it, that is a warning.
     """
     from anonymize._validate import validated_files as validated
     from anonymize.cli.progress import watch

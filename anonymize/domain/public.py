@@ -26,7 +26,8 @@ from anonymize.domain.numeric import Numeric
 from anonymize.errors import Problem, RowsError, SpecError
 from anonymize.records import dataclass
 from anonymize.spec.blocks import ColumnDomain
-from anonymize.spec.columns import QuasiIdentifier
+from anonymize.spec.columns import Definition, QuasiIdentifier
+from anonymize.spec.hierarchy import Dates
 from anonymize.spec.model import Spec
 from anonymize.spec.notation import normalized, trimmed
 
@@ -75,6 +76,14 @@ class NumberBins:
         return np.where(within & ((values == np.floor(values)) | (not self.whole)), codes, -1)
 
 
+def fractions(values: Any) -> NDArray[np.bool_]:
+    """(n,) which of some values are numbers with a fraction; no texts are."""
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "fiu":
+        return np.zeros(len(numbers), np.bool_)
+    return np.asarray(numbers != np.floor(numbers))
+
+
 def leaves_of(column: Domain, codes: Callable[[Any], Ints], missing: int) -> Ints:
     """(column.size,) the public leaf of each leaf of a table's column, -1 of one outside. `codes`: says it of (n,)
     numbers or texts; `missing`: that of a missing value."""
@@ -120,14 +129,20 @@ class PublicDomain:
         known = self._codes
         return np.array([known.get(value, -1) for value in np.asarray(values).tolist()], np.int64)
 
-    def check(self, codes: NDArray[np.signedinteger[Any]]) -> None:
-        """(n,) of a table's rows. Raises RowsError where one is -1, so that the row's value is outside."""
+    def check(self, codes: NDArray[np.signedinteger[Any]], broken: NDArray[np.bool_] | None = None) -> None:
+        """(n,) of a table's rows. Raises RowsError where one is -1, so that the row's value is outside. `broken`: (n,)
+        which values are numbers with a fraction."""
         outside = np.flatnonzero(codes < 0)
-        if len(outside):
-            rows = "1 row has a value" if len(outside) == 1 else f"{len(outside):,} rows have values"
-            hint = "a domain is what there may be, as it is known without the table; nothing is learned from its rows"
-            problem = Problem(f"column {self.name!r}: {rows} outside its public domain", hint=hint)
-            raise RowsError(problem, int(outside[0]))
+        if not len(outside):
+            return
+        rows = "1 row has a value" if len(outside) == 1 else f"{len(outside):,} rows have values"
+        said = f"column {self.name!r}: {rows} outside its public domain"
+        hint = "a domain is what there may be, as it is known without the table; nothing is learned from its rows"
+        if self.bins is not None and self.bins.whole and broken is not None and (many := int(broken[outside].sum())):
+            said += f" of whole numbers, and {many:,} of these have a fraction"
+            ends = "" if self.bins.open else f"low: {self.bins.edges[0]:g}, high: {self.bins.edges[-1] - 1:g}, "
+            hint = f"numbers with a fraction: `domains: {{{self.name}: {{{ends}whole: false}}}}`"
+        raise RowsError(Problem(said, hint=hint), int(outside[0]))
 
     def entry(self) -> list[str | None] | dict[str, Any]:
         """As a manifest has it: the values, null last where one may be missing; or the bins."""
@@ -162,14 +177,27 @@ def public_domain(spec: Spec, name: str) -> PublicDomain:
         return PublicDomain(name, present, None, own.missing, numeric, normalize)
     edges, is_open = _edges(own, definition)
     if not edges:
-        hint = (
-            f"what there may be, and not what there is: `domains: {{{name}: [VALUE, ...]}}`, or `{{low: 0, high: 120}}`"
-        )
-        raise SpecError(spec.problem(("domains",), f"column {name!r} has no public domain", hint))
+        raise SpecError(_undeclared(spec, name, definition))
     declared = (*edges, *(own.bins if isinstance(own.bins, tuple) else ()))
     whole = all(float(edge).is_integer() for edge in declared) if own.whole is None else own.whole
     bins = NumberBins.over(_divided(own, edges, whole=whole), whole=whole, open=is_open)
     return PublicDomain(name, (), bins, own.missing, True)
+
+
+def _undeclared(spec: Spec, name: str, definition: Definition | None) -> Problem:
+    """That a column has no public domain, and how to write one."""
+    hint = f"what there may be, and not what there is: `domains: {{{name}: [VALUE, ...]}}`, or `{{low: 0, high: 120}}`"
+    if definition is not None and isinstance(definition.hierarchy, Dates):
+        hint = (
+            "dates have no range: `hierarchy` of a file with a line for every day that there may be "
+            f"(`2024-01-31;2024-01;2024;*`), or `identifiers: [{name}]`, which leaves them out"
+        )
+    elif definition is not None and definition.type == "numeric":
+        hint = f"what there may be, and not what there is: `domains: {{{name}: {{low: 0, high: 120}}}}`"
+        hint += "; with `whole: false` beside them numbers may have a fraction"
+    section = next((each for each in ("quasi_identifiers", "sensitive") if name in getattr(spec, each)), None)
+    path = ("domains",) if section is None else (section, name)
+    return spec.problem(path, f"column {name!r} has no public domain", hint)
 
 
 def _edges(own: ColumnDomain, definition: object) -> tuple[tuple[float, ...], bool]:

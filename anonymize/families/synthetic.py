@@ -11,7 +11,7 @@ import polars as pl
 from anonymize import verify
 from anonymize.algorithms.synthesize import Synthesized
 from anonymize.declared import synthetic_faults
-from anonymize.errors import Caution, SpecError, UnsafeError, refuse
+from anonymize.errors import Caution, Problem, SpecError, UnsafeError, refuse
 from anonymize.families.base import Draft, Measured
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.files import manifest_beside
@@ -38,8 +38,7 @@ INVENTED = "invented"
 
 
 def _refuse(request: Request) -> None:
-    """Raises UsageError for options and parts of the spec that this road has no answer to, each with the reason."""
-    spec = request.spec
+    """Raises UsageError for options that this road has no answer to, each with the reason."""
     refused = {
         "--seed: the noise is the system's; whoever knew the seed could take it off": request.seed is not None,
         "--save-link: no released row is anybody's": request.save_link is not None,
@@ -52,10 +51,35 @@ def _refuse(request: Request) -> None:
             request.in_series
         ),
         "--dry-run: nothing is drawn, so that there is nothing to report (-r)": request.dry_run and request.reports,
-        "treatments: there is nothing of the input left to change": bool(spec.treatments),
-        "risk.attacks: no budget pays for what is measured by the original; use `attack`": bool(spec.risk.attacks),
     }
     refuse(refused, "synthesize: ")
+
+
+def _refused(spec: Spec) -> Iterator[Problem]:
+    """What a spec requires or asks for that invented rows cannot have."""
+    privacy = spec.privacy
+    of_classes = {
+        "k": privacy.k is not None,
+        "l": privacy.l is not None,
+        "models": bool(privacy.models),
+        "combinations": bool(privacy.combinations),
+        "passing": privacy.passing is not None,
+    }
+    for name in (name for name, present in of_classes.items() if present):
+        message = f"{name}: synthesize invents rows, of which no class is one of people"
+        yield spec.problem(("privacy", name), message, "leave it out")
+    for name, each in spec.quasi_identifiers.items():
+        for key in (key for key in ("round", "top", "bottom", "levels") if getattr(each, key) is not None):
+            message, hint = f"{name}.{key}: synthesize keeps to the public domain instead", f"domains: {{{name}: ...}}"
+            yield spec.problem(("quasi_identifiers", name, key), message, f"{hint} says what may be shown")
+    if spec.treatments:
+        message = "synthesize: treatments: there is nothing of the input left to change"
+        yield spec.problem(("treatments",), message, "leave it out")
+    if spec.risk.attacks:
+        message = "synthesize: risk.attacks: no budget pays for what is measured by the original; use `attack`"
+        yield spec.problem(("risk", "attacks"), message, "leave it out")
+    if spec.weight_coding is not None:
+        yield spec.problem(("sampling_weight",), "sampling_weight: synthesize neither rounds nor bands it")
 
 
 @dataclass(frozen=True)
@@ -72,35 +96,7 @@ class SyntheticDraft(Draft):
         if privacy.differential is None:
             hint = "privacy: {differential: {epsilon: 1, delta: 1e-9}}"
             raise SpecError(spec.problem(("privacy",), "synthesize: the spec requires no differential privacy", hint))
-        of_classes = {
-            ("privacy", "k"): privacy.k is not None,
-            ("privacy", "l"): privacy.l is not None,
-            ("privacy", "models"): bool(privacy.models),
-            ("privacy", "combinations"): bool(privacy.combinations),
-            ("privacy", "passing"): privacy.passing is not None,
-        }
-        problems = [
-            spec.problem(
-                path, f"{path[1]}: synthesize invents rows, of which no class is one of people", "leave it out"
-            )
-            for path, present in of_classes.items()
-            if present
-        ]
-        problems += [
-            spec.problem(
-                ("quasi_identifiers", name, key),
-                f"{name}.{key}: synthesize keeps to the public domain instead",
-                f"domains: {{{name}: ...}} says what may be shown",
-            )
-            for name, each in spec.quasi_identifiers.items()
-            for key in ("round", "top", "bottom", "levels")
-            if getattr(each, key) is not None
-        ]
-        if spec.weight_coding is not None:
-            problems.append(
-                spec.problem(("sampling_weight",), "sampling_weight: synthesize neither rounds nor bands it")
-            )
-        if problems:
+        if problems := list(_refused(spec)):
             raise SpecError(problems)
         return ()
 

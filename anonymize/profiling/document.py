@@ -231,7 +231,10 @@ def _unit(proposal: Proposal) -> list[str]:
         proposal.unit, mark=None, reason=f"{proposal.unit.reason}: {facts.distinct:,} in {facts.rows:,} rows"
     )
     meaning = "# unit: whom a row is about, where several are about one: k counts these. Left out of the release."
-    return [meaning, _line(f"unit: {scalar(facts.name)}", _note(proposal, counted, [counted]))]
+    audited = (
+        "# `audit` of a release finds it by `--unit-from TABLE --link LINK`, LINK being made by `release --save-link`."
+    )
+    return [meaning, audited, _line(f"unit: {scalar(facts.name)}", _note(proposal, counted, [counted]))]
 
 
 def _quasi(proposal: Proposal, groups: Mapping[str, str]) -> list[str]:

@@ -7,11 +7,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from anonymize import files, privacy
 from anonymize import spec as specs
-from anonymize._compare import Compare
+from anonymize._compare import Compare, compare_routes, routes_of
 from anonymize._compare import compare as compare_road
 from anonymize._explain import Manual, explained, manuals
 from anonymize._init import Init
@@ -161,7 +161,7 @@ def validate(spec: SpecLike, data: Frame | str | os.PathLike[str] | None = None)
 @public
 def compare(
     data: Frame | str | os.PathLike[str],
-    spec: SpecLike,
+    spec: SpecLike | Sequence[SpecLike],
     algorithms: str | Sequence[str] = (),
     *,
     k: int | Sequence[int] = (),
@@ -181,7 +181,8 @@ def compare(
 
     Args:
         data: the table, as a path or a frame.
-        spec: a `Spec`, the path of a YAML file, or a mapping.
+        spec: a `Spec`, the path of a YAML file, or a mapping; or several of them in a list: each release is then listed
+            by the name of its spec as well, that of its file, or "spec 1", "spec 2".
         algorithms: names, with options behind one: ["mondrian", "mondrian refine=true"]. () takes the few that suit
             the spec, "all" takes all of them.
         k: values of k; () for the spec's.
@@ -199,7 +200,7 @@ def compare(
         A `ComparedReleases`: `frame`, a polars frame with a row for each release, and `report`.
 
     Raises:
-        UsageError: algorithms or options that there are not.
+        UsageError: algorithms or options that there are not, or a list without a spec.
         SpecError: the spec is wrong.
         DataError: the table cannot be read.
 
@@ -214,9 +215,13 @@ def compare(
     """
     names = [algorithms] if isinstance(algorithms, str) else list(algorithms)
     measuring = Measuring(None if measured_by is None else model_of(measured_by), queries, model)
+    given = cast("Sequence[SpecLike]", spec if isinstance(spec, list | tuple) else [spec])
+    several = [model_of(each) for each in given]
+    if not several:
+        raise UsageError("spec: the list has none")
     with table_of(data, shared=True) as path, following(progress) as tell:
         request = Compare(
-            model_of(spec),
+            several[0],
             names,
             (k,) if isinstance(k, int) else tuple(k),
             path,
@@ -227,7 +232,8 @@ def compare(
             public=public,
             progress=tell,
         )
-        report = without_paths(compare_road(request), data)
+        made = compare_road(request) if len(several) == 1 else compare_routes(routes_of(request, several))
+        report = without_paths(made, data)
     return ComparedReleases(report)
 
 

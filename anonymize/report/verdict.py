@@ -184,8 +184,8 @@ def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "lost", percent(lost), f" of the precision of the quasi-identifiers (gcp){beside}"
     yield from _suppressed_cells(report)
     if tables := report.get("tabulation", {}).get("tables"):
-        blank = sum(each["blank"] for each in tables)
-        yield "tables", f"{len(tables)}", f" of {sum(each['groups'] for each in tables):,} groups, {blank:,} blank"
+        groups, blank = (sum(each[name] for each in tables) for name in ("groups", "blank"))
+        yield "tables", f"{len(tables)}", f" with {groups:,} groups, {blank:,} of them blank"
     if {"beta", "k"} <= (drawn := report.get("recoding", {})).keys():
         yield "drawn at random", percent(drawn["beta"]), f" of the rows; groups below k = {drawn['k']:,} are left out"
     if (rows := output.get("rows")) is not None:

@@ -21,7 +21,7 @@ from anonymize.domain.generalization import Generalization
 from anonymize.domain.levels import check_level, fenced
 from anonymize.domain.levels import coded as coded_at_level
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.public import PublicDomain, public_domain
+from anonymize.domain.public import PublicDomain, fractions, public_domain
 from anonymize.errors import Caution, DataError, Problem, RowsError, SpecError, ValuesError
 from anonymize.records import dataclass
 from anonymize.spec.columns import WITHHELD, Definition, Kind, LevelRange
@@ -186,7 +186,7 @@ def read_public(spec: Spec, source: Source, room: Room | None = None) -> Table:
     """
     spec = resolve(spec, source.columns)
     check_columns(spec, source)
-    domains = _domains(spec, source)
+    domains = domains_of(spec, source.columns)
     kinds = {name: Definition(type="numeric" if each.numeric else "categorical") for name, each in domains.items()}
     fields = {name: _field(spec, source, name) for name in source.columns}
     check_types(source, kinds, [fields[name] for name in domains])
@@ -207,12 +207,12 @@ def read_public(spec: Spec, source: Source, room: Room | None = None) -> Table:
     )
 
 
-def _domains(spec: Spec, source: Source) -> dict[str, PublicDomain]:
-    """The public domains of all columns that are released, in the input's order. Raises SpecError for those without."""
+def domains_of(spec: Spec, columns: Iterable[str]) -> dict[str, PublicDomain]:
+    """The public domains of all columns that are released, in their order. Raises SpecError for those without."""
     roles = spec.roles()
     domains: dict[str, PublicDomain] = {}
     problems: list[Problem] = []
-    for name in source.columns:
+    for name in columns:
         if roles[name] not in WITHHELD:
             try:
                 domains[name] = public_domain(spec, name)
@@ -226,10 +226,12 @@ def _domains(spec: Spec, source: Source) -> dict[str, PublicDomain]:
 def _over(domain: PublicDomain, values: DistinctValues) -> model.PublicColumn:
     """A column over its domain. Raises RowsError for values outside."""
     leaf = domain.codes(values.values)
+    broken = fractions(values.values)
     if values.missing is not None:
         leaf = np.append(leaf, domain.size - 1 if domain.missing else -1)
+        broken = np.append(broken, False)
     codes = leaf.astype(np.int32)[values.codes]
-    domain.check(codes)
+    domain.check(codes, broken[values.codes])
     return model.PublicColumn(domain, codes.astype(np.min_scalar_type(domain.size)))
 
 

@@ -15,14 +15,17 @@ from anonymize.tabulating import cell_keys, private, suppression
 from anonymize.tabulating.cells import TableGrid
 from anonymize.tabulating.mechanism import Charging, Tabulated
 
-__all__ = ["GRIDS", "MANUALS", "MECHANISMS", "Tabulated"]
+__all__ = ["CHECKS", "GRIDS", "MANUALS", "MECHANISMS", "Tabulated"]
 
 Gridding: TypeAlias = Callable[[Spec, Tabulation, Table], TableGrid]
+Checking: TypeAlias = Callable[[Spec, Tabulation, tuple[TableGrid, Table] | None], None]
 Making: TypeAlias = Callable[[Spec, Tabulation, TableGrid, Table, bytes | None, Charging], Tabulated]
 
 _MODULES = (suppression, cell_keys, private)
 MECHANISMS: Mapping[Mechanism, Making] = {each.ID: each.run for each in _MODULES}
 """By name, what makes tables; the last arguments are the secret of a key, and what a budget is charged by."""
+CHECKS: Mapping[Mechanism, Checking] = {each.ID: each.check for each in _MODULES}
+"""By name, what raises whatever keeps tables from being made, as `run` does before it searches or draws."""
 GRIDS: Mapping[Mechanism, Gridding] = dict.fromkeys(MECHANISMS, TableGrid.of) | {private.ID: private.public_grid}
 """By name, what the groups are: those of the table and its hierarchies, or those of public domains."""
 MANUALS: Mapping[Mechanism, str] = {each.ID: each.__doc__ or "" for each in _MODULES}

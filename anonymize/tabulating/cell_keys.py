@@ -274,15 +274,26 @@ def _of_units(keys: Ints, units: NDArray[np.integer] | None) -> Ints:
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 
+def check(spec: Spec, tabulate: Tabulation, of: tuple[TableGrid, Table] | None) -> None:
+    """Raises what `run` raises but for the key. `of`: the table and its groups; None: the spec alone is judged."""
+    perturbation, column = _perturbation(tabulate.noise), tabulate.noise.record_key
+    if of is not None and column is not None:
+        _column_keys(of[1], spec, column, perturbation.keys)
+
+
+def _perturbation(noise: CellKeyNoise) -> PerturbationTable:
+    """What counts are changed by. Raises what is wrong with the table, or with the parameters."""
+    if noise.table is not None:
+        return read_table(noise.table)
+    return most_entropy(noise.maximum, noise.variance, noise.smallest)
+
+
 def run(
     spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None, charge: Charging
 ) -> Tabulated:
     """The tables of a run, with changed counts."""
     noise = tabulate.noise
-    made = noise.table is None
-    perturbation = (
-        most_entropy(noise.maximum, noise.variance, noise.smallest) if noise.table is None else read_table(noise.table)
-    )
+    made, perturbation = noise.table is None, _perturbation(noise)
     keys, modulus = record_keys(spec, noise, table, secret, perturbation.keys)
     groups = [each.by for each in tabulate.tables]
     once = tabulate.once(spec.unit)

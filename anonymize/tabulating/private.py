@@ -52,23 +52,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.public import NumberBins, PublicDomain, leaves_of, public_domain
+from anonymize.domain.public import NumberBins, PublicDomain, fractions, leaves_of, public_domain
 from anonymize.dp.estimation import nearest_counts
-from anonymize.dp.mechanisms import rows_that_count
-from anonymize.errors import Caution, SpecError, counted
+from anonymize.dp.mechanisms import require, rows_that_count
+from anonymize.errors import Caution, Problem, SpecError, counted
 from anonymize.records import dataclass
 from anonymize.spec import Spec
+from anonymize.spec.model import EpsilonDelta
 from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation, sums_called
 from anonymize.table import Attribute, Table
 from anonymize.table.read import all_made
 from anonymize.tabulating.cells import Floats, GroupedColumn, Ints, TableGrid
-from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
+from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of, reading
 from anonymize.tabulating.suppression import COUNTS, HAVING, groups_of, is_count
 from anonymize.tabulating.written import MARGIN, ShownTable, ratios, rounded, supported
 
 ID: Mechanism = "dp"
 ROWS, PRESENT = "rows", " present"
 """What a manifest calls the measure of rows, and how that of who has a number in a column ends."""
+MOST_TIMES = 100.0
+"""How many times smaller noise a larger epsilon is proposed for, at most."""
 STEPS = 1 << 20
 """Into so many steps the range of a column that is summed is divided; noise is a whole number of them."""
 
@@ -87,12 +90,20 @@ def public_grid(spec: Spec, tabulate: Tabulation, table: Table) -> TableGrid:
 def _column(spec: Spec, total: str, attribute: Attribute) -> GroupedColumn:
     domain = public_domain(spec, attribute.name)
     leaf = leaves_of(attribute.domain, domain.codes, domain.size - 1 if domain.missing else -1)
-    domain.check(leaf[attribute.codes])
+    domain.check(leaf[attribute.codes], _broken(attribute))
     paths = list(_paths(spec, attribute, domain))
     ends = [(*path, total) for path in paths]
     if domain.missing:
         ends.append((spec.input.missing_text, total))
     return GroupedColumn.of_paths(attribute.name, ends, leaf[attribute.codes])
+
+
+def _broken(attribute: Attribute) -> NDArray[np.bool_] | None:
+    """(rows,) which values are numbers with a fraction; None of a column of texts."""
+    if not isinstance(attribute.domain, Numeric):
+        return None
+    broken, missing = fractions(attribute.domain.values), attribute.domain.missing
+    return (broken if missing is None else np.insert(broken, missing, False))[attribute.codes]
 
 
 def _paths(spec: Spec, attribute: Attribute, domain: PublicDomain) -> Iterator[tuple[str, ...]]:
@@ -321,12 +332,34 @@ class PrivateRun:
         return groups_of(self.tabulate, name if name == COUNTS else name.removesuffix(HAVING))
 
 
+def check(spec: Spec, tabulate: Tabulation, of: tuple[TableGrid, Table] | None) -> None:
+    """Raises what `run` raises before it draws: UsageError without the library, SpecError for all columns without a
+    public domain, or bounds. It is about the spec, whatever the table."""
+    require()
+    if problems := list(_undeclared(spec, tabulate)):
+        raise SpecError(problems)
+
+
+def _undeclared(spec: Spec, tabulate: Tabulation) -> Iterator[Problem]:
+    """What is not public, at the first table that needs it."""
+    own = reading(spec, tabulate)
+    for number, table in enumerate(tabulate.tables):
+        before = [name for each in tabulate.tables[:number] for name in (*each.by, each.column)]
+        for name in (name for name in (*table.by, table.column) if name is not None and name not in before):
+            try:
+                public_domain(own, name) if name in table.by else bounds_of(spec, name)
+            except SpecError as error:
+                for problem in error.problems:
+                    yield spec.problem(("tabulate", "tables", number), problem.message, problem.hint)
+
+
 def run(
     spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None, charge: Charging
 ) -> Tabulated:
     """The tables of a run. Everything that can fail has been tried when `charge` is called, before the first draw."""
     from anonymize.dp.mechanisms import rho_of
 
+    check(spec, tabulate, (grid, table))
     assert spec.privacy.differential is not None
     own = PrivateRun(spec, tabulate, grid, table, rows_that_count(table.units, table.rows, tabulate.rows_per_unit))
     rho = rho_of(spec.privacy.differential.epsilon, spec.privacy.differential.delta)
@@ -343,12 +376,15 @@ def run(
         "bounds": {name: [each.low, each.high] for name, each in own.bounds.items()},
         "measurements": measurements,
     }
-    return Tabulated(tables, details, {"rows_left_out": int((~own.kept).sum())}, tuple(_swamped(tables, own.bounds)))
+    warnings = tuple(_swamped(tables, own.bounds, spec.privacy.differential))
+    return Tabulated(tables, details, {"rows_left_out": int((~own.kept).sum())}, warnings)
 
 
-def _swamped(tables: Sequence[ShownTable], bounds: Mapping[str, PublicBounds]) -> Iterator[Caution]:
+def _swamped(
+    tables: Sequence[ShownTable], bounds: Mapping[str, PublicBounds], spent: EpsilonDelta
+) -> Iterator[Caution]:
     """The tables whose figures are lost in the noise, by what is published: those whose typical figure, the median, is
-    below its margin, and those with means whose margin is wider than the bounds."""
+    below its margin, and those with means whose margin is wider than the bounds. `spent`: with which noise."""
     for number, table in enumerate(tables, 1):
         both = zip(table.values, table.margins or (), strict=False)
         known = np.array([(abs(each), margin) for each, margin in both if each is not None and margin is not None])
@@ -356,6 +392,7 @@ def _swamped(tables: Sequence[ShownTable], bounds: Mapping[str, PublicBounds]) -
             continue
         if table.measured.measure == "mean":
             own = bounds[str(table.measured.column)]
+            figure, margin = own.high - own.low, float(np.median(known[:, 1]))
             wide = int((known[:, 1] > own.high - own.low).sum())
             said = f"{MARGIN} of {wide} of {counted(len(known), 'mean')} is wider than the bounds" if wide else ""
         else:
@@ -363,7 +400,17 @@ def _swamped(tables: Sequence[ShownTable], bounds: Mapping[str, PublicBounds]) -
             said = f"{MARGIN} is above its typical {table.measured.measure}" if margin > figure else ""
         if said:
             text = f"table {number} by {', '.join(table.measured.by)}: noise swamps it, as {said}"
-            yield Caution.of(text, "wider groups, fewer tables or columns, or a larger `privacy.differential.epsilon`")
+            yield Caution.of(text, f"wider groups, fewer tables or columns, or {_enough(spent, margin, figure)}")
+
+
+def _enough(spent: EpsilonDelta, margin: float, figure: float) -> str:
+    """Which epsilon brings a margin down to a figure, as far as one does: noise falls with the square root of rho."""
+    from anonymize.dp.mechanisms import epsilon_of, rho_of
+
+    if not figure < margin < MOST_TIMES * figure:
+        return "a larger `privacy.differential.epsilon`"
+    epsilon = epsilon_of(rho_of(spent.epsilon, spent.delta) * (margin / figure) ** 2, spent.delta)
+    return f"`privacy: {{differential: {{epsilon: {math.ceil(epsilon * 100) / 100:g}}}}}`, by which it is no wider"
 
 
 def _counted(own: PrivateRun, levels: MeasuredLevels) -> tuple[Ints, Ints]:

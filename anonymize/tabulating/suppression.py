@@ -59,6 +59,8 @@ from anonymize.tabulating.written import ShownTable, ratios, rounded_table, with
 ID: Mechanism = "suppression"
 COUNTS = "\0count"
 """The measure that counts rows; any other is that of the column whose name it has, and no column has this one."""
+FEWEST = 5
+"""Individuals below whom no smaller `minimum` is proposed."""
 NEARLY_ALL = 0.9
 """The share of a table that is said to be blank."""
 
@@ -261,11 +263,15 @@ def _infeasible(tabulate: Tabulation, block: Sequence[str], count: int) -> Infea
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 
-def run(
-    spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None, charge: Charging
-) -> Tabulated:
-    """The tables of a run, with blanks. Raises InfeasibleError as `suppress` does."""
-    minimum = tabulate.rules.minimum or spec.fewest
+def check(spec: Spec, tabulate: Tabulation, of: tuple[TableGrid, Table] | None) -> None:
+    """Raises what `run` raises before it searches. `of`: the table and its groups; None: the spec alone is judged."""
+    if of is not None:
+        _values(spec, tabulate, *of)
+
+
+def _values(spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table) -> dict[str, CellValues]:
+    """What each measure comes to. Raises DataError for totals that are no sums, InfeasibleError for too few
+    individuals."""
     _check_additive(spec, tabulate, grid, table)
     values = {}
     for name in measures_of(tabulate):
@@ -274,20 +280,31 @@ def run(
         once, several = tabulate.once(spec.unit), contributions(tabulate.rules)
         groups = groups_of(tabulate, name) if once else known_groups(tabulate, name)
         values[name] = count(grid, groups, numbers, table.units, several, once=once and name == COUNTS)
-    _check_many(grid, tabulate, minimum, values)
+    _check_many(grid, tabulate, tabulate.rules.minimum or spec.fewest, values)
+    return values
+
+
+def run(
+    spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None, charge: Charging
+) -> Tabulated:
+    """The tables of a run, with blanks. Raises InfeasibleError as `suppress` does."""
+    minimum = tabulate.rules.minimum or spec.fewest
+    values = _values(spec, tabulate, grid, table)
     blanks = suppress(grid, tabulate, minimum, values)
     tables = tuple(rounded_table(_table(grid, each, values, blanks), tabulate.digits) for each in tabulate.tables)
-    warnings = (*_warnings(table, tabulate), *_nearly_blank(tables))
+    warnings = (*_warnings(table, tabulate), *_nearly_blank(tables, minimum))
     return Tabulated(tables, {"minimum": minimum}, blanks.summary(), warnings)
 
 
-def _nearly_blank(tables: Sequence[ShownTable]) -> Iterator[Caution]:
-    """The tables of which hardly anything is left."""
+def _nearly_blank(tables: Sequence[ShownTable], minimum: int) -> Iterator[Caution]:
+    """The tables of which hardly anything is left. `minimum`: below which a group is unsafe."""
     for number, table in enumerate(tables, 1):
         blank, groups = sum(each is None for each in table.values), len(table.values)
         if blank >= NEARLY_ALL * groups:
             said = f"table {number} by {', '.join(table.measured.by)}: {blank:,} of {groups:,} groups are blank"
-            yield Caution.of(said, "group by fewer columns, by wider `bins`, or by a higher `level`")
+            wider = "group by fewer columns, by wider `bins`, or by a higher `level`"
+            less = f"; or ask for less than `suppression: {{minimum: {minimum}}}`" if minimum > FEWEST else ""
+            yield Caution.of(said, f"{wider}{less}")
 
 
 def _check_many(grid: TableGrid, tabulate: Tabulation, minimum: int, values: dict[str, CellValues]) -> None:
@@ -300,7 +317,13 @@ def _check_many(grid: TableGrid, tabulate: Tabulation, minimum: int, values: dic
         ):
             what = "are counted" if name == COUNTS else f"have a number in {name.removesuffix(HAVING)}"
             message = f"fewer individuals than `minimum: {minimum}` {what}, and groups of 0 tell where they are"
-            raise InfeasibleError(Problem(message, hint="no tables of so few; `zeros: suppress` hides where they are"))
+            there = int(each.contributors[each.places(np.array([grid.whole]))][0])
+            few = (
+                "no tables of so few"
+                if there < FEWEST
+                else f"`tabulate: {{suppression: {{minimum: {there}}}}}` at most"
+            )
+            raise InfeasibleError(Problem(message, hint=f"{few}; `zeros: suppress` hides where they are"))
 
 
 def _check_additive(spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table) -> None:

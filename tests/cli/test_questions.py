@@ -20,14 +20,19 @@ from anonymize._explain import known
 from anonymize.algorithms import ALGORITHMS
 from anonymize.algorithms.cuts import RULES
 from anonymize.attacks import ATTACKERS
+from anonymize.claims import Basis, State
 from anonymize.cli import questions
 from anonymize.cli.main import cli
 from anonymize.cli.questions import explain, options
 from anonymize.errors import UsageError
+from anonymize.meaning.kinds import DEFINED
 from anonymize.metrics import METRICS
 from anonymize.metrics.measures import MEASURES
 from anonymize.privacy import MODELS
+from anonymize.report import SCHEMA
+from anonymize.report.verdict import main_figures
 from anonymize.table import memory
+from anonymize.tabulating.written import BLANK, EMPTY, MARGIN, PUBLISHED
 from tests.cli.conftest import Call
 
 KINDS: dict[str, Iterable[str | int]] = {
@@ -55,6 +60,33 @@ def test_everything_that_is_registered_has_a_manual(kind: str) -> None:
         title = f"{name} ({kind})\n\n"
         assert title in text
         assert len(text.partition(title)[2].split()) > 2
+
+
+def keys_of(schema: object) -> set[str]:
+    """The names of all properties in a JSON schema."""
+    inner = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    own = schema.get("properties", {}) if isinstance(schema, dict) else {}
+    return {*own, *(name for each in inner for name in keys_of(each))}
+
+
+def test_every_key_and_label_of_reports_tables_and_manifests_is_explained() -> None:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    report = {
+        "privacy": {"models": [{"model": "k-anonymity", "satisfied": True, "basis": "measured"}]},
+        "classes": {"min_size": 5},
+        "risk": {"prosecutor_max": 0.2},
+        "utility": {"gcp": 0.1},
+        "tabulation": {"tables": [{"blank": 1, "groups": 3}]},
+        "recoding": {"beta": 0.1, "k": 5},
+        "output": {"rows": 9},
+    }
+    labels = [name for name, _, _ in main_figures(report)]
+    words = [*labels, *map(str, State), *map(str, Basis), *DEFINED, PUBLISHED, BLANK, EMPTY, MARGIN, "status"]
+    of_tables = ["exposed", "narrowest", "unsafe", "primary", "secondary", "changed", "wrong", "draws", "rho"]
+    of_manifests = ["measurements", "selections", "sampler", "cliques", "neighbours", "sigma", "sensitivity", "decimal"]
+    assert len(labels) == 7
+    for name in (*keys_of(schema), *words, *of_tables, *of_manifests):
+        assert manuals_of(name)
 
 
 def test_without_a_name_all_are_listed() -> None:

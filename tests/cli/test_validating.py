@@ -251,3 +251,100 @@ def test_a_spec_alone_is_valid_whatever_its_table_is_and_json_says_so(
     assert printed(capsys, "own.yaml")[0] == 0
     assert printed(capsys, "own.yaml", "-i", "t.csv") == (3, "")
     assert json.loads(printed(capsys, "own.yaml", "--json")[1])["valid"]
+
+
+# --- what the command that a spec is for refuses ----------------------------------------------------------------------
+
+STAYS = "id,town,day,kg,key\n" + "".join(
+    f"p{n // 2},{('Ulm', 'Bonn')[n % 2]},2024-01-{1 + n % 28:02d},{60 + n % 7 / 2},{n}\n" for n in range(60)
+)
+SPENT = "privacy: {differential: {epsilon: 5, delta: 1e-6}}\n"
+INVENTED = SPENT + "insensitive: [town]\nsynthesize: {method: independent}\nidentifiers: [id, day, kg, key]\n"
+COUNTED = "insensitive: [town, day, kg, key]\n"
+KG = "identifiers: [id, day, key]\nsensitive: {kg: {type: numeric}}\ninsensitive: [town]\n"
+TOWNS = "domains: {town: [Ulm, Bonn]}\n"
+
+
+def tables(mechanism: str, table: str, more: str = "") -> str:
+    return f"tabulate: {{mechanism: {mechanism}, tables: [{table}]{more}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "spec", "code", "said"),
+    [
+        ("synthesize", INVENTED, 2, "column 'town' has no public domain"),
+        ("synthesize", INVENTED + "domains: {town: [Ulm]}\n", 3, "30 rows have values outside"),
+        ("synthesize", INVENTED + TOWNS + "risk: {attacks: [prosecutor]}\n", 2, "risk.attacks: no budget"),
+        (
+            "synthesize",
+            SPENT + KG + "synthesize: {method: mst}\ndomains: {town: [Ulm, Bonn], kg: {low: 0, high: 200}}\n",
+            3,
+            "of whole numbers, and 26 of these have a fraction (numbers with a fraction: `domains: {kg: {low: 0, high: "
+            "200, whole: false}}`)",
+        ),
+        (
+            "synthesize",
+            SPENT + "identifiers: [id, kg, key]\nquasi_identifiers: {day: {hierarchy: {dates: [month]}}}\n"
+            "insensitive: [town]\nsynthesize: {method: mst}\n" + TOWNS,
+            2,
+            "dates have no range: `hierarchy` of a file",
+        ),
+        (
+            "safepub",
+            SPENT + KG.replace("insensitive: [town]", "quasi_identifiers: [town]") + TOWNS,
+            2,
+            "column 'kg' is sensitive",
+        ),
+        (
+            "tabulate",
+            "unit: id\n" + COUNTED + tables("suppression", "{by: [town], count: true}"),
+            3,
+            "30 individuals in several of its groups",
+        ),
+        (
+            "tabulate",
+            "identifiers: [id]\n" + SPENT + COUNTED + tables("suppression", "{by: [town], count: true}"),
+            1,
+            "differential-privacy",
+        ),
+        (
+            "tabulate",
+            "identifiers: [id]\n" + SPENT + COUNTED + tables("dp", "{by: [town], mean: kg}, {by: [day], count: true}"),
+            2,
+            "column 'town' has no public domain",
+        ),
+        (
+            "tabulate",
+            "identifiers: [id]\n" + SPENT + TOWNS + COUNTED + tables("dp", "{by: [town], mean: kg}"),
+            2,
+            "column 'kg' is summed, and has no public bounds",
+        ),
+        (
+            "tabulate",
+            "identifiers: [id]\n"
+            + COUNTED
+            + tables("cell-keys", "{by: [town], count: true}", ", cell_keys: {record_key: key}"),
+            3,
+            "record keys that are not a number from 0",
+        ),
+    ],
+)
+def test_what_the_command_of_a_spec_refuses_is_not_valid(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, spec: str, code: int, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("stays.csv").write_text(STAYS)
+    Path("spec.yaml").write_text(f"version: 1\ninput: {{path: stays.csv}}\n{spec}")
+    judged, made = call("validate", "spec.yaml", "-i", "stays.csv"), call(command, "spec.yaml", "-o", "made")
+    assert judged.code == made.code == code
+    assert said in " ".join(judged.err.split()) and said in " ".join(made.err.split())
+    alone = call("validate", "spec.yaml")
+    assert (alone.code, alone.code and said in " ".join(alone.err.split())) == ((0, 0) if code == 3 else (code, True))
+
+
+def test_a_spec_for_both_kinds_of_releases_is_valid_and_says_what_one_alone_refuses(call: Call, desk: Desk) -> None:
+    """`compare` takes it, and leaves out of each release what is required of the other."""
+    both = DESK_SPEC + "  differential: {epsilon: 1, delta: 1e-6}\nsynthesize: {method: mst}\n"
+    desk.fill(spec=both)
+    result = call("validate", "spec.yaml")
+    assert result.code == 0 and "warning: spec.yaml: `synthesize` refuses it: k: synthesize invents rows" in result.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 
 from anonymize._tabulate import Tabulate, tabulate
+from anonymize.dp.mechanisms import rho_of
 from anonymize.errors import AnonymizeError, DataError, InfeasibleError, SpecError, UnsafeError, UsageError
 from anonymize.privacy import PARAMETERS
 from anonymize.report.rendering import markdown
 from anonymize.spec import make
+from anonymize.spec.model import EpsilonDelta
 from anonymize.spec.tabulation import TabulatedMeasure
 from anonymize.tabulating.cells import TableGrid
 from anonymize.tabulating.private import PublicBounds, _swamped, consistent, levels_of, run, whole_counts
@@ -234,9 +237,13 @@ def shown_means(values: list[float | None], margins: list[float | None]) -> Show
 
 def test_means_whose_margin_is_wider_than_the_bounds_are_counted() -> None:
     bounds = {"wage": PublicBounds(0, 100)}
-    (said,) = _swamped([shown_means([50.0, 20.0, None], [101.0, 99.0, None])], bounds)
+    spent = EpsilonDelta(epsilon=1.0, delta=1e-6)
+    (said,) = _swamped([shown_means([50.0, 20.0, None], [101.0, 99.0, None])], bounds, spent)
     assert said.startswith("table 1 by sex: noise swamps it, as margin_95 of 1 of 2 means is wider than the bounds")
-    assert not list(_swamped([shown_means([50.0, None], [99.0, None])], bounds))
+    assert not list(_swamped([shown_means([50.0, None], [99.0, None])], bounds, spent))
+    (wider,) = _swamped([shown_means([50.0, 20.0], [400.0, 400.0])], bounds, spent)
+    proposed = float(re.search(r"epsilon: ([0-9.]+)}", str(wider))[1])  # type: ignore[index]
+    assert rho_of(proposed, 1e-6) / rho_of(1.0, 1e-6) == pytest.approx(16, rel=0.02)
 
 
 def test_a_mean_lies_within_the_bounds_and_one_of_nobody_is_blank(tmp_path: Path) -> None:
