@@ -36,7 +36,9 @@ table would take more than a quarter of an hour, and `--start whole` is refused.
 `merged_within` in its `recoding` block.
 
 Cost. At most ceil(log2 k) rounds, each with at worst O(n^2) penalties. Groups are arranged in blocks of similar ones,
-and blocks that cannot contain a nearest group are skipped, which does not change the result.
+and blocks that cannot contain a nearest group are skipped, which does not change the result. Refinement takes most of
+the time: on the example of 10,000 rows 48 of 51 CPU seconds, for a gcp of 20.5 % and not 27.9 %; `--no-refine` leaves
+it out.
 
 Reference. Xu, Wang, Pei, Wang, Shi, Fu: Utility-based anonymization using local recoding, KDD 2006, section 4.1 and
 figure 4.
