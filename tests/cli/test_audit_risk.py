@@ -293,4 +293,4 @@ def test_households_are_in_an_audit_with_a_unit(desk: Desk, call: Call) -> None:
     assert report["risk"]["household"] == {
         "units": 3, "max": 1.0, "mean": 2.5 / 3, "expected": 2.5, "at_risk": 1.0,
     }  # fmt: skip
-    assert b"Risk of units" in call("audit", "-i", "gaps.csv", "--qi", "q", "--unit", "hid").out
+    assert b"Risk of individuals" in call("audit", "-i", "gaps.csv", "--qi", "q", "--unit", "hid").out
