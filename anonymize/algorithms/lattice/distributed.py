@@ -3,11 +3,12 @@
 1. The attributes, those first that can gain most, are parted into consecutive subsets whose strings fit. Each subset by
    itself, the other attributes at their roots, has its whole frontier of minimal strings that are not ruled out, and
    the best of its first attributes, of its first two, and so on.
-2. Joined, all attributes are searched by branch and bound (see `dolls`), the last ones first. What a table of a subset
-   rules out is not looked at. A doll's search is parted into branches, which the processes take; branches of a round
-   know the best of the rounds before, whichever process takes them.
+2. Joined, all attributes are searched by branch and bound, the last ones first (Russian doll search). What a table of
+   a subset rules out is not looked at. A subproblem's search is parted into branches, which the processes take;
+   branches of a round know the best of the rounds before, whichever process takes them.
 
-What is left to gain is bounded at all times: by the doll that is solved, and the subsets of the attributes before it.
+What is left to gain is bounded at all times: by the subproblem that is solved, and the subsets of the attributes before
+it.
 The search is exact when it ends by itself. Tables only leave out what would have been looked at in vain, so with larger
 subsets it is as far after as much work, or further.
 """
@@ -22,8 +23,8 @@ from typing import Any, NamedTuple
 
 from anonymize.algorithms.lattice.branch_and_bound import (
     EQUAL,
+    Branch,
     Diver,
-    DollBranch,
     Frontier,
     Gains,
     Outcome,
@@ -41,7 +42,8 @@ STRINGS = 1 << 16
 ROUND = 32
 """Branches of a round."""
 WORTH = 20_000_000
-"""Cells read by a doll, or the strings of all subsets times the distinct rows, from which on other processes help."""
+"""Cells read by a subproblem, or the strings of all subsets times the distinct rows, from which on other processes
+help."""
 
 
 class StringSubset(NamedTuple):
@@ -67,8 +69,8 @@ class Limits:
         return bool(self.until) and time.time() > self.until
 
 
-class _Doll(NamedTuple):
-    """A problem of the attributes from a place on; see `DollBranch` for the rest."""
+class Subproblem(NamedTuple):
+    """A problem of the attributes from a place on; see `Branch` for the rest."""
 
     place: int
     floor: float
@@ -79,8 +81,8 @@ class _Doll(NamedTuple):
 @dataclass
 class StringJoin:
     """The joined search. `gain`: of the `best` string that is known to be safe, -inf where there is none. `accept`:
-    whether a string is safe, to be asked of those that may become the best. `report`: is told the place that the dolls
-    have come to, and what any string can gain at the most."""
+    whether a string is safe, to be asked of those that may become the best. `report`: takes the place that the
+    subproblems have come to, and what any string can gain at the most."""
 
     classifier: StringClassifier
     gains: Gains
@@ -103,18 +105,19 @@ class StringJoin:
             worth = strings * self.classifier.distinct > WORTH and len(parts) > 1
             self.subsets = pool.map(_solved, [(part, self.limits.until) for part in parts], worth=worth)
         with workers(self.limits.processes, _diver, *shared, [each.frontier for each in self.subsets]) as pool:
-            self._dolls(pool)
+            self._subproblems(pool)
 
-    def _dolls(self, pool: Workers) -> None:
-        """One doll after the other, the innermost first; each bounds the next. In the end, strings have to be safe."""
+    def _subproblems(self, pool: Workers) -> None:
+        """One subproblem after the other, the last attribute's first; each bounds the next. In the end, strings have to
+        be safe."""
         count, last = len(self.gains.order), 0
         bounds = [0.0] * (count + 1)
         for place in range(count - 1, 0, -1):
             self._tell(place + 1, bounds[place + 1])
             bounds[place] = self._most(place, bounds)
             floor = max(bounds[place + 1], self._inside(place))
-            doll = _Doll(place, floor, tuple(bounds), safe=False)
-            outcome = self._solve(pool, doll, worth=last * self.classifier.distinct > WORTH)
+            subproblem = Subproblem(place, floor, tuple(bounds), safe=False)
+            outcome = self._solve(pool, subproblem, worth=last * self.classifier.distinct > WORTH)
             if not outcome.complete:
                 return
             bounds[place], last = outcome.gain, outcome.work
@@ -122,8 +125,8 @@ class StringJoin:
         self._tell(1, bounds[1])
         bounds[0] = self._most(0, bounds)
         for place in range(count):
-            doll = _Doll(place, self.gain, tuple(bounds), safe=True)
-            outcome = self._solve(pool, doll, worth=last * self.classifier.distinct > WORTH)
+            subproblem = Subproblem(place, self.gain, tuple(bounds), safe=True)
+            outcome = self._solve(pool, subproblem, worth=last * self.classifier.distinct > WORTH)
             self._take(outcome)
             if not outcome.complete:
                 return
@@ -131,20 +134,20 @@ class StringJoin:
         self._tell(0, self.gain)
 
     def _take(self, outcome: Outcome) -> None:
-        """The best string of a doll, where it is safe, may be the best of all."""
+        """The best string of a subproblem, where it is safe, may be the best of all."""
         if outcome.best is not None and outcome.gain > self.gain + EQUAL and self.accept(outcome.best):
             self.best, self.gain = outcome.best, outcome.gain
 
-    def _solve(self, pool: Workers, doll: _Doll, *, worth: bool) -> Outcome:
-        """The best string of a doll, round by round."""
-        best, floor, before, complete = None, doll.floor, self.work, True
-        for branches in rounds(branched(self.gains, doll.place)):
+    def _solve(self, pool: Workers, subproblem: Subproblem, *, worth: bool) -> Outcome:
+        """The best string of a subproblem, round by round."""
+        best, floor, before, complete = None, subproblem.floor, self.work, True
+        for branches in rounds(branched(self.gains, subproblem.place)):
             left = self.limits.work - self.work
             complete = left > 0 and not self.limits.late
             if not complete:
                 break
             tasks = [
-                DollBranch(each, spot, floor, doll.bounds, doll.safe, left, self.limits.until)
+                Branch(each, spot, floor, subproblem.bounds, subproblem.safe, left, self.limits.until)
                 for each, spot in branches
             ]
             outcomes = pool.map(_dived, tasks, worth=worth)
@@ -214,7 +217,7 @@ def _subset_tools(classifier: StringClassifier, gains: Gains) -> tuple[StringCla
 
 
 def _solved(tools: tuple[StringClassifier, Gains], part: tuple[Sequence[int], float]) -> StringSubset:
-    """The frontier of a subset, and the best of its first attributes: dolls in the opposite order."""
+    """The frontier of a subset, and the best of its first attributes: subproblems in the opposite order."""
     (classifier, gains), (attributes, until) = tools, part
     table = frontier(classifier, attributes, gains.choices)
     backwards = Gains(tuple(reversed(attributes)), gains.choices, gains.of)
@@ -223,15 +226,15 @@ def _solved(tools: tuple[StringClassifier, Gains], part: tuple[Sequence[int], fl
     for place in reversed(range(count)):
         most = bounds[place + 1] + gains.most(backwards.order[place])
         bounds[place] = most
-        bounds[place] = _doll_alone(diver, backwards, place, bounds, until)
+        bounds[place] = _subproblem_alone(diver, backwards, place, bounds, until)
     return StringSubset(table, tuple(reversed(bounds)))
 
 
-def _doll_alone(diver: Diver, gains: Gains, place: int, bounds: Sequence[float], until: float) -> float:
+def _subproblem_alone(diver: Diver, gains: Gains, place: int, bounds: Sequence[float], until: float) -> float:
     """The most that attributes from a place on can gain, or what bounds it where the time is up."""
     floor = bounds[place + 1]
     for each, spot in branched(gains, place):
-        outcome = diver.dive(DollBranch(each, spot, floor, tuple(bounds), False, WORTH, until))
+        outcome = diver.dive(Branch(each, spot, floor, tuple(bounds), False, WORTH, until))
         if not outcome.complete:
             return bounds[place]
         floor = outcome.gain
@@ -242,7 +245,7 @@ def _doll_alone(diver: Diver, gains: Gains, place: int, bounds: Sequence[float],
 
 
 def branched(gains: Gains, place: int) -> Iterator[tuple[Partial, int]]:
-    """A doll's branches with the place at which each goes on: its first attribute at each level, with the next
+    """A subproblem's branches with the place at which each goes on: its first attribute at each level, with the next
     attribute that is not at its root at each of its own, or with none."""
     first = gains.order[place]
     for level in gains.choices[first]:
@@ -268,7 +271,7 @@ def _diver(classifier: StringClassifier, gains: Gains, frontiers: Sequence[Front
     return Diver(classifier, gains, frontiers)
 
 
-def _dived(diver: Diver, branch: DollBranch) -> Outcome:
+def _dived(diver: Diver, branch: Branch) -> Outcome:
     return diver.dive(branch)
 
 
@@ -337,7 +340,7 @@ class Distributed:
         return self.strings.check(tuple(chosen.get(index, top) for index, top in enumerate(self.top))).safe
 
     def _report_progress(self, place: int, bound: float) -> None:
-        """The further the dolls are, the more is settled."""
+        """The further the subproblems are, the more is settled."""
         self.strings.bound = self._least + bound
         count = len(self.top)
         self.checker.settled(self.checker.total * (count - place) // (count + 1))
