@@ -42,7 +42,7 @@ LARGEST_TABLE = 512
 """With at most this many leaves, the costs of all pairs of leaves of an attribute are worked out once."""
 MOST_PAIRS = 10_000_000_000
 """Pairs of cells that are looked at, at most: about a minute, and a table of 35,000 rows with 8 quasi-identifiers."""
-VECTORS = (4096, 64)
+MOST_VECTORS, VECTORS_OF_A_ROW = 4096, 64
 """Vectors of labels at most: so many that there may be, else the attributes of most labels count as numbers do; and so
 many that are looked at for a row."""
 ROUNDING = 1e-9
@@ -105,13 +105,13 @@ class PairCosts:
         """What labels above a row there are."""
         costs_of = {index: self._costs[index](int(self._codes[index][row])) for index in self._labelled}
         levels = {index: tuple(np.unique(costs).tolist()) for index, costs in costs_of.items()}
-        while prod(map(len, levels.values())) > VECTORS[0]:
+        while prod(map(len, levels.values())) > MOST_VECTORS:
             del levels[max(levels, key=lambda index: len(levels[index]))]
         key = tuple(levels.values())
         if key not in self._vectors:
             places = product(*(range(len(each)) for each in key))
             costs = [(sum(each[place] for each, place in zip(key, vector, strict=True)), vector) for vector in places]
-            self._vectors[key] = sorted(costs)[: VECTORS[1] + 1]
+            self._vectors[key] = sorted(costs)[: VECTORS_OF_A_ROW + 1]
         under = [
             [costs_of[index].take(self._codes[index]) <= most for most in costs[:-1]] for index, costs in levels.items()
         ]
@@ -164,7 +164,7 @@ def _floor(pairs: PairCosts, row: int, k: int) -> float:
         return 0.0
     labels, least = pairs.labels(row), np.inf
     for number, (cost, vector) in enumerate(labels.vectors):
-        if cost >= least or number == VECTORS[1]:
+        if cost >= least or number == VECTORS_OF_A_ROW:
             return float(min(least, cost))
         apart = labels.apart[labels.rows_under(vector)]
         if len(apart) >= k:  # the row itself is the least of all, so the (k - 1)-th of the others is the k-th

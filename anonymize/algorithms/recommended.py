@@ -62,7 +62,15 @@ from anonymize.algorithms.clustering import weighted_ncp
 from anonymize.algorithms.clustering.run import Method, grouped, grouped_by_width
 from anonymize.algorithms.deadline import BY_SECONDS, Deadline, Refinable
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
-from anonymize.algorithms.refining.refine import A_PASS, PASSES, PAYS, passes_of, refined, refined_partly, sweeps_of
+from anonymize.algorithms.refining.refine import (
+    A_PASS,
+    MOST_PASSES,
+    PAYS,
+    passes_of,
+    refined,
+    refined_partly,
+    sweeps_of,
+)
 from anonymize.algorithms.remaining import within_levels
 from anonymize.algorithms.starts import BOTTOM_UP, TOP_DOWN, Trial, bottom_up_of, starts_by_name, top_down_of
 from anonymize.domain.numeric import Numeric
@@ -313,7 +321,7 @@ class Recommendation:
             units = min(passes, passes_of(*self._shape(rows)), FEW[str(self.options.effort)])
             limit = Refinable(time_limit=self.deadline.left)
             return refined(self.table, self.requirements, start, limit, context, units=units)
-        whole = min(max(int(passes * 2 / 3), 1), PASSES[1])
+        whole = min(max(int(passes * 2 / 3), 1), MOST_PASSES)
         sweeps = min(max(int(passes * A_PASS), 1), sweeps_of(*self._shape(rows)))
         refinable = Refinable(passes=whole, sweeps=sweeps, time_limit=self.deadline.left)
         if passes < 1:

@@ -39,13 +39,13 @@ WHOLE_ROWS = 10_000
 of many columns counts for several."""
 TRIAL_ROWS = 100_000
 """With more rows than this, starts are compared as they are, and only Mondrian's with that of the method."""
-TRIALS = (3, 10)
+TRIAL_PASSES, PASSES_A_TRIAL = 3, 10
 """Passes of a trial at most, and the share of all passes that it takes: one in so many, rounded. Where that is none,
 starts are compared as they are."""
-NEAR, TURNS = 0.03, 4
+NEAR_SHARE, TURNS = 0.03, 4
 """Starts that lose by no more than this share more than the least are refined once more, and of these, with half the
 share, again: in so many turns at most before one is chosen."""
-HOPELESS = 1.3
+FAR_BEHIND = 1.3
 """A start that loses so many times as much as the least before its first pass is not refined: what clustering begins
 with falls faster than what cutting does, but not by that much."""
 
@@ -165,12 +165,14 @@ class Trial:
                 tried[name] = start(context)
         rows = len(next(iter(tried.values())).partition.order)
         total, passed = self.options.passes or passes_of(rows, len(self.table.attributes)), 0
-        passes = min(TRIALS[0], (total + TRIALS[1] // 2) // TRIALS[1])
+        passes = min(TRIAL_PASSES, (total + PASSES_A_TRIAL // 2) // PASSES_A_TRIAL)
         losses = {name: self._loss(regions) for name, regions in tried.items()}
         if len(tried) > 1 and rows <= TRIAL_ROWS and passes:
             for turn in range(min(TURNS, total // passes)):
-                most = (1 + NEAR / 2 ** max(turn - 1, 0)) * min(losses.values())
-                near = [name for name in tried if losses[name] <= (most if passed else HOPELESS * min(losses.values()))]
+                most = (1 + NEAR_SHARE / 2 ** max(turn - 1, 0)) * min(losses.values())
+                near = [
+                    name for name in tried if losses[name] <= (most if passed else FAR_BEHIND * min(losses.values()))
+                ]
                 if (passed and len(near) == 1) or third.passed:
                     break
                 tried |= {name: self._refined(tried[name], passes, context, passed) for name in near}

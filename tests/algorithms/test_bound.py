@@ -102,7 +102,8 @@ def test_wide_columns_are_worked_out_row_by_row(monkeypatch: pytest.MonkeyPatch)
     table = table_of(numeric(values, "x"), numeric(rng.random(40).tolist(), "y"))
     before = loss_bound(table, (k_anonymity(3),))
     monkeypatch.setattr(bounds, "LARGEST_TABLE", 4)
-    monkeypatch.setattr(bounds, "VECTORS", (1, 1))
+    monkeypatch.setattr(bounds, "MOST_VECTORS", 1)
+    monkeypatch.setattr(bounds, "VECTORS_OF_A_ROW", 1)
     assert loss_bound(table, (k_anonymity(3),)) == before
 
 

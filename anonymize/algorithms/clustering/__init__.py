@@ -227,7 +227,7 @@ def distances(penalty: Penalty, codes: Corners, part: Ints, seed: Ints) -> Float
 
 ALONE = 25
 """A part that is assigned by itself takes about as long as this many steps."""
-AHEAD = (128, 4096)
+LEAST_AHEAD, MOST_AHEAD = 128, 4096
 """Fewest and most rows that are worked out ahead."""
 FARTHEST = np.iinfo(np.int32).max
 
@@ -359,7 +359,7 @@ def _assign_one(penalty: Penalty, codes: Corners, corners: Corners, join: Join) 
     rows = codes.shape[1]
     side = np.zeros(rows, np.bool_)
     low, high = corners.copy(), corners.copy()
-    sizes, assigned, ahead = [1, 1], 0, AHEAD[0]
+    sizes, assigned, ahead = [1, 1], 0, LEAST_AHEAD
     while assigned < rows:
         row = codes[:, None, assigned : assigned + ahead]
         lows, highs = np.minimum(low[:, :, None], row), np.maximum(high[:, :, None], row)
@@ -369,7 +369,7 @@ def _assign_one(penalty: Penalty, codes: Corners, corners: Corners, join: Join) 
             joined = codes[:, assigned : assigned + len(taken)][:, taken == group]
             low[:, group] = np.minimum(low[:, group], joined.min(axis=1, initial=FARTHEST))
             high[:, group] = np.maximum(high[:, group], joined.max(axis=1, initial=0))
-        ahead = AHEAD[0] if len(taken) < row.shape[2] else min(2 * ahead, AHEAD[1])
+        ahead = LEAST_AHEAD if len(taken) < row.shape[2] else min(2 * ahead, MOST_AHEAD)
         assigned += len(taken)
     return side
 

@@ -26,7 +26,7 @@ from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
 from anonymize.table import Table
 
-TRIED = (4, 16, 64)
+TRIED_NEIGHBOURS = (4, 16, 64)
 """How many of the neighbours that raise the NCP least are tried until one mends the group; if none does, the first is
 taken."""
 GROUP_CELLS = 1 << 18
@@ -87,7 +87,7 @@ def _nearest(unions: UnionPenalties, sizes: Ints, ncp: Floats, groups: Ints) -> 
     rise *= sizes[groups, None] + sizes
     rise -= ncp
     rise[np.arange(len(groups)), groups] = np.inf
-    return _lowest(rise, min(TRIED[-1], len(sizes) - 1))
+    return _lowest(rise, min(TRIED_NEIGHBOURS[-1], len(sizes) - 1))
 
 
 def _lowest(cells: Floats, count: int) -> Ints:
@@ -103,7 +103,7 @@ def _tried(partition: Partition, groups: Ints, near: Ints, met: Met) -> Ints:
     """(groups,) the first of each group's neighbours (groups, tried) that mends it, or else the first."""
     choice = near[:, 0].copy()
     left, begin = np.arange(len(groups)), 0
-    for end in TRIED:
+    for end in TRIED_NEIGHBOURS:
         tried = near[left, begin:end]
         if not tried.size:
             break

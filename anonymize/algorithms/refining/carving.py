@@ -223,22 +223,22 @@ def _narrow(*places: Places) -> list[Places]:
 
 POOL_ROWS = 1 << 14
 """Rows of pools that are worked on together, about."""
-POOLED = (3, 2, 4, 3)
+POOL_CLASSES = (3, 2, 4, 3)
 """Classes in a pool, for each of the times that pools are made in a pass."""
-LARGER = (5, 3, 6)
+MORE_POOL_CLASSES = (5, 3, 6)
 """Classes in a pool of the further rounds, where k alone is required and is at least `LARGE_K`; fewer take less
 time."""
 LARGE_K = 20
-NEAR = 12
+NEAR_CLASSES = 12
 """How many of the classes near a class are asked."""
-SPREAD = 0.05
+REORDERING = 0.05
 """How far chance reorders them, in shares of the mean rise of the NCP by a union."""
-UNIONS = 1 << 20
+UNIONS_AT_ONCE = 1 << 20
 """Unions of two classes that are worked on at once."""
-CLOSE = 1 << 6
-"""Where there are more classes than so many times `NEAR`, only so many are weighed for each: those whose middles are
-nearest, or hardly farther."""
-FARTHER = 0.5
+WEIGHED_FOR_EACH = 1 << 6
+"""Where there are more classes than so many times `NEAR_CLASSES`, only so many are weighed for each: those whose
+middles are nearest, or hardly farther."""
+FARTHER_SHARE = 0.5
 """By this share of its distance, the last of them may be farther than one that is left out."""
 
 
@@ -247,7 +247,7 @@ def recarved(block: Block, types: RowTypes, labels: Ints, first: bool, resources
     if first and not resources.deadline.passed:
         every = np.arange(len(labels))
         labels = carve(block, types, every, np.unique(labels, return_inverse=True)[1], resources.rng)
-    for size in POOLED + (LARGER if types.alike and types.k >= LARGE_K else ()):
+    for size in POOL_CLASSES + (MORE_POOL_CLASSES if types.alike and types.k >= LARGE_K else ()):
         if not resources.deadline.passed:
             around = partners(block, block.classes(labels), size, resources.rng)
             labels = recarve(block, types, labels, around, size, resources)
@@ -262,7 +262,7 @@ def partners(block: Block, classes: BlockClasses, size: int, rng: np.random.Gene
         return PoolNeighbours(classes.order[:0], np.empty((0, 1), np.int64))
     drawn = rng.choice(classes.count, max(classes.count // (2 * size), 1), p=lost / lost.sum())
     close = _close(block, classes, drawn)
-    step = max(UNIONS // close.shape[1], 1)
+    step = max(UNIONS_AT_ONCE // close.shape[1], 1)
     parts = [slice(begin, begin + step) for begin in range(0, len(drawn), step)]
     near = [_nearest(block, classes, drawn[part], close if len(close) == 1 else close[part], rng) for part in parts]
     first = classes.order[classes.starts[:-1]]
@@ -272,13 +272,13 @@ def partners(block: Block, classes: BlockClasses, size: int, rng: np.random.Gene
 def _close(block: Block, classes: BlockClasses, drawn: Ints) -> Ints:
     """(drawn or 1, close) the classes that are weighed for each that is drawn: all, or, of many, those whose boxes have
     their middles nearest. Others lose more in a union, but where a hierarchy makes far apart cost no more than near."""
-    if classes.count <= CLOSE * NEAR:
+    if classes.count <= WEIGHED_FOR_EACH * NEAR_CLASSES:
         return np.arange(classes.count)[None]
     from scipy.spatial import cKDTree  # takes half a second, which no release without refinement should wait for
 
     ends = zip(block.measure.axes, classes.low, classes.high, strict=True)
     middles = np.stack([axis.line(low) + axis.line(high) for axis, low, high in ends], axis=1)
-    return np.asarray(cKDTree(middles).query(middles[drawn], CLOSE, eps=FARTHER)[1], np.int64)
+    return np.asarray(cKDTree(middles).query(middles[drawn], WEIGHED_FOR_EACH, eps=FARTHER_SHARE)[1], np.int64)
 
 
 def _nearest(block: Block, classes: BlockClasses, drawn: Ints, close: Ints, rng: np.random.Generator) -> Ints:
@@ -288,8 +288,8 @@ def _nearest(block: Block, classes: BlockClasses, drawn: Ints, close: Ints, rng:
     high = [np.maximum(end[drawn, None], end[close]) for end in classes.high]
     rise = block.measure.cost(low, high) * (classes.sizes[drawn, None] + classes.sizes[close]) - classes.ncp[close]
     rise -= classes.ncp[drawn, None]
-    rise += rng.gumbel(size=rise.shape) * (SPREAD * np.abs(rise).mean(axis=1, keepdims=True))
-    kept = min(NEAR, close.shape[1])
+    rise += rng.gumbel(size=rise.shape) * (REORDERING * np.abs(rise).mean(axis=1, keepdims=True))
+    kept = min(NEAR_CLASSES, close.shape[1])
     near = np.argpartition(rise, kept - 1, axis=1)[:, :kept]
     near = np.take_along_axis(near, np.argsort(np.take_along_axis(rise, near, 1), axis=1, kind="stable"), 1)
     return np.take_along_axis(np.broadcast_to(close, rise.shape), near, 1)

@@ -44,43 +44,43 @@ from anonymize.privacy import Requirement
 from anonymize.recoding import Regions
 from anonymize.table import Attribute, Table
 
-PASSES = (1, 30)
+LEAST_PASSES, MOST_PASSES = 1, 30
 """Passes by default, of large tables and of small ones."""
 PASS_ROWS = 1 << 20
 """Between these two, passes are chosen so that they process about this many rows in total."""
-WIDE = 16
+WIDE_COLUMNS = 16
 """A row of more columns counts for as many rows as they are times so many."""
-SWEEPS = (8, 4)
+POOL_SWEEPS, POOL_SWEEPS_CARVED = 8, 4
 """How many times pools are made in a pass; and where carving is to follow with k alone required, which finds what more
 of them would."""
-POOLED = 3
+POOL_CLASSES = 3
 """Classes in a pool."""
-CARVED = blocks_of.BLOCK_ROWS
+CARVED_ROWS = blocks_of.BLOCK_ROWS
 """With k alone required, tables of more rows are not carved: the few passes that they have lose no less by it, and take
 twice the time (a million rows, most columns numbers)."""
 ANNEALING = 1 << 16
 """The number of the first round of sweeps of exchanges, above those of all passes."""
 ROUNDS = 3
 """Rounds of sweeps where a table has several blocks."""
-EXCHANGES = (16, 40, 200)
+SMALL_EXCHANGES, LARGE_EXCHANGES, MOST_EXCHANGES = 16, 40, 200
 """Sweeps of exchanges by default: of the smallest tables, of large ones, and the most there are."""
 A_SWEEP = 50
 """One more for so many rows, of small tables."""
-EXCHANGED = 200_000_000
+EXCHANGED_ROWS = 200_000_000
 """Sweeps of large tables: so many that about this many rows are gone through in total."""
 CYCLES = 4
 """How many times passes and exchanges take turns, where there are passes for that."""
 A_CYCLE = 7
 """Passes of a cycle at least."""
-HEAT = (0.2, 0.004)
+FIRST_HEAT, LAST_HEAT = 0.2, 0.004
 """The temperature of the first and of the last sweep, in shares of the median penalty of a row: what an exchange
 changes is a matter of one row, however large classes are."""
 A_PASS = 12
 """Sweeps of exchanges for a pass of a budget that is counted in passes: a third of the work of one."""
-LITTLE = 1e-4
+LITTLE_GAIN = 1e-4
 """Passes end when several in a row lower the NCP by less than this share of it each, and refinement when a cycle
 does."""
-PATIENCE = 3
+PATIENT_PASSES = 3
 """So many passes in a row."""
 PAYS = 0.004
 """The share of the loss that a unit of work has to save, where refinement goes on for as long as it pays."""
@@ -89,7 +89,7 @@ UNIT, OVERHEAD = 25_000, 8_000
 every pass takes besides, in cells."""
 BEYOND = 2
 """Times as much work as a pass takes where requirements look at more than sizes."""
-SMALL, LARGE = 10, 50
+FREE_CLASS_ROWS, TWICE_CLASS_ROWS = 10, 50
 """Rows of a class up to which a pass takes what it takes, and by how many more of them it takes as much again."""
 A_ROUND = 24
 """Sweeps of a round of exchanges there."""
@@ -101,18 +101,18 @@ Step = Callable[[Ints, Ints, Resources], Ints]
 
 def widened(rows: int, columns: int) -> float:
     """How many rows of an ordinary table take as much work."""
-    return rows * max(columns / WIDE, 1.0)
+    return rows * max(columns / WIDE_COLUMNS, 1.0)
 
 
 def passes_of(rows: int, columns: int) -> int:
     """Passes by default: as many as go over the rows that are due, between two limits."""
-    return min(max(int(PASS_ROWS / widened(max(rows, 1), columns)), PASSES[0]), PASSES[1])
+    return min(max(int(PASS_ROWS / widened(max(rows, 1), columns)), LEAST_PASSES), MOST_PASSES)
 
 
 def sweeps_of(rows: int, columns: int) -> int:
     """Sweeps of exchanges by default: more for a larger table, up to where the work counts."""
-    few, least, most = EXCHANGES
-    return min(few + rows // A_SWEEP, max(int(EXCHANGED / widened(rows, columns)), least), most)
+    large = max(int(EXCHANGED_ROWS / widened(rows, columns)), LARGE_EXCHANGES)
+    return min(SMALL_EXCHANGES + rows // A_SWEEP, large, MOST_EXCHANGES)
 
 
 def refined(
@@ -129,7 +129,7 @@ def refined(
     rows is one, of few rows less."""
     rows = np.sort(regions.partition.order)
     met = met_by(table, requirements, rows) if beyond_size(table, requirements) else None
-    carved = len(rows) and (met is not None or len(rows) <= CARVED)
+    carved = len(rows) and (met is not None or len(rows) <= CARVED_ROWS)
     types = RowTypes.made(table, requirements, rows) if carved else None
     if regions.partition.count < (1 if types else 2):
         return regions
@@ -173,16 +173,16 @@ class Refinement:
         number, best = 0, before
         for cycle in range(cycles):
             last, begin, vain = -(-passes * (cycle + 1) // cycles), best, 0
-            while number < last and vain < PATIENCE and not deadline.passed:
+            while number < last and vain < PATIENT_PASSES and not deadline.passed:
                 tried = self._in_blocks(self._passed(made + number, rows), partition, made + number, deadline, executor)
                 number += 1
                 self.context.refining(number, passes)
                 partition, ncp = self._better(partition, tried, best)
-                vain = vain + 1 if best - ncp < LITTLE * best else 0
+                vain = vain + 1 if best - ncp < LITTLE_GAIN * best else 0
                 best = ncp
             tried = self._annealed(partition, -(-sweeps // cycles), (made, cycle), deadline, executor)
             partition, best = self._better(partition, tried, best)
-            if begin - best < LITTLE * best or deadline.passed:
+            if begin - best < LITTLE_GAIN * best or deadline.passed:
                 break
         account = {"passes": number, "ncp_weighted_before": before, "ncp_weighted_after": best}
         return partition, account | _late(deadline)
@@ -217,7 +217,12 @@ class Refinement:
     def _works(self, rows: int) -> dict[str, float]:
         """Units of work of a step of each kind that there is, for so many rows."""
         cells = rows * len(self.attributes) + OVERHEAD
-        a_pass = cells / max(cells, UNIT) * (1 if self.met is None else BEYOND) * (1 + max(self.k - SMALL, 0) / LARGE)
+        a_pass = (
+            cells
+            / max(cells, UNIT)
+            * (1 if self.met is None else BEYOND)
+            * (1 + max(self.k - FREE_CLASS_ROWS, 0) / TWICE_CLASS_ROWS)
+        )
         works = {"passes": a_pass, "exchanges": a_pass * A_ROUND / (3 * A_PASS)}
         return {"passes": a_pass} if self.types is not None and self.types.alike else works
 
@@ -234,7 +239,7 @@ class Refinement:
         `turn`: the passes that were made before, and the number of the cycle; chance follows from it.
         """
         rounds = 1 if len(partition.order) <= blocks_of.BLOCK_ROWS else ROUNDS
-        heats = [HEAT[0] * (HEAT[1] / HEAT[0]) ** (number / rounds) for number in range(rounds + 1)]
+        heats = [FIRST_HEAT * (LAST_HEAT / FIRST_HEAT) ** (number / rounds) for number in range(rounds + 1)]
         first = ANNEALING + (turn[0] * CYCLES + turn[1]) * ROUNDS
         for number in range(rounds):
             heat = heats[number], heats[number + 1]
@@ -278,7 +283,8 @@ class Refinement:
 
         def step(rows: Ints, labels: Ints, resources: Resources) -> Ints:
             block = self._block(rows)
-            sweeps = SWEEPS[self.types is not None and self.types.alike]
+            carved = self.types is not None and self.types.alike
+            sweeps = POOL_SWEEPS_CARVED if carved else POOL_SWEEPS
             regrouped = _refined(block, labels, table_rows, sweeps, resources)
             if self.types is None:
                 return regrouped
@@ -330,14 +336,16 @@ def _refined(block: Block, labels: Ints, rows: int, sweeps: int, resources: Reso
     rng, classes = resources.rng, block.classes(labels)
     labels = transfer(block, classes, labels, sections(block, classes, rows, rng), rng)
     classes = block.classes(labels)
-    pools = max(classes.count // POOLED, 1)
+    pools = max(classes.count // POOL_CLASSES, 1)
     around = neighbours(block, classes, sections(block, classes, rows, rng), pools * sweeps, rng)
     for sweep in range(sweeps):
         if resources.deadline.passed:
             break
         some = slice(sweep * pools, (sweep + 1) * pools)
         keep = block.met is not None and sweep % 2 == 1
-        labels = regroup(block, labels, PoolNeighbours(around.rows[some], around.near[some]), POOLED, keep, resources)
+        labels = regroup(
+            block, labels, PoolNeighbours(around.rows[some], around.near[some]), POOL_CLASSES, keep, resources
+        )
     return labels
 
 

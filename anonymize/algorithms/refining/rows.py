@@ -145,10 +145,10 @@ class HighEnd(_End):
 
 VALUES = 32
 """Values that are left, of all attributes together, about; missing ones are further ones."""
-DRAWS = (4, 32)
+FEWEST_DRAWS, MOST_DRAWS = 4, 32
 """Draws of rows of each size that are tried, of large and of small ones; a quarter of them has to meet the
 requirements."""
-DRAWN = 1 << 21
+DRAWN_ROWS = 1 << 21
 """Rows that are drawn at once, about."""
 
 
@@ -198,7 +198,7 @@ def least_rows(judge: Judge, k: int, rows: Integers) -> int:
     none of these does. The draws are the same at every run."""
     rng, size = np.random.default_rng(0), max(k, 1)
     while size < len(rows):
-        draws = min(max(DRAWN // size, DRAWS[0]), DRAWS[1])
+        draws = min(max(DRAWN_ROWS // size, FEWEST_DRAWS), MOST_DRAWS)
         drawn = rows[rng.integers(len(rows), size=draws * size)].astype(np.uint32)
         of = np.repeat(np.arange(draws), size)
         if 4 * np.count_nonzero(judge.meets(of, draws, judge.pick(drawn))) >= draws:

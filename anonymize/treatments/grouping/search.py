@@ -23,37 +23,37 @@ from anonymize.classes import Floats, Ints, Partition, concatenated_ranges, run_
 from anonymize.records import dataclass
 from anonymize.treatments.grouping import ROWS, Redivision, mdav_in_blocks, mdav_of_blocks
 
-START = 500_000_000
+START_CELLS = 500_000_000
 """Values that MDAV compares with those of another row, about: of all rows, or within blocks that are as large as that
 allows."""
-BLOCK = 1 << 8
+BLOCK_ROWS = 1 << 8
 """Rows of a block at least."""
-SWEEPS = (20, 400)
+LEAST_SWEEPS, MOST_SWEEPS = 20, 400
 """Sweeps of all groups, at least and at most."""
-CELLS = 350_000_000
+WEIGHED_CELLS = 350_000_000
 """Exchanges times columns that are weighed in all sweeps together, about."""
-HEAT = (0.15, 0.3)
+FIRST_HEAT, LAST_HEAT = 0.15, 0.3
 """The first and the last temperature, in shares of the loss of a row: of groups weighted by what they lose, and of the
 middle one."""
-SLOW = 60
+SLOW_SWEEPS = 60
 """With fewer sweeps the first temperature is that much lower: there is no time to mend what it spoils."""
-NEAR = (16, 16)
+PARTNERS, CANDIDATES = 16, 16
 """Partners that a group has, and how many of the groups nearest by their means they are looked for among, where groups
 are many."""
-FRESH = 25
+PARTNER_SWEEPS = 25
 """Sweeps after which partners are looked for again."""
-AT_ONCE = 1 << 17
+EXCHANGES_AT_ONCE = 1 << 17
 """Exchanges that are weighed at once."""
-POOLED = 8
+POOL_GROUPS = 8
 """Groups of a pool, about."""
-ROUND = 40
+ROUND_SWEEPS = 40
 """Sweeps of a round of pools."""
-ROUNDS = 0.8
+SWEEPS_IN_ROUNDS = 0.8
 """Sweeps in rounds of pools, for each of those of all groups."""
-REDIVIDED = (1000, 0.4)
+REDIVISION_SWEEPS, REDIVISION_SHARE = 1000, 0.4
 """Sweeps at most, and those in rounds for each of them, where groups are divided anew: a sweep is cheaper then, and
 finds more by itself."""
-THINNED = 0.5
+THINNED_SHARE = 0.5
 """The share of pools in which a group is given up at the beginning of a round."""
 POOL_HEAT = (0.3, 0.01)
 """The first and the last temperature of a pool, in shares of what its rows lose on average."""
@@ -70,10 +70,10 @@ def searched(
     if not labels.any():
         return labels
     search = _Annealing(values, k, labels, Resources(rng, deadline or Deadline()))
-    most, rounds = REDIVIDED if search.redivision else (SWEEPS[1], ROUNDS)
+    most, rounds = (REDIVISION_SWEEPS, REDIVISION_SHARE) if search.redivision else (MOST_SWEEPS, SWEEPS_IN_ROUNDS)
     sweeps = _sweeps_of(values, k, effort, most)
     search.anneal(sweeps)
-    for _ in range(round(sweeps * rounds / ROUND)):
+    for _ in range(round(sweeps * rounds / ROUND_SWEEPS)):
         search.anneal_pools()
     return search.best
 
@@ -90,8 +90,8 @@ def _start(values: Floats, k: int) -> Ints:
     if len(rest) < k:
         rest, few = np.arange(len(values)), np.ones(len(values), np.bool_)
     labels = np.full(len(values), -1)
-    block = int(START * k / max(len(rest) * values.shape[1], 1))
-    labels[rest] = mdav_in_blocks(values[rest], k, max(block, BLOCK))
+    block = int(START_CELLS * k / max(len(rest) * values.shape[1], 1))
+    labels[rest] = mdav_in_blocks(values[rest], k, max(block, BLOCK_ROWS))
     equal, sizes = order[~few], sizes[~few[begins]]
     begins = np.cumsum(sizes) - sizes
     part = np.minimum((np.arange(len(equal)) - np.repeat(begins, sizes)) // k, np.repeat(sizes // k - 1, sizes))
@@ -101,10 +101,10 @@ def _start(values: Floats, k: int) -> Ints:
 
 
 def _sweeps_of(values: Floats, k: int, effort: float, most: int) -> int:
-    """Sweeps of all groups: `CELLS` over what one weighs, within limits."""
+    """Sweeps of all groups: `WEIGHED_CELLS` over what one weighs, within limits."""
     rows, columns = values.shape
-    usual = CELLS / (rows * min(k, WEIGHED) * (columns + 4) / 2)
-    return max(int(effort * min(max(usual, SWEEPS[0]), most) + 0.5), 1)
+    usual = WEIGHED_CELLS / (rows * min(k, WEIGHED) * (columns + 4) / 2)
+    return max(int(effort * min(max(usual, LEAST_SWEEPS), most) + 0.5), 1)
 
 
 class _Annealing:
@@ -144,11 +144,11 @@ class _Annealing:
         of_row = lost / self.members.sizes
         if not lost.any() or self.groups < 2:
             return
-        first = HEAT[0] * min(sweeps / SLOW, 1.0)
-        heat = first * float((of_row * lost).sum() / lost.sum()), HEAT[1] * float(np.median(of_row[lost > 0]))
+        first = FIRST_HEAT * min(sweeps / SLOW_SWEEPS, 1.0)
+        heat = first * float((of_row * lost).sum() / lost.sum()), LAST_HEAT * float(np.median(of_row[lost > 0]))
         near = np.empty((0, 0), np.int64)
         for sweep in range(sweeps):
-            if sweep % FRESH == 0:
+            if sweep % PARTNER_SWEEPS == 0:
                 if self.resources.deadline.passed:
                     break
                 near = self._state(self._labels()).partners(self.members.sizes)
@@ -162,7 +162,7 @@ class _Annealing:
             return
         before, rng = self._labels(), self.resources.rng
         state = _GroupMeans.of(self.values, before)
-        pool = _pools(state.means, max(self.groups // POOLED, 1), rng)
+        pool = _pools(state.means, max(self.groups // POOL_GROUPS, 1), rng)
         lost = np.bincount(pool, state.lost)
         unit = lost / np.bincount(pool, self.members.sizes)
         thinned, pool_of = _thinned(self.values, before, state.means, pool, self.k, rng)
@@ -178,10 +178,10 @@ class _Annealing:
         """Sweeps within pools, given that of each group, and what a row of each pool loses on average."""
         rng, order, sizes = self.resources.rng, np.argsort(pool, kind="stable"), np.bincount(pool)
         begins = (np.cumsum(sizes) - sizes)[pool]
-        for sweep in range(ROUND):
+        for sweep in range(ROUND_SWEEPS):
             near = order[begins + (rng.random(self.groups) * sizes[pool]).astype(np.int64)]
             pairs = matched(near[:, None], rng)
-            heat = unit[pool[pairs[:, 0]]] * _cooled(POOL_HEAT, sweep, ROUND)
+            heat = unit[pool[pairs[:, 0]]] * _cooled(POOL_HEAT, sweep, ROUND_SWEEPS)
             self._sweep(pairs, heat.astype(np.float32))
 
     def _sweep(self, groups: Ints, temperature: np.float32 | Singles) -> None:
@@ -191,7 +191,7 @@ class _Annealing:
             left = ~self.redivision.divide(self.members, groups, heat)
             groups, heat = groups[left], heat[left]
         if len(groups) and groups.shape[1] == 2:
-            self.members.sweep(groups, heat, self.noise, self.resources, AT_ONCE)
+            self.members.sweep(groups, heat, self.noise, self.resources, EXCHANGES_AT_ONCE)
 
 
 def _parted(values: Floats, labels: Ints, k: int) -> Ints:
@@ -215,7 +215,7 @@ def _thinned(
     lot = rng.random(len(pool))
     first = np.lexsort((lot, pool))
     gone = first[run_starts(pool[first])]
-    gone = gone[(rng.random(pools) < THINNED) & (np.bincount(pool) > 2)]
+    gone = gone[(rng.random(pools) < THINNED_SHARE) & (np.bincount(pool) > 2)]
     room = 2 * k - 1 - sizes
     room[gone] = 0
     result, leaves = labels.copy(), np.isin(labels, gone)
@@ -290,7 +290,7 @@ class _GroupMeans:
         groups, means = len(sizes), self.means.astype(np.float32)
         everyone, size = np.arange(groups), sizes.astype(np.float32)
         if groups > ALL:
-            others = nearest_to(self.means, NEAR[1])
+            others = nearest_to(self.means, CANDIDATES)
             apart = np.square(means[others] - means[:, None]).sum(axis=2)
         else:
             others = everyone[None]
@@ -298,7 +298,7 @@ class _GroupMeans:
             apart = length[:, None] + length - 2 * means @ means.T
         apart *= size[:, None] * size[others] / (size[:, None] + size[others])
         apart[others == everyone[:, None]] = np.inf
-        return least_of(apart, others, min(NEAR[0], apart.shape[1] - (groups <= ALL)))
+        return least_of(apart, others, min(PARTNERS, apart.shape[1] - (groups <= ALL)))
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,8 @@ def test_rows_join_one_after_the_other(
     penalty, codes = Penalty.of(table.attributes), codes_of(table.attributes)[:, rows]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "ALONE", alone)
-        patch.setattr(module, "AHEAD", (3, 8))
+        patch.setattr(module, "LEAST_AHEAD", 3)
+        patch.setattr(module, "MOST_AHEAD", 8)
         side = module._sides(penalty, codes, sizes, 3, JOINS[join])
     starts = starts_of(sizes)
     for part, (u, v) in enumerate(zip(*(found.tolist() for found in far_rows(penalty, codes, starts, 3)), strict=True)):

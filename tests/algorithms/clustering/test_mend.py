@@ -43,7 +43,7 @@ def test_every_group_is_fine_or_one_is_left(
 ) -> None:
     labels = rng.integers(0, groups, table.rows).tolist()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "TRIED", tried)
+        patch.setattr(module, "TRIED_NEIGHBOURS", tried)
         patch.setattr(module, "GROUP_CELLS", 7)
         found = mended(table, labels, least)
     assert sorted(row for group in found for row in group) == list(range(table.rows))

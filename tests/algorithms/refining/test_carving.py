@@ -15,7 +15,15 @@ from anonymize.algorithms.clustering.run import met_by
 from anonymize.algorithms.deadline import Deadline, Resources
 from anonymize.algorithms.refining import BoxMeasure, axis_of
 from anonymize.algorithms.refining.block import Block
-from anonymize.algorithms.refining.carving import CLOSE, NEAR, POOLED, carve, partners, recarve, recarved
+from anonymize.algorithms.refining.carving import (
+    NEAR_CLASSES,
+    POOL_CLASSES,
+    WEIGHED_FOR_EACH,
+    carve,
+    partners,
+    recarve,
+    recarved,
+)
 from anonymize.algorithms.refining.regrouping import PoolNeighbours
 from anonymize.algorithms.refining.rows import EXACT_TYPES, VALUES, RowTypes
 from anonymize.classes import Partition
@@ -139,8 +147,10 @@ def test_a_batch_after_the_deadline_changes_nothing() -> None:
     labels = np.zeros(60, np.int64)
     around = PoolNeighbours(np.array([0]), np.array([[0]]))
     rng = np.random.default_rng(1)
-    assert np.array_equal(recarve(block, types, labels, around, POOLED[0], Resources(rng, Deadline(1e-9))), labels)
-    assert not np.array_equal(recarve(block, types, labels, around, POOLED[0], Resources(rng)), labels)
+    assert np.array_equal(
+        recarve(block, types, labels, around, POOL_CLASSES[0], Resources(rng, Deadline(1e-9))), labels
+    )
+    assert not np.array_equal(recarve(block, types, labels, around, POOL_CLASSES[0], Resources(rng)), labels)
 
 
 def test_rows_of_one_value_are_not_told_apart() -> None:
@@ -169,11 +179,11 @@ def test_the_same_for_any_number_of_threads() -> None:
 def test_of_many_classes_only_near_ones_are_partners() -> None:
     """Pairs of rows along a line, in random order: with a class more than twenty away a union loses more."""
     rng = np.random.default_rng(3)
-    pairs = CLOSE * NEAR + 100
+    pairs = WEIGHED_FOR_EACH * NEAR_CLASSES + 100
     labels = rng.permutation(np.repeat(np.arange(pairs), 2))
     table = table_of(numeric((labels * 10 + rng.integers(0, 5, len(labels))).tolist(), "x"))
     values = rng.choice(list("ab"), len(labels)).tolist()
     block, _ = block_of(replace(table, sensitive=(sensitive(values, "s"),)), (k_anonymity(2), MODELS["entropy"]))
     around = partners(block, block.classes(labels), 2, rng)
-    assert around.near.shape == (len(around.rows), NEAR)
+    assert around.near.shape == (len(around.rows), NEAR_CLASSES)
     assert np.abs(labels[around.near] - labels[around.rows][:, None]).max() <= 20
