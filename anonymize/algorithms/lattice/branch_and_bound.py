@@ -292,7 +292,7 @@ class Gains:
         return sum(self.of[index][level] for index, level in partial)
 
 
-class Branch(NamedTuple):
+class SearchBranch(NamedTuple):
     """A part of one subproblem's search. `partial`: where it begins. `place`: the next attribute of the order. `floor`:
     the gain that is to be exceeded. `bounds` (places + 1,): what the attributes from a place on can gain at the most.
     `safe`: whether a string has to be safe to count; else one that is not ruled out will do. `work`: refinements after
@@ -331,7 +331,7 @@ class Diver:
             for level in range(self._top[index])
         }
 
-    def dive(self, branch: Branch) -> Outcome:
+    def dive(self, branch: SearchBranch) -> Outcome:
         """The best string of a branch."""
         run, before = _Dive(self, branch, self.refinements), self.refinements
         gain = self.gains.total(branch.partial)
@@ -380,7 +380,7 @@ class Diver:
 class _Dive:
     """One branch while it is searched; `before`: refinements until now."""
 
-    def __init__(self, diver: Diver, branch: Branch, before: int) -> None:
+    def __init__(self, diver: Diver, branch: SearchBranch, before: int) -> None:
         self.diver, self.branch = diver, branch
         self.floor, self.stopped = branch.floor, False
         self.best: Partial | None = None

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 
 from anonymize.algorithms.lattice.branch_and_bound import (
     EQUAL,
-    Branch,
     Diver,
     Frontier,
     Gains,
     Outcome,
     Partial,
+    SearchBranch,
     StringClassifier,
     frontier,
 )
@@ -70,7 +70,7 @@ class Limits:
 
 
 class Subproblem(NamedTuple):
-    """A problem of the attributes from a place on; see `Branch` for the rest."""
+    """A problem of the attributes from a place on; see `SearchBranch` for the rest."""
 
     place: int
     floor: float
@@ -147,7 +147,7 @@ class StringJoin:
             if not complete:
                 break
             tasks = [
-                Branch(each, spot, floor, subproblem.bounds, subproblem.safe, left, self.limits.until)
+                SearchBranch(each, spot, floor, subproblem.bounds, subproblem.safe, left, self.limits.until)
                 for each, spot in branches
             ]
             outcomes = pool.map(_dived, tasks, worth=worth)
@@ -234,7 +234,7 @@ def _subproblem_alone(diver: Diver, gains: Gains, place: int, bounds: Sequence[f
     """The most that attributes from a place on can gain, or what bounds it where the time is up."""
     floor = bounds[place + 1]
     for each, spot in branched(gains, place):
-        outcome = diver.dive(Branch(each, spot, floor, tuple(bounds), False, WORTH, until))
+        outcome = diver.dive(SearchBranch(each, spot, floor, tuple(bounds), False, WORTH, until))
         if not outcome.complete:
             return bounds[place]
         floor = outcome.gain
@@ -271,7 +271,7 @@ def _diver(classifier: StringClassifier, gains: Gains, frontiers: Sequence[Front
     return Diver(classifier, gains, frontiers)
 
 
-def _dived(diver: Diver, branch: Branch) -> Outcome:
+def _dived(diver: Diver, branch: SearchBranch) -> Outcome:
     return diver.dive(branch)
 
 
