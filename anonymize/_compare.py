@@ -213,12 +213,8 @@ def cells_of(request: Compare) -> list[Cell]:
             raise UsageError(Problem(f"--algorithms: there is no {name}", hint=hint))
         if not ALGORITHMS[name].NEEDS.family.compared:
             hint = "draw it once with --budget, and evaluate the release"
-            raise UsageError(
-                Problem(
-                    f"--algorithms: {name} is not compared: its draws cost, and only one of them is published",
-                    hint=hint,
-                )
-            )
+            message = f"--algorithms: {name} is not compared: its draws cost, and only one of them is published"
+            raise UsageError(Problem(message, hint=hint))
         chosen.append((name, parse_options(ALGORITHMS[name], pairs)))
     return list(dict.fromkeys(each for name, options in chosen for each in _at_each(request, name, options)))
 

@@ -224,7 +224,7 @@ def _lock(state: Path, path: Path, what: str) -> int:
 
 @contextmanager
 def waiting(path: Path, name: str) -> Iterator[Journal]:
-    """As `locked`, but another process that has the state at this moment is waited for."""
+    """The journal of a state, under its lock; another process that has it at this moment is waited for."""
     end = time.monotonic() + PATIENCE
     while True:
         try:

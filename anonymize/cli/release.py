@@ -36,7 +36,7 @@ COMMON_OPTIONS = (
 )
 """What most releases are made with; help has them first."""
 WITHOUT_OVERRIDES = tuple(each for each in COMMON_OPTIONS if each not in options.OVERRIDES)
-"""The same, where nothing is required of classes."""
+"""What releases are made with of which nothing is required of classes."""
 FURTHER_OPTIONS = (
     options.OUTPUT_FORMAT,
     options.file_option("--save-recoding", help="Save the recoding as JSON, for `recode`. It is private."),

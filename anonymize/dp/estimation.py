@@ -101,7 +101,7 @@ class MirrorDescent:
 
     @property
     def counts(self) -> list[Floats]:
-        """Those of each part."""
+        """The counts of the cells of each part."""
         return [self.total * each for each in self.shares]
 
     @property
@@ -111,7 +111,7 @@ class MirrorDescent:
 
     @property
     def cells(self) -> int:
-        """Those of all targets."""
+        """How many cells all measured marginals have together."""
         return sum(each.size for each in self.observed)
 
     def run(self, steps: int, precise: float, enough: float) -> None:

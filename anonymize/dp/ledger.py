@@ -100,7 +100,7 @@ class Entries:
         return {"epsilon": epsilon, "delta": reached, "rho": rho}
 
     def charged(self, charge: Charge) -> Entries:
-        """The same with one charge more."""
+        """The ledger's entries with one charge more."""
         chain = _digest([self.last, len(self.charges) + 1, asdict(charge)])
         return replace(self, charges=(*self.charges, charge), chains=(*self.chains, chain))
 

@@ -106,7 +106,7 @@ def _cells(columns: int, sizes: tuple[int, ...]) -> int:
 
 @lru_cache(_KEPT)
 def _parts(graph: Graph, sizes: tuple[int, ...]) -> tuple[int, ...]:
-    """Those of the smallest tree, in the order in which a spanning tree of them grows from the first."""
+    """The parts of the smallest tree, in the order in which a spanning tree of them grows from the first."""
     trees = [_eliminated(graph, sizes, cost) for cost in (_simplicial_first, _smallest_part, _least_fill)]
     left = sorted(min(trees, key=lambda parts: sum(_cells(part, sizes) for part in parts)))
     parts = [left.pop(0)]

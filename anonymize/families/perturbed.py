@@ -133,7 +133,7 @@ class PerturbedDraft(Draft):
         return Measured(replace(verdict, passing=text.measured()), by_weights(self._classes(files)))
 
     def derived(self, derivations: tuple[Derivation, ...]) -> tuple[Derivation, ...]:
-        """Those of columns that a step changes: what is not treated is there to be read anyway."""
+        """Derivations from columns that a step changes: what is not treated is there to be read anyway."""
         return tuple(each for each in derivations if self.request.spec.treated.keys() & set(each.sources))
 
     @property

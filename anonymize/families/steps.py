@@ -204,10 +204,7 @@ def check_hidden(spec: Spec, table: Table) -> None:
 
 
 def with_passing(
-    request: Request,
-    target: OutputFile,
-    verdict: verify.Verdict,
-    columns_of: Mapping[str, Sequence[str]],
+    request: Request, target: OutputFile, verdict: verify.Verdict, columns_of: Mapping[str, Sequence[str]]
 ) -> verify.Verdict:
     """The verdict with what the columns that pass through give away; see `passing_text`."""
     return replace(verdict, passing=passing_text(request, target, columns_of).measured())
@@ -250,7 +247,7 @@ def with_derived(draft: Draft, measured: Measured, derivations: Deriving) -> Mea
 
 
 def with_claim(draft: Draft, measured: Measured) -> Measured:
-    """The same with the differential privacy that the spec requires, if it does."""
+    """What was measured, with the differential privacy that the spec requires, if it does."""
     return replace(measured, verdict=verify.with_differential(measured.verdict, draft.request.spec, draft.drawn))
 
 
@@ -364,7 +361,7 @@ class Charging:
         return self.bill(Charge(self.request.algorithm, self.request.spec.unit or ROW, local=local, input=table))
 
     def bill(self, charge: Charge) -> Bill:
-        """The same of any charge."""
+        """What any charge comes to for the ledger, and what is said of it."""
         if self.ledger is None:
             return Bill(self, charge)
         block = self.ledger.check(charge) | {"charged": not self.request.dry_run}

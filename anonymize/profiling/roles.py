@@ -104,9 +104,8 @@ def guess(facts: ColumnFacts) -> Guess:
     for rule in _RULES:
         for role, reason, mark in rule(facts, shape, words):
             return Guess(facts, role, reason, shape, words, mark)
-    return Guess(
-        facts, "undecided", f"{counted(facts.distinct, 'value')}, and nothing says what they mean", shape, words
-    )
+    undecided = f"{counted(facts.distinct, 'value')}, and nothing says what they mean"
+    return Guess(facts, "undecided", undecided, shape, words)
 
 
 def _by_name(facts: ColumnFacts, words: frozenset[str]) -> TextShape | None:
@@ -349,9 +348,8 @@ def _known(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
     if words & YEARS and numbers is not None and numbers.whole and 1850 <= numbers.low <= numbers.high <= 2100:
         yield Ruling("quasi-identifier", "a year, by its name")
     if words & WEIGHTS and numbers is not None:
-        yield Ruling(
-            "quasi-identifier", "a weight, by its name: a body's can be seen, a survey's follows from what is known"
-        )
+        reason = "a weight, by its name: a body's can be seen, a survey's follows from what is known"
+        yield Ruling("quasi-identifier", reason)
     if words & BODY:
         yield Ruling("quasi-identifier", "seen of a person, by its name")
     if (secret := secret_of(words)) is not None:

@@ -41,7 +41,7 @@ class SearchResult(ABC):
         """The report's `recoding` block."""
 
     def interrupted(self, reason: str) -> Self:
-        """The same, found by a search that ended before it was done."""
+        """The recoding as one that was found by a search that ended before it was done."""
         return self
 
 

@@ -78,7 +78,7 @@ def rebuilt(frames: Iterable[pl.DataFrame], size: int = PIECE) -> Iterator[pl.Da
 
 
 def _pieces(frames: Iterable[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
-    """The same rows, `size` at a time; at least one piece."""
+    """All rows of some tables, `size` at a time; at least one piece."""
     waiting: list[pl.DataFrame] = []
     yielded, rows = False, 0
     for frame in frames:

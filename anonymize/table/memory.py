@@ -77,7 +77,8 @@ PER_ROW, PER_CELL = 40, 4
 columns 312 (305); 10,000,000 of eleven columns 1,010 and 1,054 MB (1,144), with a model 1,292."""
 BASE_IN_FILES = 60 * MEGABYTE
 PER_ROW_IN_FILES, PER_CELL_IN_FILES = 24, 3
-"""The same beside files. Measured: 10,000,000 rows of eleven columns took 716 and 799 MB in all (834 by these)."""
+"""Bytes of a row and of a cell beside files. Measured: 10,000,000 rows of eleven columns took 716 and 799 MB in all
+(834 by these)."""
 SHARE = 0.8
 """How much of what is free a table is given, as what it takes is an estimate."""
 RESERVED = 300 * MEGABYTE
@@ -107,7 +108,7 @@ def available() -> int | None:
 
 
 def mappable() -> int | None:
-    """The same of its addresses alone, which files that are mapped take as memory does."""
+    """Bytes of addresses that are left to the process, which files that are mapped take as memory does."""
     return next(_address_space(), None)
 
 

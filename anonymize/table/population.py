@@ -224,7 +224,7 @@ class Population:
         return int(self.counts.sum())
 
     def restricted(self, attributes: Sequence[int]) -> Population:
-        """The same people, of whom some of the attributes alone are looked at."""
+        """The population, of which some of the attributes alone are looked at."""
         return replace(self, axes=tuple(self.axes[index] for index in attributes))
 
     def within(self, low: Sequence[Ints], high: Sequence[Ints], highest: Sequence[Ints]) -> Ints:

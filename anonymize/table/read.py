@@ -129,7 +129,7 @@ class _Encoders:
 
     @classmethod
     def of(cls, spec: Spec, source: Source, targets: Mapping[str, Kind], arrays: Arrays) -> _Encoders:
-        """Those of the columns of an input. Raises DataError for columns of a type that cannot be used."""
+        """The encoders of the columns of an input. Raises DataError for columns of a type that cannot be used."""
         others = {name: Definition(type=kind) for name, kind in targets.items() if name not in spec.quasi_identifiers}
         definitions: dict[str, Definition] = {**spec.quasi_identifiers, **spec.sensitive, **others}
         fields = {name: _field(spec, source, name) for name in source.columns}
@@ -236,7 +236,8 @@ def _over(domain: PublicDomain, values: DistinctValues) -> model.PublicColumn:
 
 
 def encode_frame(spec: Spec, frame: pl.DataFrame) -> dict[str, DistinctValues]:
-    """The same of a table in memory; a null is missing. Raises DataError for values that are not numbers."""
+    """The distinct values of each column of a table in memory; a null is missing. Raises DataError for values
+    that are not numbers."""
     columns = {name: frame[name] for name in spec.quasi_identifiers}
     return {name: DistinctValues.of(each) for name, each in _filled(spec, spec.quasi_identifiers, columns).items()}
 

@@ -42,7 +42,7 @@ _ALONE = {
 
 
 def read(uri: TableUri, path: Path) -> None:
-    """See `Database.read`."""
+    """Writes all rows of a table to a file. Raises DataError for one that cannot be read."""
     import duckdb
 
     if not os.path.isfile(uri.address):
@@ -91,7 +91,7 @@ def _copy(connection: DuckDBPyConnection, uri: TableUri, path: Path) -> None:
 
 
 def check_target(uri: TableUri, *, force: bool) -> None:
-    """See `Database.check_target`."""
+    """Raises UsageError for a database that cannot be reached, and for a table that exists, unless `force`."""
     import duckdb
 
     folder = os.path.dirname(os.path.abspath(uri.address))
@@ -123,7 +123,8 @@ def _exists(connection: DuckDBPyConnection, uri: TableUri) -> bool:
 
 
 def write(uri: TableUri, path: Path, *, force: bool) -> bool:
-    """See `Database.write`. A file that did not exist is removed again where the transaction fails."""
+    """Makes the table from a file; whether another one was replaced. A database that did not exist is removed again
+    where the transaction fails."""
     import duckdb
 
     fresh = not os.path.lexists(uri.address)
@@ -163,7 +164,7 @@ def _written(connection: DuckDBPyConnection, uri: TableUri, path: Path, again: P
 
 
 def drop(uri: TableUri) -> None:
-    """See `Database.drop`."""
+    """Takes the table back."""
     import duckdb
 
     with suppress(duckdb.Error), _connected(uri, read_only=False) as connection:

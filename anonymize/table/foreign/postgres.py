@@ -64,7 +64,7 @@ def _reason(state: str, connected: bool) -> str:
 
 
 def read(uri: TableUri, path: Path) -> None:
-    """See `Database.read`."""
+    """Writes all rows of a table to a file. Raises DataError for one that cannot be read."""
 
     def error(reason: str) -> DataError:
         return DataError(Problem(f"cannot be read: {reason}", file=uri.name))
@@ -98,7 +98,7 @@ def _rows(cursor: Any, uri: TableUri, types: dict[str, str]) -> pl.DataFrame:
 
 
 def check_target(uri: TableUri, *, force: bool) -> None:
-    """See `Database.check_target`."""
+    """Raises UsageError for a database that cannot be reached, and for a table that exists, unless `force`."""
     with _session(uri, lambda reason: UsageError(f"{uri.name}: {reason}")) as (cursor, _):
         if _types(cursor, uri) is not None and not force:
             raise _taken(uri)
@@ -117,7 +117,8 @@ def _taken(uri: TableUri) -> UsageError:
 
 
 def write(uri: TableUri, path: Path, *, force: bool) -> bool:
-    """See `Database.write`. A table that is replaced is dropped in the same transaction."""
+    """Makes the table from a file; whether another one was replaced. One that is replaced is dropped in the same
+    transaction."""
     frame = pl.read_ipc(path)
     storable = frame.select([_storable(column) for column in frame.iter_columns()])
     with _session(uri, lambda reason: WriteError(f"{uri.name}: cannot be written: {reason}")) as (cursor, connection):
@@ -146,7 +147,7 @@ def _storable(column: pl.Series) -> pl.Series:
 
 
 def drop(uri: TableUri) -> None:
-    """See `Database.drop`."""
+    """Takes the table back."""
     with suppress(WriteError), _session(uri, WriteError) as (cursor, connection):
         cursor.execute(f"DROP TABLE IF EXISTS {uri.quoted}")
         connection.commit()
