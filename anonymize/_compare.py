@@ -88,9 +88,8 @@ class Cell:
     def named(self, *, public: bool) -> dict[str, Any]:
         """What a report calls it; a `public` one has no paths."""
         options = without_paths(self.options) if public else asdict(self.options)
-        return {"label": self._label(options), "algorithm": self.algorithm, "options": options, "k": self.k} | (
-            {"epsilon": self.epsilon} if self.private else {}
-        )
+        name = {"label": self._label(options), "algorithm": self.algorithm, "options": options, "k": self.k}
+        return name | ({"epsilon": self.epsilon} if self.private else {})
 
     def _label(self, options: Mapping[str, Any]) -> str:
         default = asdict(type(self.options)())
@@ -265,9 +264,8 @@ def _input(request: Compare) -> str:
     if path is None:
         raise UsageError("no input: give --input, or input.path in the spec")
     if path == "-" or not Path(path).is_file():
-        raise UsageError(
-            Problem(f"{masked(path)}: compare reads a file, once for each release", hint="save the table first")
-        )
+        message = f"{masked(path)}: compare reads a file, once for each release"
+        raise UsageError(Problem(message, hint="save the table first"))
     return path
 
 
@@ -286,9 +284,8 @@ def _results(
     """
     missing = []
     for cell in cells:
-        cached = (
-            None if request.keep is not None or cell.private else cached_result(request.cache, key.of(cell.made_by))
-        )
+        made_anew = request.keep is not None or cell.private
+        cached = None if made_anew else cached_result(request.cache, key.of(cell.made_by))
         if cached is None:
             missing.append(cell)
         else:
@@ -351,11 +348,8 @@ class _Making:
         """The figures of the release's report, what making it took, and what is measured beside it."""
         start, before = perf_counter(), processor_seconds()
         report = release(request)
-        took = {
-            "seconds": round(perf_counter() - start, 3),
-            "cpu_seconds": round(processor_seconds() - before, 3),
-        }
-        took = {} if self.public else took
+        seconds, busy = perf_counter() - start, processor_seconds() - before
+        took = {} if self.public else {"seconds": round(seconds, 3), "cpu_seconds": round(busy, 3)}
         row = {"k": report["settings"].get("k", {}).get("value"), "code": 0, **took, **figures(report)}
         if cell.private:
             row |= {"k": None, "epsilon": report["differential"]["epsilon"]}
