@@ -75,6 +75,19 @@ class NumberBins:
         within = ((values >= self.edges[0]) & below) | self.open
         return np.where(within & ((values == np.floor(values)) | (not self.whole)), codes, -1)
 
+    @property
+    def labels(self) -> list[str]:
+        """How bins read: from the first to the last number of whole ones, else from an end to below the next one."""
+        scale = 10.0**-self.digits
+        if self.whole:
+            ends = [(f"{first * scale:g}", f"{last * scale:g}") for first, last in self.places]
+            labels = [low if low == high else f"[{low}-{high}]" for low, high in ends]
+        else:
+            labels = [f"[{low:g}-{high:g})" for low, high in pairwise(self.edges)]
+        if self.open and len(labels) > 1:
+            labels[0], labels[-1] = f"<{self.edges[1]:g}", f">={self.edges[-2]:g}"
+        return labels
+
 
 def fractions(values: Any) -> NDArray[np.bool_]:
     """(n,) which of some values are numbers with a fraction; no texts are."""

@@ -52,8 +52,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.domain.numeric import Numeric
-from anonymize.domain.public import NumberBins, PublicDomain, fractions, leaves_of, public_domain
-from anonymize.dp.estimation import nearest_counts
+from anonymize.domain.public import PublicDomain, fractions, leaves_of, public_domain
 from anonymize.dp.mechanisms import require, rows_that_count
 from anonymize.errors import Caution, Problem, SpecError, counted
 from anonymize.records import dataclass
@@ -63,6 +62,7 @@ from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation, s
 from anonymize.table import Attribute, Table
 from anonymize.table.read import all_made
 from anonymize.tabulating.cells import Floats, GroupedColumn, Ints, TableGrid
+from anonymize.tabulating.consistency import ConsistentValues, DrawnValues, Finest
 from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of, reading
 from anonymize.tabulating.suppression import COUNTS, HAVING, groups_of, is_count
 from anonymize.tabulating.written import MARGIN, ShownTable, ratios, rounded, supported
@@ -110,7 +110,7 @@ def _paths(spec: Spec, attribute: Attribute, domain: PublicDomain) -> Iterator[t
     """The labels above each value of a domain, from its own on, without the total: those of a hierarchy's file."""
     definition = spec.quasi_identifiers[attribute.name]
     if domain.bins is not None:
-        yield from ((label,) for label in bin_labels(domain.bins))
+        yield from ((label,) for label in domain.bins.labels)
     elif isinstance(definition.hierarchy, Path) and not isinstance(attribute.domain, Numeric):
         known, least = attribute.hierarchy.paths(), max(definition.level or 0, definition.least_level)
         compared = spec.missing("csv", attribute.name).compared
@@ -119,19 +119,6 @@ def _paths(spec: Spec, attribute: Attribute, domain: PublicDomain) -> Iterator[t
             yield labels[least:-1] or labels[-1:]
     else:
         yield from ((value,) for value in domain.values)
-
-
-def bin_labels(bins: NumberBins) -> list[str]:
-    """How bins read: from the first to the last number of whole ones, else from an end to below the next one."""
-    scale = 10.0**-bins.digits
-    if bins.whole:
-        ends = [(f"{first * scale:g}", f"{last * scale:g}") for first, last in bins.places]
-        labels = [low if low == high else f"[{low}-{high}]" for low, high in ends]
-    else:
-        labels = [f"[{low:g}-{high:g})" for low, high in zip(bins.edges[:-1], bins.edges[1:], strict=True)]
-    if bins.open and len(labels) > 1:
-        labels[0], labels[-1] = f"<{bins.edges[1]:g}", f">={bins.edges[-2]:g}"
-    return labels
 
 
 # --- what is measured -------------------------------------------------------------------------------------------------
@@ -195,90 +182,6 @@ def levels_of(grid: TableGrid, groups: Mapping[str, Sequence[Sequence[str]]]) ->
                 ]
                 made[MeasuredLevels(name, tuple(sorted(below)))] = None
     return list(made)
-
-
-# --- totals that agree ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ConsistentValues:
-    """The values of a measure in all cells of its tables, by least squares of what was drawn. `cells`: sorted."""
-
-    cells: Ints
-    value: Floats
-
-    def of(self, cells: Ints) -> Floats:
-        """The values of some cells."""
-        return self.value[np.searchsorted(self.cells, cells)]
-
-
-def consistent(
-    grid: TableGrid, groups: Sequence[Sequence[str]], drawn: Floats, weight: Floats, cells: Ints
-) -> ConsistentValues:
-    """The values nearest to those that were drawn, weighted, in which totals are sums. `weight`: of each one drawn."""
-    from scipy.sparse import csr_array, diags_array
-    from scipy.sparse.linalg import lsmr
-
-    equations = grid.equations(groups, cells)
-    if not equations.count:
-        return ConsistentValues(cells, drawn)
-    matrix = csr_array((equations.sign, (equations.row, equations.place)), shape=(equations.count, len(cells)))
-    spread = 1 / np.sqrt(weight)
-    solved = lsmr(matrix @ diags_array(spread), matrix @ drawn, atol=1e-14, btol=1e-14, maxiter=20 * len(cells))
-    return ConsistentValues(cells, drawn - spread * solved[0])
-
-
-def whole_counts(values: Floats, total: int) -> Ints:
-    """Whole numbers that are not negative and come to `total`, near to some values: what lies below 0 is taken from all
-    others alike, and remainders are rounded up from the largest on, of equal ones the first."""
-    if not len(values):
-        return np.zeros(0, np.int64)
-    level = nearest_counts(values, total) if total else np.zeros(len(values))
-    counts: Ints = np.floor(level + 1e-9).astype(np.int64)
-    order = np.argsort(-(level - counts), kind="stable")
-    counts[order[: total - int(counts.sum())]] += 1
-    return counts
-
-
-@dataclass(frozen=True)
-class Finest:
-    """The tables over the largest sets of columns, whose finest groups all other groups are sums of."""
-
-    grid: TableGrid
-    groups: tuple[tuple[str, ...], ...]
-
-    @classmethod
-    def of(cls, grid: TableGrid, groups: Sequence[tuple[str, ...]]) -> Finest:
-        """Those that are in no other."""
-        sets = list(dict.fromkeys(tuple(sorted(by)) for by in groups))
-        return cls(grid, tuple(by for by in sets if not any(set(by) < set(other) for other in sets)))
-
-    def of_table(self, by: Sequence[str]) -> tuple[str, ...]:
-        """The one that a table is read from: the first that has all of its columns."""
-        return next(each for each in self.groups if set(by) <= set(each))
-
-    def whole(self, estimate: ConsistentValues) -> dict[tuple[str, ...], dict[int, int]]:
-        """By set of columns and cell the count, as a whole number."""
-        total = max(0, round(float(estimate.of(np.array([self.grid.whole]))[0])))
-        named = {each.name: each for each in self.grid.columns}
-        made = {}
-        for by in self.groups:
-            cells = self.grid.cells(by)
-            finest = cells[np.ix_(*(named[name].levels[0] for name in by))]
-            table = whole_counts(estimate.of(finest.ravel()), total).reshape(finest.shape)
-            made[by] = dict(self._sums(by, cells, table))
-        return made
-
-    def _sums(self, by: Sequence[str], cells: Ints, table: Ints) -> Iterator[tuple[int, int]]:
-        """Every cell of a table with the sum of the finest groups in it."""
-        named = {each.name: each for each in self.grid.columns}
-        for axis, name in enumerate(by):
-            column = named[name]
-            inside = np.zeros((column.size, column.levels.shape[1]), np.int64)
-            for level in column.levels:
-                inside[level, np.arange(len(level))] = 1
-            table = np.moveaxis(np.tensordot(inside, table, axes=(1, axis)), 0, axis)
-        yield from zip(cells.ravel().tolist(), table.ravel().tolist(), strict=True)
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------
@@ -427,7 +330,7 @@ def _drawn(
     from anonymize.dp.mechanisms import Spending, sigma_of
 
     spending, made = Spending(rho), []
-    sums = {name: _Weighted.over(own.grid, own.groups(name)) for name in own.names}
+    sums = {name: DrawnValues.over(own.grid, own.groups(name)) for name in own.names}
     for number, levels in enumerate(plan):
         sensitivity = own.sensitivity(levels.name)
         sigma = sigma_of(spending.left / (len(plan) - number), sensitivity)
@@ -450,29 +353,6 @@ def _called(name: str) -> str:
     if name == COUNTS:
         return ROWS
     return name.replace(HAVING, PRESENT) if name.endswith(HAVING) else sums_called(name)
-
-
-@dataclass(frozen=True)
-class _Weighted:
-    """Values of cells that were drawn, some of them more than once, weighted by their variance."""
-
-    cells: Ints
-    total: Floats
-    weight: Floats
-
-    @classmethod
-    def over(cls, grid: TableGrid, groups: Sequence[Sequence[str]]) -> _Weighted:
-        cells = np.unique(np.concatenate([grid.cells(by).ravel() for by in groups]))
-        return cls(cells, np.zeros(len(cells)), np.zeros(len(cells)))
-
-    def add(self, cells: Ints, values: Ints, sigma: float) -> None:
-        places = np.searchsorted(self.cells, cells)
-        self.total[places] += values / sigma**2
-        self.weight[places] += 1 / sigma**2
-
-    def estimate(self, grid: TableGrid, groups: Sequence[Sequence[str]]) -> ConsistentValues:
-        weight = self.weight / self.weight.max()
-        return consistent(grid, groups, self.total / self.weight, weight, self.cells)
 
 
 def _tables(

@@ -20,53 +20,14 @@ from anonymize.spec import make
 from anonymize.spec.model import EpsilonDelta
 from anonymize.spec.tabulation import TabulatedMeasure
 from anonymize.tabulating.cells import TableGrid
-from anonymize.tabulating.private import PublicBounds, _swamped, consistent, levels_of, run, whole_counts
+from anonymize.tabulating.private import PublicBounds, _swamped, levels_of, run
 from anonymize.tabulating.written import ShownTable
-from tests.tabulating.systems import flat, paired
+from tests.tabulating.systems import flat
 
 pytest.importorskip("opendp")
 
 
-# --- totals that agree ------------------------------------------------------------------------------------------------
-
-
-def test_whole_counts_come_to_the_total_and_none_is_negative() -> None:
-    random = np.random.default_rng(5)
-    for _ in range(200):
-        values = random.normal(3, 8, int(random.integers(1, 40)))
-        total = int(random.integers(0, 90))
-        counts = whole_counts(values, total)
-        assert counts.sum() == total and counts.min() >= 0
-
-
-def test_what_is_whole_already_stays() -> None:
-    assert whole_counts(np.array([3.0, 0.0, 5.0]), 8).tolist() == [3, 0, 5]
-
-
-def test_what_lies_below_nothing_is_taken_from_all_others_alike() -> None:
-    assert whole_counts(np.array([10.0, 6.0, -4.0]), 12).tolist() == [8, 4, 0]
-    assert whole_counts(np.array([-5.0, -7.0]), 3).tolist() == [3, 0]
-
-
-def test_the_values_are_those_of_least_squares() -> None:
-    """The same minimum with the finest groups as variables, by another solver."""
-    random = np.random.default_rng(2)
-    grid = TableGrid((flat("a", np.arange(3)), paired("b", np.arange(4) % 3)))
-    groups = [("a", "b")]
-    cells = np.sort(grid.cells(("a", "b")).ravel())
-    drawn, weight = random.normal(20, 5, len(cells)), random.uniform(0.2, 1, len(cells))
-    estimate = consistent(grid, groups, drawn, weight, cells)
-    members = np.zeros((len(cells), 9))
-    table = grid.cells(("a", "b"))
-    for place in np.ndindex(table.shape):
-        inside = np.outer(
-            [place[0] in path for path in grid.columns[0].levels.T],
-            [place[1] in path for path in grid.columns[1].levels.T],
-        )
-        members[np.searchsorted(cells, table[place])] = inside.ravel()
-    scaled = np.sqrt(weight)[:, None] * members
-    finest = np.linalg.lstsq(scaled, np.sqrt(weight) * drawn, rcond=None)[0]
-    assert estimate.value == pytest.approx(members @ finest, abs=1e-6)
+# --- what is measured -------------------------------------------------------------------------------------------------
 
 
 def test_what_two_tables_need_is_measured_once() -> None:
