@@ -56,9 +56,6 @@ from anonymize.treatments.grouping import mdav
 ID = "microaggregation"
 METHODS = ("search", "mdav", "pca", "z-scores", "univariate", "individual-ranking")
 SCALES = ("z-scores", "robust", "none")
-SMALL = ("refuse", "pool", "keep")
-MISSING = ("refuse", "pattern")
-SHOWN_AS = ("mean", "median", "mode")
 NORMAL = 1.4826
 """The standard deviation of normal values over their median absolute deviation."""
 

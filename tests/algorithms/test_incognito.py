@@ -8,6 +8,7 @@ import pytest
 
 from anonymize.algorithms import Context, incognito
 from anonymize.algorithms.incognito import Options
+from anonymize.algorithms.lattice import search
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.scores import METRICS, PAYOUT, Scorer
 from anonymize.errors import InfeasibleError, UsageError
@@ -106,7 +107,7 @@ def test_a_score_that_is_infinite_is_null(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["subsets", "iterate"])
 def test_what_is_not_for_large_lattices(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(incognito, "WALKED_NODES", 3)
+    monkeypatch.setattr(search, "WALKED_NODES", 3)
     with pytest.raises(UsageError, match="12 nodes"):
         run(**{option: True})
 
