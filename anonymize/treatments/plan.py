@@ -38,6 +38,11 @@ UNBOUNDED = (
     "what was measured stands under `treatments`"
 )
 
+LEFT_OUT = (
+    "rows that the release leaves out counted for its groups: `suppressed_rows: keep` leaves out fewer, and `perturb` "
+    "makes the step alone"
+)
+
 
 @dataclass(frozen=True)
 class MeasuredSteps:
@@ -90,9 +95,11 @@ class TreatedTable:
             sides = (before, after) if entry.KIND == "spans" else whole
             measured = self._measured(entry, change, *sides)
             figures.append(dict(measured.figures))
-            wrong += [f"treatments: {entry.method} of {', '.join(entry.treated)}: {each}" for each in measured.wrong]
+            hint = LEFT_OUT if entry.KIND == "spans" and len(left_out) else "this is probably a bug"
+            said = f"treatments: {entry.method} of {', '.join(entry.treated)}"
+            wrong += [Problem(f"{said}: {each}", hint=hint) for each in measured.wrong]
         if wrong:
-            raise UnsafeError([Problem(each, hint="this is probably a bug") for each in wrong])
+            raise UnsafeError(wrong)
         return MeasuredSteps(tuple(figures), before, after)
 
     def _as_made(self, original: pl.DataFrame, rows: NDArray[np.int64], schema: pl.Schema) -> pl.DataFrame:

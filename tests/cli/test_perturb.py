@@ -78,6 +78,14 @@ def test_steps_are_measured_on_all_rows_also_on_those_that_are_left_out(call: Ca
     assert len(report["treatments"]) == 3
 
 
+def test_suppress_is_about_the_rows_that_are_released(call: Call, folder: Path) -> None:
+    (folder / "table.csv").write_text(TABLE.replace("\n36,", "\n93,", 2))
+    text = LEFT_OUT[: LEFT_OUT.index("treatments:")] + "treatments: [{method: suppress, columns: [zip], k: 8}]\n"
+    result = call("datafly", written(folder, text), "-o", "out.csv", "-q")
+    assert result.code == 1
+    assert "zip: 3 groups smaller than required (rows that the release leaves out counted" in result.err
+
+
 def test_perturb_changes_what_a_step_names_and_nothing_else(call: Call, folder: Path) -> None:
     out, report = released(call, folder, ALONE + NOISE, "perturb", "--seed", "7")
     before = columns(folder / "table.csv")
