@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -214,12 +215,11 @@ def robust_distances(values: Floats) -> Floats:
     some = values[np.linspace(0, rows - 1, min(rows, FITTED)).astype(np.int64)]
     covariance = np.atleast_2d(np.cov(some, rowvar=False))
     if len(some) > 2 * columns:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of half the rows without spread, which the rank says as well
-            half = some[MinCovDet(random_state=0).fit(some).raw_support_]
-        robust = _reweighted(some, half)
-        if np.linalg.matrix_rank(robust) == np.linalg.matrix_rank(covariance):
-            covariance = robust
+        # half the rows without spread are a warning, and an error where they are all the same: the rank says it as well
+        with warnings.catch_warnings(action="ignore"), suppress(ValueError):
+            robust = _reweighted(some, some[MinCovDet(random_state=0).fit(some).raw_support_])
+            if np.linalg.matrix_rank(robust) == np.linalg.matrix_rank(covariance):
+                covariance = robust
     inverse, apart = pinvh(covariance), values - values.mean(axis=0)
     return np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", apart, inverse, apart), 0)), np.float64)
 

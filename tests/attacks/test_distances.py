@@ -98,6 +98,7 @@ def test_robust_distances_where_most_rows_are_alike_or_columns_follow_from_other
     assert collinear == pytest.approx(robust_distances(base), rel=0.1)  # but for how many normal rows are typical
     zeros = np.column_stack([np.where(np.arange(60) < 50, 0.0, base[:, 0]), base[:, 0]])
     assert np.isfinite(robust_distances(zeros)).all() and robust_distances(zeros)[50:].mean() > 1
+    assert np.isfinite(robust_distances(zeros[:, :1])).all()
 
 
 def test_intervals_grow_with_the_distance_and_neighbours_hide_a_row() -> None:
