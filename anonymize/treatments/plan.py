@@ -26,7 +26,7 @@ from anonymize.spec.base import KeyPath
 from anonymize.spec.treatments import Pram, Treatment
 from anonymize.table import Table, memory
 from anonymize.table.encode import is_text
-from anonymize.table.named import column, unnamed
+from anonymize.table.named import cells_at, column, unnamed
 from anonymize.table.source import Source
 from anonymize.treatments import TREATMENTS, Change, InputColumn, Step
 from anonymize.treatments.pram import remedy_of
@@ -85,48 +85,40 @@ class TreatedTable:
         """
         if not self.changes:
             return MeasuredSteps()
-        original = changed_columns(self.spec, self.table.source.scan(), looked_at=True)
-        before, after = original[rows], changed_columns(self.spec, released)
         left_out = np.delete(np.arange(self.table.rows), rows)
-        whole = (original[np.append(rows, left_out)], after.extend(self._as_made(original, left_out, after.schema)))
-        after = after.head(len(rows))
+        original = changed_columns(self.spec, self.table.source.scan(), looked_at=True)
+        after = changed_columns(self.spec, released)
+        before, after = (
+            original[np.append(rows, left_out)],
+            after.vstack(self._as_made(original, left_out, after.schema)),
+        )
+        weight = self.spec.weight_column
+        weights = None if weight is None else _numbers(self.spec, before[weight])
         figures, wrong = [], []
         for entry, change in zip(self.spec.treatments, self.changes, strict=True):
-            sides = (before, after) if entry.KIND == "spans" else whole
-            measured = self._measured(entry, change, *sides)
+            count = len(rows) if entry.KIND == "spans" else self.table.rows  # the released rows come first
+            both = (
+                _compared(self.spec, entry, {name: before[name].head(count) for name in (*entry.treated, *entry.read)}),
+                _compared(self.spec, entry, _as_released(entry, before.head(count), after.head(count))),
+            )
+            counted = None if weights is None else weights.head(count)
+            measured = verify.measure_treatment(entry.method, entry.model_dump(), change.declared, *both, counted)
             figures.append(dict(measured.figures))
             hint = LEFT_OUT if entry.KIND == "spans" and len(left_out) else "this is probably a bug"
             said = f"treatments: {entry.method} of {', '.join(entry.treated)}"
             wrong += [Problem(f"{said}: {each}", hint=hint) for each in measured.wrong]
         if wrong:
             raise UnsafeError(wrong)
-        return MeasuredSteps(tuple(figures), before, after)
+        return MeasuredSteps(tuple(figures), before.head(len(rows)), after.head(len(rows)))
 
     def _as_made(self, original: pl.DataFrame, rows: NDArray[np.int64], schema: pl.Schema) -> pl.DataFrame:
         """The columns of a release, by its `schema`, in `rows` of the input that it leaves out: as the steps made them,
         or as they were."""
-        made = {name: each for change in self.changes for name, each in change.columns.items()}
-        return pl.DataFrame(
-            {
-                name: (made[name].cells.gather(made[name].codes[rows]) if name in made else original[name][rows]).cast(
-                    kind
-                )
-                for name, kind in schema.items()
-            },
-            schema=schema,
-        )
-
-    def _measured(
-        self, entry: Treatment, change: Change, before: pl.DataFrame, after: pl.DataFrame
-    ) -> verify.MeasuredTreatment:
-        """What is measured of a step. `before`, `after`: the same rows in the input, and as the release has them."""
-        weight = self.spec.weight_column
-        weights = None if weight is None else _numbers(self.spec, before[weight])
-        sides = (
-            _compared(self.spec, entry, {name: before[name] for name in (*entry.treated, *entry.read)}),
-            _compared(self.spec, entry, _as_released(entry, before, after)),
-        )
-        return verify.measure_treatment(entry.method, entry.model_dump(), change.declared, *sides, weights)
+        columns = {name: original[name][rows] for name in schema if name not in self.spec.treated}
+        for name in schema.keys() & self.spec.treated.keys():
+            made = self.table.kept[name]
+            columns[name] = cells_at(made.cells, made.codes[rows])
+        return pl.DataFrame({name: columns[name].cast(kind) for name, kind in schema.items()}, schema=schema)
 
     def blocks(self, steps: MeasuredSteps) -> dict[str, Any]:
         """The blocks of a private report: `treatments`, the steps, with what was measured of them, and what is left of
