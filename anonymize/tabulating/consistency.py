@@ -5,7 +5,7 @@ Source: M. Hay et al., Boosting the accuracy of differentially private histogram
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -69,15 +69,21 @@ class DrawnValues:
 
 
 def whole_counts(values: Floats, total: int) -> Ints:
-    """Whole numbers that are not negative and come to `total`, near to some values: what lies below 0 is taken from all
-    others alike, and remainders are rounded up from the largest on, of equal ones the first."""
+    """Whole numbers that are not negative and come to `total`, a negative one counting as 0, near to some values: what
+    lies below 0 is taken from all others alike, then all are rounded as in `whole_sums`."""
     if not len(values):
         return np.zeros(0, np.int64)
-    level = nearest_counts(values, total) if total else np.zeros(len(values))
-    counts: Ints = np.floor(level + 1e-9).astype(np.int64)
-    order = np.argsort(-(level - counts), kind="stable")
-    counts[order[: total - int(counts.sum())]] += 1
-    return counts
+    total = max(0, total)
+    return whole_sums(nearest_counts(values, total) if total else np.zeros(len(values)), total)
+
+
+def whole_sums(values: Floats, total: int) -> Ints:
+    """Whole numbers that come to `total`, each within 1 of values that do so but for rounding: rounded down, then up
+    from the largest remainder on, of equal ones the first."""
+    whole: Ints = np.floor(values + 1e-9).astype(np.int64)
+    order = np.argsort(-(values - whole), kind="stable")
+    whole[order[: total - int(whole.sum())]] += 1
+    return whole
 
 
 @dataclass(frozen=True)
@@ -97,15 +103,18 @@ class Finest:
         """The one that a table is read from: the first that has all of its columns."""
         return next(each for each in self.groups if set(by) <= set(each))
 
-    def whole(self, estimate: ConsistentValues) -> dict[tuple[str, ...], dict[int, int]]:
-        """By set of columns and cell the count, as a whole number."""
-        total = max(0, round(float(estimate.of(np.array([self.grid.whole]))[0])))
+    def whole(
+        self, estimate: ConsistentValues, split: Callable[[Floats, int], Ints]
+    ) -> dict[tuple[str, ...], dict[int, int]]:
+        """By set of columns and cell the value, as a whole number. `split`: the values of the finest groups, as those
+        that come to a total: `whole_counts` or `whole_sums`."""
+        total = round(float(estimate.of(np.array([self.grid.whole]))[0]))
         named = {each.name: each for each in self.grid.columns}
         made = {}
         for by in self.groups:
             cells = self.grid.cells(by)
             finest = cells[np.ix_(*(named[name].levels[0] for name in by))]
-            table = whole_counts(estimate.of(finest.ravel()), total).reshape(finest.shape)
+            table = split(estimate.of(finest.ravel()), total).reshape(finest.shape)
             made[by] = dict(self._sums(by, cells, table))
         return made
 

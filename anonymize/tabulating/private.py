@@ -16,9 +16,10 @@ Totals: Least squares, weighted by variance, make one set of values of all that 
 sum of its parts. Counts then become whole numbers that are not negative and come to the same number of rows: what lies
 below 0 is taken from all others alike, and remainders are rounded by size. A table whose columns are all in another one
 is read from that, so that their totals agree; of others the total over everything does, and totals over columns that
-they share may differ by rounding. Sums agree everywhere, and one of few may come out beyond what there can be. A mean
-is a sum over a count, within the bounds, and blank where the count is below 1. So a count of 0, and a mean at one of
-the bounds, may be what noise made of another: they are no more exact than other figures.
+they share may differ by rounding. Sums are rounded in the same way, but may be negative, and one of few may come out
+beyond what there can be. A mean is a sum over a count, within the bounds, and blank where the count is below 1. So a
+count of 0, and a mean at one of the bounds, may be what noise made of another: they are no more exact than other
+figures.
 
 Accuracy: `noise_sd`, of each table in the manifest and the report, is the standard deviation of the noise of one figure
 as it was drawn, before totals are made to agree: that of a count, of a share (over the total), and of a sum. Of a mean
@@ -62,7 +63,7 @@ from anonymize.spec.tabulation import Mechanism, TabulatedMeasure, Tabulation, s
 from anonymize.table import Attribute, Table
 from anonymize.table.read import all_made
 from anonymize.tabulating.cells import Floats, GroupedColumn, Ints, TableGrid
-from anonymize.tabulating.consistency import ConsistentValues, DrawnValues, Finest
+from anonymize.tabulating.consistency import ConsistentValues, DrawnValues, Finest, whole_counts, whole_sums
 from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of, reading
 from anonymize.tabulating.suppression import COUNTS, HAVING, groups_of, is_count
 from anonymize.tabulating.written import MARGIN, ShownTable, ratios, rounded, supported
@@ -360,7 +361,7 @@ def _tables(
 ) -> tuple[ShownTable, ...]:
     """What each table shows. `sigmas`: the standard deviation of the noise of each measure, as a manifest calls it."""
     finest = Finest.of(own.grid, own.groups(COUNTS))
-    counts = finest.whole(estimates[COUNTS]) if COUNTS in estimates else {}
+    counts = finest.whole(estimates[COUNTS], whole_counts) if COUNTS in estimates else {}
     return tuple(
         _counts(own, each, counts[finest.of_table(each.by)], sigmas)
         if each.column is None
@@ -382,6 +383,17 @@ def _counts(
     shares = ratios(np.array(values, np.float64), total, digits)
     sd = _rounded(noise / total) if total else None
     return ShownTable(measured, shares, noise_sd=sd, margins=margins, digits=digits)
+
+
+def _rounded_sums(
+    own: PrivateRun, measured: TabulatedMeasure, estimates: dict[str, ConsistentValues], digits: int
+) -> list[float]:
+    """The sums of a table to so many decimals, in which totals are still the sums of their parts."""
+    name, finest = str(measured.column), Finest.of(own.grid, own.groups(str(measured.column)))
+    away, people, bounds = estimates[name], estimates[f"{name}{HAVING}"], own.bounds[name]
+    units = (away.value * bounds.step + people.value * bounds.middle) * 10.0**digits
+    whole = finest.whole(ConsistentValues(away.cells, units), whole_sums)[finest.of_table(measured.by)]
+    return [rounded(whole[cell] / 10**digits, digits) for cell in own.grid.cells(measured.by).ravel().tolist()]
 
 
 def _rounded(noise: float) -> float:
@@ -411,7 +423,7 @@ def _sums(
         noise = math.hypot(away_noise, bounds.middle * people_noise)
         margins = _margins([noise] * len(cells))
         digits = supported(margins)
-        sums = [rounded(each, digits) for each in (away + bounds.middle * people).tolist()]
+        sums = _rounded_sums(own, measured, estimates, digits or 0)
         return ShownTable(measured, sums, noise_sd=_rounded(noise), margins=margins, digits=digits)
     means = np.clip(bounds.middle + away / np.maximum(people, 1.0), bounds.low, bounds.high)
     some = people >= 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anonymize.tabulating.cells import TableGrid
-from anonymize.tabulating.consistency import consistent, whole_counts
+from anonymize.tabulating.consistency import consistent, whole_counts, whole_sums
 from tests.tabulating.systems import flat, paired
 
 
@@ -17,6 +17,16 @@ def test_whole_counts_come_to_the_total_and_none_is_negative() -> None:
         total = int(random.integers(0, 90))
         counts = whole_counts(values, total)
         assert counts.sum() == total and counts.min() >= 0
+
+
+def test_whole_sums_come_to_the_total_and_each_is_next_to_its_value() -> None:
+    random = np.random.default_rng(6)
+    for _ in range(200):
+        values = random.normal(0, 8, int(random.integers(1, 40)))
+        total = round(values.sum())
+        sums = whole_sums(values, total)
+        assert sums.sum() == total and np.abs(sums - values).max() < 1
+    assert whole_sums(np.array([-1.5, 0.5, 2.5]), 2).tolist() == [-1, 1, 2]
 
 
 def test_what_is_whole_already_stays() -> None:
