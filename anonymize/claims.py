@@ -99,11 +99,11 @@ class Result:
     def __str__(self) -> str:
         about = f" of {self.attribute}" if self.attribute else ""
         if self.unknown is not None:
-            return f"{self.model} ({_listed(self.required)}){about} could not be shown: {self.unknown}"
+            return f"{self.model} ({listed(self.required)}){about} could not be shown: {self.unknown}"
         if self.why is not None:
-            return f"{self.model} ({_listed(self.required)}){about} is not met: {self.why}"
+            return f"{self.model} ({listed(self.required)}){about} is not met: {self.why}"
         failing = _failing(self.failing_rows, self.failing_classes)
-        said = f"{self.model} ({_listed(self.required)}){about} is not met: {_listed(self.achieved)}; {failing}"
+        said = f"{self.model} ({listed(self.required)}){about} is not met: {listed(self.achieved)}; {failing}"
         return f"{said}; {alike_counted(self.alike)}" if self.alike else said
 
 
@@ -124,7 +124,8 @@ def _failing(rows: int, classes: int) -> str:
     return f"{rows} rows in {classes} class{'' if classes == 1 else 'es'} fail"
 
 
-def _listed(figures: Parameters) -> str:
+def listed(figures: Parameters) -> str:
+    """Figures by their names, as a message has them."""
     return ", ".join(f"{name}={said(value)}" for name, value in figures.items())
 
 

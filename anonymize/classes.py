@@ -126,8 +126,9 @@ def _bounds(starts: Ints) -> list[int]:
     return sorted({0, *bounds, len(starts) - 1})
 
 
-def starts_of(sizes: Ints) -> Ints:
-    """(classes + 1,) offsets of consecutive classes of the given sizes (classes,)."""
+def starts_of(sizes: Ints | Bools) -> Ints:
+    """(classes + 1,) offsets of consecutive classes of the given sizes (classes,); of a mask, how many are taken before
+    each."""
     starts = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=starts[1:])
     return starts

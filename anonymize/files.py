@@ -331,6 +331,15 @@ def remove(path: Path) -> None:
         os.close(descriptor)
 
 
+def sync(path: Path) -> None:
+    """Waits until a file or a folder is on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def is_own(path: str | Path) -> bool:
     """Whether a path is that of a file of `create` or `unnamed`, which nobody finds there later."""
     return str(path) in map(str, (*_OPEN, *_LIVE))

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymize.errors import UsageError, WriteError
+from anonymize.files import sync
 from anonymize.records import dataclass
 from anonymize.table import OutputFile
 from anonymize.table.files import place, reason, sha256_of
@@ -153,20 +154,12 @@ class Journal:
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(part, self.path)
-            _sync_folder(self.path.parent)
+            with suppress(OSError):  # some file systems cannot sync a folder
+                sync(self.path.parent)
 
 
 def _pending(outputs: Sequence[OutputFile]) -> Iterator[Pending]:
     return (pending for output in outputs if (pending := output.pending) is not None)
-
-
-def _sync_folder(folder: Path) -> None:
-    with suppress(OSError):  # some file systems cannot sync a folder
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 @contextmanager

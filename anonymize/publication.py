@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from anonymize.errors import Problem, UsageError, WriteError
-from anonymize.files import OutputFormat, folder
+from anonymize.files import OutputFormat, folder, sync
 from anonymize.link import SAVE_LINK
 from anonymize.link import SUFFIXES as LINK_SUFFIXES
 from anonymize.places import masked
@@ -246,11 +246,7 @@ class OutputFolder:
         """Waits until its files are on disk."""
         with self._writing():
             for each in (*self.part.iterdir(), self.part):
-                descriptor = os.open(each, os.O_RDONLY)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
+                sync(each)
 
     def commit(self) -> None:
         """Gives the folder its place, in which there is nothing, or what is replaced."""

@@ -64,6 +64,7 @@ from anonymize.meaning.manifest import RANDOMIZED, VERSION
 from anonymize.privacy import Requirement, amplification, disclosure, local_dp
 from anonymize.recoding import SearchResult
 from anonymize.records import dataclass
+from anonymize.spec.notation import as_number
 from anonymize.table import Table
 
 ID = "randomize"
@@ -255,7 +256,7 @@ def _by_hand(text: str, columns: Sequence[Distorted]) -> dict[str, float]:
         if name not in sizes:
             problems.append(f"--p: {name or part!r} is not an attribute of the spec, which has {', '.join(sizes)}")
             continue
-        number, least = _number(value), 1 / sizes[name]
+        number, least = as_number(value), 1 / sizes[name]
         if number is None or not (least < number <= 1 or number == 1):
             what = (
                 f"a number above {least:.6g} (1 / its values) and at most 1"
@@ -268,13 +269,6 @@ def _by_hand(text: str, columns: Sequence[Distorted]) -> dict[str, float]:
     if problems:
         raise UsageError(problems)
     return parameters
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 # --- optimal parameters ----------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ import polars as pl
 from anonymize.auditing import Audited, with_trees
 from anonymize.auditing.previous import MOST_PAIRS, classes, compatible, histogram
 from anonymize.auditing.retraced import RetracedRelease, SeriesFiles, key_of, lacking, opened_state
-from anonymize.claims import State, said
+from anonymize.claims import State, listed
 from anonymize.errors import Caution
 from anonymize.formats import Checked, Concluded, Finding, privacy_block, state_of
 from anonymize.privacy import PARAMETERS, Requirement, requirements
@@ -254,7 +254,7 @@ class _Facts:
         unshown = [(release, each) for release, each in pairs if each.result.state is State.UNKNOWN]
         result = pairs[0][1].result
         about = f" of {result.attribute}" if result.attribute else ""
-        title = f"{result.model} ({_listed(result.required)}){about}, over time"
+        title = f"{result.model} ({listed(result.required)}){about}, over time"
         line = next((each.line for each in self.required if (each.model, each.attribute) == _key(result)), None)
         file = None if line is None else str(self.spec.path)
         for release, each in unmet:
@@ -332,10 +332,6 @@ def _key(result: Any) -> tuple[str, str | None]:
     return result.model, result.attribute
 
 
-def _listed(figures: Any) -> str:
-    return ", ".join(f"{name}={said(value)}" for name, value in figures.items())
-
-
 def _count(pairs: Sequence[tuple[MeasuredRelease, ValuesResult]]) -> int:
     """How many releases there are among some results."""
     return len({id(release) for release, _ in pairs})
@@ -345,7 +341,7 @@ def _failing(title: str, release: MeasuredRelease, each: ValuesResult, whom: str
     """That a model is not met, where, and for how many."""
     result = each.result
     values = "" if each.values_of in (None, release.name) else f", by the values of {each.values_of}"
-    reached = f"{_listed(result.achieved)}; " if result.achieved else ""
+    reached = f"{listed(result.achieved)}; " if result.achieved else ""
     return (
         f"{title}, is not met in {release.name}{values}: {reached}{result.failing_rows} people {whom}in "
         f"{result.failing_classes} histories fail"

@@ -17,6 +17,7 @@ from anonymize.channels import Floats
 from anonymize.domain.cells import NUMBER
 from anonymize.errors import UsageError
 from anonymize.records import dataclass
+from anonymize.spec.notation import as_number
 
 DEFINED = {
     "exact": "the value itself",
@@ -228,11 +229,8 @@ class Channel(Meaning):
 
 def _as_number(text: str) -> Bounds | None:
     """A value of a table as a number; None where it is none."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return (number, number) if math.isfinite(number) else None
+    number = as_number(text)
+    return None if number is None or not math.isfinite(number) else (number, number)
 
 
 def _end(value: object) -> float | None:

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from anonymize.classes import Runs, concatenated_ranges, first_of_each
 from anonymize.records import dataclass
 from anonymize.spec.base import Means, ModelParameters
-from anonymize.spec.notation import normalized
+from anonymize.spec.notation import as_number, normalized
 
 if TYPE_CHECKING:
     from anonymize.table import SensitiveColumn
@@ -52,19 +52,16 @@ def readings(value: str) -> set[str]:
     return {value, normalized(value)}
 
 
-def as_number(text: str) -> float | None:
-    """A text as a number; None where it is not one."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+def finite(text: str) -> float | None:
+    """A text as a finite number; None where it is not one."""
+    number = as_number(text)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def protected_mask(names: Names, values: Iterable[str]) -> NDArray[np.bool_]:
     """(names,) which of them are among the values."""
     if isinstance(names, np.ndarray):
-        numbers = [number for value in values if (number := as_number(value)) is not None]
+        numbers = [number for value in values if (number := finite(value)) is not None]
         return np.isin(names, numbers)
     texts = {text for value in values for text in readings(value)}
     return np.fromiter((name in texts for name in names), np.bool_, len(names))
@@ -74,7 +71,7 @@ def absent(names: Names, values: Iterable[str]) -> list[str]:
     """The values that are none of the names."""
     if isinstance(names, np.ndarray):
         numbers = set(names.tolist())
-        return [value for value in values if as_number(value) not in numbers]
+        return [value for value in values if finite(value) not in numbers]
     present = set(names)
     return [value for value in values if present.isdisjoint(readings(value))]
 

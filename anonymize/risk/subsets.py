@@ -339,12 +339,8 @@ def _within(rows: int, columns: int) -> tuple[int, int]:
     room for more columns than one set has, else smaller ones; (0, 1) where each column is looked at by itself alone."""
     for size in range(min(LARGEST, columns), 1, -1):
         number = min(columns, COLUMNS)
-        while number > size and rows * _sets(number, size) > BUDGET:
+        while number > size and rows * _subsets_of(number, size) > BUDGET:
             number -= 1
-        if rows * _sets(number, size) <= BUDGET and number > min(size, columns - 1):
+        if rows * _subsets_of(number, size) <= BUDGET and number > min(size, columns - 1):
             return number, size
     return 0, 1
-
-
-def _sets(columns: int, size: int) -> int:
-    return sum(math.comb(columns, each) for each in range(1, size + 1))

@@ -12,6 +12,7 @@ from anonymize.spec.columns import WITHHELD, Definition
 from anonymize.spec.hierarchy import Rare
 from anonymize.spec.messages import Fault, dotted, nearest_or_all
 from anonymize.spec.model import Spec
+from anonymize.spec.notation import as_number
 from anonymize.spec.tabulation import Tabulation
 
 
@@ -52,7 +53,7 @@ def _domain(spec: Spec, name: str, path: KeyPath) -> Iterator[Fault]:
             yield Fault(path, f"{where}: {twice} of the values {'is' if twice == 1 else 'are'} listed twice")
         if ranged:
             yield Fault((*path, ranged[0]), f"{where}: `{ranged[0]}` is of numbers, beside `values`", at_key=True)
-        if definition is not None and definition.type == "numeric" and not all(map(_is_number, compared)):
+        if definition is not None and definition.type == "numeric" and None in map(as_number, compared):
             yield Fault(path, f"{where}: the column is numeric, and not all values are numbers")
         return
     if ranged and definition is not None and definition.type != "numeric":
@@ -73,14 +74,6 @@ def _range(own: ColumnDomain, path: KeyPath) -> Iterator[Fault]:
         yield Fault((*path, "bins"), f"{where}: bins begin from `low` on and below `high`")
     if own.whole and not (own.low.is_integer() and own.high.is_integer()):
         yield Fault((*path, "whole"), f"{where}: `low` and `high` are no whole numbers", at_key=True)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _synthesis(spec: Spec) -> Iterator[Fault]:

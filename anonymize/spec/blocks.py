@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from anonymize.spec.base import TEXT, Entry, Number, Suppressed, TablePath, Text, Value
 from anonymize.spec.columns import NORMALIZE, Kind, as_normalize
-from anonymize.spec.notation import Decimal, Missing, Thousands, normalized
+from anonymize.spec.notation import Decimal, Missing, Thousands, as_number, normalized
 
 # --- risk -------------------------------------------------------------------------------------------------------------
 # What is tried on a release before it takes its place.
@@ -318,19 +318,12 @@ def _open_low(template: str) -> str:
 
 def _one_end(template: str, end: str) -> str:
     before, separator, after = template.partition(end)
-    if not separator or any(brace in before + after for brace in "{}") or _reads_as_number(f"{before}1{after}"):
+    number = as_number(f"{before}1{after}") is not None
+    if not separator or any(brace in before + after for brace in "{}") or number:
         raise ValueError(
             f'expected {end} once, no other braces, and text that cannot be part of a number, such as "{end}+"'
         )
     return template
-
-
-def _reads_as_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 class Output(Entry):

@@ -54,6 +54,14 @@ UNKNOWN = frozenset(
 """What reads as if a value were not known, in lower case. It is a value all the same unless the spec lists it."""
 
 
+def as_number(text: str) -> float | None:
+    """A text as a number; None where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def normalized(text: str) -> str:
     """What a text is compared as: in NFC, without invisible characters, any white space being a space, none outside.
 

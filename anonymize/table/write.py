@@ -25,7 +25,7 @@ from polars.io.plugins import register_io_source
 
 from anonymize import files
 from anonymize.errors import Problem, UsageError, WriteError
-from anonymize.files import SUFFIXES, OutputFormat
+from anonymize.files import SUFFIXES, OutputFormat, sync
 from anonymize.places import is_uri, masked
 from anonymize.records import dataclass
 from anonymize.table import foreign
@@ -280,7 +280,7 @@ class OutputFile:
         """Waits until what was written is on disk; once, as nothing is written after that."""
         if not self._synced:
             with self._writing():
-                _sync(self.final)
+                sync(self.final)
             self._synced = True
 
     def commit(self) -> None:
@@ -293,7 +293,7 @@ class OutputFile:
             os.chmod(self.final, self._mode)
             self._place(self._target)
             with suppress(OSError):  # some file systems cannot sync a folder
-                _sync(self._target.parent)
+                sync(self._target.parent)
 
     def _place(self, target: Path) -> None:
         """Raises UsageError for a target that came after the first look, unless files are to be replaced."""
@@ -384,14 +384,6 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _pour(source: BinaryIO, target: BinaryIO) -> None:

@@ -99,6 +99,14 @@ def _closing_round(interval: str) -> list[tuple[str, bool, bool]]:
     return [(f"{interval[:-1]})", False, True)] if interval.endswith("]") else []
 
 
+def as_number(text: str) -> float | None:
+    """A text as a number; None where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def number_of(text: pl.Expr) -> pl.Expr:
     """The number that a text is, without the white space around it; null for any other."""
     value = text.str.strip_chars().cast(pl.Float64, strict=False)

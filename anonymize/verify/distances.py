@@ -13,6 +13,7 @@ import polars as pl
 
 from anonymize.errors import RowsError, counted
 from anonymize.records import dataclass
+from anonymize.verify.cells import as_number
 from anonymize.verify.numbering import summed
 from anonymize.verify.table import TextRows, plain, ranked_texts, texts_of, uncounted, values_of
 from anonymize.verify.verdict import Subject, Tree
@@ -48,7 +49,7 @@ class Overall:
         """What `entries` calls each of some values; None for one that the table does not have."""
         if self.texts is None:
             known = {number: number for number in self.counts["value"]}  # whole ones stay whole
-            return {value: known.get(_number(value)) for value in values}
+            return {value: known.get(as_number(value)) for value in values}
         places = dict(ranked_texts(self.rows, self.subject, self.missing).iter_rows())
         return {value: places.get(value, places.get(as_compared(value))) for value in values}
 
@@ -88,7 +89,7 @@ class Overall:
         """The leaf of each value of `counts`. Raises RowsError for values that are none."""
         known: Mapping[object, str] = {leaf: leaf for leaf in self.tree or {}}
         if self.texts is None:
-            known = {number: leaf for leaf in reversed(list(known.values())) if (number := _number(leaf)) is not None}
+            known = {number: leaf for leaf in reversed(list(known.values())) if (number := as_number(leaf)) is not None}
             leaves = [known.get(value) for value in self.counts["value"]]
         else:
             leaves = [known.get(self.texts[value - 1]) for value in self.counts["value"]]
@@ -102,13 +103,6 @@ class Overall:
 def as_compared(text: str) -> str:
     """A text of the spec in the form in which the values of a table are compared."""
     return str(pl.select(plain(pl.lit(text))).item())
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def ordered(entries: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:

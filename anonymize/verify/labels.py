@@ -18,6 +18,7 @@ from pathlib import Path
 
 from anonymize.records import dataclass
 from anonymize.spec import Codes, Intervals, Mask, NumberBands, Parts, Prefix, QuasiIdentifier, Rare, Zip3
+from anonymize.verify.cells import as_number
 from anonymize.verify.label_texts import (
     AreaText,
     CodeText,
@@ -267,7 +268,7 @@ class NumberLevels:
     def _numbers(self) -> list[float | None]:
         """The number of each leaf."""
         assert self.listed is not None
-        return [_number(path[0]) for path in self.listed.paths]
+        return [as_number(path[0]) for path in self.listed.paths]
 
     @cached_property
     def _spans(self) -> list[list[tuple[float, float]]]:
@@ -303,10 +304,3 @@ def exact(number: float) -> Fraction:
 def is_multiple(number: float, step: float) -> bool:
     """Whether a number is a multiple of a step, as their texts say."""
     return (exact(number) / exact(step)).denominator == 1
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None

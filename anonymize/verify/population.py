@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import polars as pl
 
 from anonymize.records import dataclass
-from anonymize.verify.cells import LEFT_OUT, CellTemplates, ends_of, is_clear, number_of
+from anonymize.verify.cells import LEFT_OUT, CellTemplates, as_number, ends_of, is_clear, number_of
 from anonymize.verify.table import by_position, plain
 from anonymize.verify.verdict import Tree
 
@@ -164,8 +164,8 @@ def _labels(attribute: Shown, texts: pl.DataFrame, values: pl.Series, absent: st
     tree: Mapping[str, tuple[str, ...]] = attribute.tree or {}
     root = next((path[-1] for path in tree.values()), None)
     if attribute.numeric:
-        by_number = {number: path for leaf, path in tree.items() if (number := _number(leaf)) is not None}
-        numbers = [_number(value) for value in values]
+        by_number = {number: path for leaf, path in tree.items() if (number := as_number(leaf)) is not None}
+        numbers = [as_number(value) for value in values]
         paths = [
             (value,) if number is None else by_number.get(number, ())[1:]
             for value, number in zip(values, numbers, strict=True)
@@ -177,13 +177,6 @@ def _labels(attribute: Shown, texts: pl.DataFrame, values: pl.Series, absent: st
     )
     same = texts.filter(pl.all_horizontal(pl.col(name) == pl.col("t0") for name in texts.columns))
     return above.explode("label").join(same, left_on="label", right_on="t0", coalesce=False)
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def _prefixes(classes: pl.DataFrame, attributes: Sequence[Shown]) -> list[pl.DataFrame]:

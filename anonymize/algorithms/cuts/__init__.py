@@ -13,7 +13,7 @@ from anonymize.algorithms.cuts.base import Candidates, CutRule, CutRules
 from anonymize.algorithms.cuts.unsupervised import Nodes
 from anonymize.algorithms.splitting import Batch
 from anonymize.algorithms.splitting.grow import Cuts
-from anonymize.classes import Bools, Ints
+from anonymize.classes import Bools, Ints, starts_of
 from anonymize.domain import Domain
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.records import dataclass
@@ -105,7 +105,7 @@ class Selecting(CutRule):
         for index, taken in selection.leaves.items():
             domain = self.domains[index]
             start, stop = _region(domain, batch.low[classes, index], batch.high[classes, index])
-            rows = _taken_before(taken)
+            rows = starts_of(taken)
             selected = rows[stop] - rows[start]
             overlaps &= selected > 0
             if index == attribute:
@@ -149,7 +149,7 @@ class Selecting(CutRule):
         pairs = nodes.starts[np.diff(nodes.starts, append=len(nodes.owner)) == 2]
         gain = np.zeros(len(nodes.owner))
         for each, its in zip(taken, crossed, strict=True):
-            rows = _taken_before(each)
+            rows = starts_of(each)
             hit = rows[stop] > rows[start]
             rest_hit = np.ones_like(hit)
             rest_hit[pairs], rest_hit[pairs + 1] = hit[pairs + 1], hit[pairs]
@@ -180,7 +180,7 @@ class SegmentReach:
 
     def hit(self, taken: Bools, classes: Bools) -> tuple[Bools, Bools]:
         """(classes, s - 1) whether the part below, and that above, each boundary overlaps the segments taken (s,)."""
-        rows = _taken_before(taken)
+        rows = starts_of(taken)
         low, under = self.low[classes], self.under[classes]
         above, high = self.above[classes], self.high[classes]
         below_hit = rows[np.maximum(under, low - 1) + 1] > rows[low]
@@ -194,13 +194,6 @@ def _region(domain: Domain, low: Integers, high: Integers) -> tuple[Ints, Ints]:
         node = domain.lca(low, high)
         return domain.start[node], domain.stop[node]
     return low.astype(np.int64), high.astype(np.int64) + 1
-
-
-def _taken_before(taken: Bools) -> Ints:
-    """(n + 1,) how many leaves or segments are taken before each."""
-    rows = np.zeros(len(taken) + 1, np.int64)
-    np.cumsum(taken, out=rows[1:])
-    return rows
 
 
 # --- registry ---------------------------------------------------------------------------------------------------------

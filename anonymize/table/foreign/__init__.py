@@ -78,6 +78,11 @@ def literal(text: str) -> str:
 # The kinds of foreign tables: what each needs, how it is read, how it is written.
 
 
+def taken(uri: TableUri) -> UsageError:
+    """That a table is there already."""
+    return UsageError(f"{uri.name}: exists already (--force overwrites it)")
+
+
 @dataclass(frozen=True)
 class ForeignKind:
     """A kind of file. `module`: of this folder, or `module:object` in it; has `read(path, name) -> DataFrame` and

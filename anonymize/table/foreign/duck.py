@@ -17,7 +17,7 @@ import polars as pl
 from anonymize import files
 from anonymize.errors import DataError, Problem, UsageError, WriteError
 from anonymize.table.files import reason_in
-from anonymize.table.foreign import TableUri, compare, literal, quoted
+from anonymize.table.foreign import TableUri, compare, literal, quoted, taken
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -105,11 +105,7 @@ def check_target(uri: TableUri, *, force: bool) -> None:
     except duckdb.Error:
         raise UsageError(f"{uri.name}: cannot be opened: {_REFUSED}") from None
     if there and not force:
-        raise _taken(uri)
-
-
-def _taken(uri: TableUri) -> UsageError:
-    return UsageError(f"{uri.name}: exists already (--force overwrites it)")
+        raise taken(uri)
 
 
 def _exists(connection: DuckDBPyConnection, uri: TableUri) -> bool:
@@ -153,7 +149,7 @@ def _written(connection: DuckDBPyConnection, uri: TableUri, path: Path, again: P
     connection.execute("BEGIN TRANSACTION")
     replaced = _exists(connection, uri)
     if replaced and not force:
-        raise _taken(uri)
+        raise taken(uri)
     if replaced:
         connection.execute(f"DROP TABLE {uri.quoted}")
     connection.execute(f"CREATE TABLE {uri.quoted} AS SELECT * FROM read_parquet({literal(str(path))})")

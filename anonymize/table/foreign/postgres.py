@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from anonymize.errors import AnonymizeError, DataError, Problem, UsageError, WriteError
-from anonymize.table.foreign import TableUri, compare, literal, quoted
+from anonymize.table.foreign import TableUri, compare, literal, quoted, taken
 
 PART = "arrow"
 
@@ -101,7 +101,7 @@ def check_target(uri: TableUri, *, force: bool) -> None:
     """Raises UsageError for a database that cannot be reached, and for a table that exists, unless `force`."""
     with _session(uri, lambda reason: UsageError(f"{uri.name}: {reason}")) as (cursor, _):
         if _types(cursor, uri) is not None and not force:
-            raise _taken(uri)
+            raise taken(uri)
         if uri.schema is not None:
             cursor.execute(f"SELECT to_regnamespace({literal(quoted(uri.schema))}) IS NULL")
             if cursor.fetchone()[0]:
@@ -112,10 +112,6 @@ def check_target(uri: TableUri, *, force: bool) -> None:
             raise WriteError(f"{uri.name}: cannot be written: {REASONS['42501']}")
 
 
-def _taken(uri: TableUri) -> UsageError:
-    return UsageError(f"{uri.name}: exists already (--force overwrites it)")
-
-
 def write(uri: TableUri, path: Path, *, force: bool) -> bool:
     """Makes the table from a file; whether another one was replaced. One that is replaced is dropped in the same
     transaction."""
@@ -124,7 +120,7 @@ def write(uri: TableUri, path: Path, *, force: bool) -> bool:
     with _session(uri, lambda reason: WriteError(f"{uri.name}: cannot be written: {reason}")) as (cursor, connection):
         replaced = _types(cursor, uri) is not None
         if replaced and not force:
-            raise _taken(uri)
+            raise taken(uri)
         if replaced:
             cursor.execute(f"DROP TABLE {uri.quoted}")
         cursor.adbc_ingest(uri.table, storable, mode="create", db_schema_name=uri.schema)
