@@ -44,6 +44,7 @@ def explained(name: str, beside: Manuals = NOTHING) -> list[tuple[str, str]]:
     raise UsageError(f"Nothing here is called {name!r}.{suggestion}")
 
 
+@cache
 def manuals() -> Manuals:
     """Kind -> name -> manual."""
     from anonymize.algorithms import ALGORITHMS

@@ -1,5 +1,5 @@
 """What is drawn, against the distribution that the privacy maps are of. The entropy is the system's: a sound draw fails
-once in a million runs."""
+once in 10^10 runs, and one that is not passes as seldom."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 from anonymize.dp.mechanisms import Spending
 
 DRAWS = 10_000
-FALSE_ALARM = 1e-6
+FALSE_ALARM = 1e-11
 
 
 def p_value(seen: list[int], shares: list[float]) -> float:
@@ -34,7 +34,7 @@ def test_noise_on_counts_is_a_discrete_gaussian_of_the_declared_scale() -> None:
     inner = [noise.count(x) for x in range(-6, 7)]
     seen = [*inner, DRAWS - sum(inner)]
     assert p_value(seen, gaussian_shares(2.5, 6)) > FALSE_ALARM
-    assert p_value(seen, gaussian_shares(2.8, 6)) < FALSE_ALARM  # the test can fail
+    assert p_value(seen, gaussian_shares(3.0, 6)) < FALSE_ALARM  # the test can fail
 
 
 def softmax(scores: list[float], scale: float) -> list[float]:
@@ -44,8 +44,8 @@ def softmax(scores: list[float], scale: float) -> list[float]:
 
 
 def test_the_noisy_maximum_is_the_exponential_mechanism_of_its_scale() -> None:
-    scores, budgets = [0.0, 1.0, 2.0, 3.5], [Spending(1) for _ in range(1000)]
+    scores, budgets = [0.0, 1.0, 2.0, 3.5], [Spending(1) for _ in range(1500)]
     chosen = [each.noisy_max(np.array(scores), 1, 0.125) for each in budgets]
     seen, scale = [chosen.count(place) for place in range(4)], budgets[0].entries[0].scale
     assert p_value(seen, softmax(scores, scale)) > FALSE_ALARM
-    assert p_value(seen, softmax(scores, scale * 2)) < FALSE_ALARM
+    assert p_value(seen, softmax(scores, scale * 4)) < FALSE_ALARM
