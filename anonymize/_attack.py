@@ -186,7 +186,7 @@ def _attacked(request: Attack) -> Concluded:
             raise UsageError(Problem(UNLINKED.format(", ".join(refused)), hint="--link FILE, the file of --save-link"))
         if request.attackers and block["left_out"] and request.max_excess is None:
             raise UsageError([f"--attackers {IDLE.format(name)}" for name in block["left_out"]])
-        findings, state = judged(block, request.plan, people.overlap)
+        findings, state = judged(block, request.plan, people.doubt)
         remarks = [*people.remarks, *past.remarks, *manifest.remarks, *_of_invented(request, values)]
         changed = [name for name in unlinked if ATTACKERS[name].CAPABILITIES.numbers]
         remarks += [Caution.of(UNLINKED.format(name), "`--link FILE`, the file of `--save-link`") for name in changed]
@@ -283,7 +283,7 @@ def try_release(request: Request, files: Files, table: Table, draft: Draft) -> A
         return AttackTrial(warnings=(UNREAD,))
     plan = AttackPlan(risk.attacks, risk.max_excess, risk.targets, progress=request.progress)
     block, people = _tried_on(plan, request.spec, files, table, draft)
-    findings, state = judged(block, plan, people.overlap)
+    findings, state = judged(block, plan, people.doubt)
     block |= {"satisfied": state.satisfied, "state": str(state)}
     place = request.spec.problem(("risk", "max_excess"), "")
     problems = tuple(replace(place, message=each.message) for each in findings if each.level == "error")

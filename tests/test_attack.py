@@ -221,6 +221,9 @@ def test_a_control_that_is_too_small_does_not_pass_a_gate(request_: Callable[...
     result = attack(request_("table.csv", control="few.csv", attackers=["singling-out"], max_excess=0.2))
     (warning,) = result.report["warnings"]
     assert result.state is State.UNMET and warning.startswith("the control has 10 rows and the original 400")
+    pl.concat([_people(10, 2)] * 40).write_csv(folder / "often.csv")
+    repeated = attack(request_("released.csv", control="often.csv", attackers=["singling-out"], max_excess=1.0))
+    assert repeated.state is State.UNKNOWN and "400 rows are about 13 people" in repeated.problems[0].message
 
 
 def _with_commas(path: Path, count: int, seed: int) -> None:

@@ -35,7 +35,8 @@ Recoding model. Randomized response over the values of each quasi-identifier, or
 spec. Missing is a value like any other.
 
 Cost. One pass over the rows for each attribute. The search for p depends only on the size of the joint table of the
-distorted quasi-identifiers: some milliseconds for hundreds of cells, at most 20 million of them.
+distorted quasi-identifiers: some milliseconds for hundreds of cells, at most 20 million of them. From two million on it
+may end before the optimum, as its work is bounded; the report then calls the `parameters` "best found".
 
 Reference. Guo, Ying, Wu: On attribute disclosure in randomization based privacy preserving data publishing, ICDM
 Workshops 2010.
@@ -78,6 +79,9 @@ NEEDS = Needs(
     counted=True,
 )
 
+
+OPTIMAL, BEST_FOUND, BY_HAND = "optimal", "best found", "by hand"
+"""How parameters came about; best found: the work of the search was spent before it ended."""
 
 RATIOS = (local_dp.Parameters, amplification.Parameters)
 """Bounds on p / q of a sensitive attribute."""
@@ -133,7 +137,8 @@ class Distorted:
 class Randomized(SearchResult):
     """A randomized table: its quasi-identifiers and sensitive attributes. `on`: which of them could be distorted.
 
-    `seeded`: the random numbers can be had again by whoever knows the seed. `by_hand`: parameters that were given.
+    `seeded`: the random numbers can be had again by whoever knows the seed. `origin`: how the
+    parameters came about.
     `warnings`: for the report.
     """
 
@@ -142,7 +147,7 @@ class Randomized(SearchResult):
     on: str
     columns: tuple[Distorted, ...]
     seeded: bool
-    by_hand: bool
+    origin: str
     warnings: tuple[Caution, ...] = ()
 
     def summary(self) -> dict[str, Any]:
@@ -162,7 +167,7 @@ class Randomized(SearchResult):
         return {
             "kind": self.KIND,
             "on": self.on,
-            "parameters": "by hand" if self.by_hand else "optimal",
+            "parameters": self.origin,
             "entropy": "seed" if self.seeded else "system",
             "safe_to_publish": not self.seeded,
             "distortion": distortion,
@@ -186,23 +191,27 @@ class Randomized(SearchResult):
 
 def run(table: Table, requirements: tuple[Requirement, ...], options: Options, context: Context) -> Randomized:
     """The distorted columns."""
-    columns, chosen = planned(table, requirements, options)
+    columns, chosen, origin = planned(table, requirements, options)
     bits = system_bits if context.seed is None else seeded_bits(context.seed)
     released = [_distorted(column, chosen[column.name], bits) for column in columns]
     warnings = tuple(unknown_values(columns, requirements))
-    return Randomized(options.on, tuple(released), context.seed is not None, bool(options.p.strip(" ,")), warnings)
+    return Randomized(options.on, tuple(released), context.seed is not None, origin, warnings)
 
 
 def planned(
     table: Table, requirements: tuple[Requirement, ...], options: Options
-) -> tuple[list[Distorted], dict[str, float]]:
-    """The columns, not distorted yet, and the p of each. Rows may stand for several. Raises UsageError for parameters
-    that cannot be or a joint table that is too large, InfeasibleError where no parameters keep the bounds."""
+) -> tuple[list[Distorted], dict[str, float], str]:
+    """The columns, not distorted yet, the p of each, and how these came about. Rows may stand for several. Raises
+    UsageError for parameters that cannot be or a joint table that is too large, InfeasibleError where none keep the
+    bounds."""
     columns = _columns(table)
     given = _by_hand(options.p, columns)
     _check_size([column for column in columns if column.role == "quasi-identifier"], given or _may(columns, options.on))
-    chosen = given or _optimal(columns, requirements, options.on, table.counts)
-    return columns, {column.name: chosen.get(column.name, 1.0) for column in columns}
+    chosen, origin = given, BY_HAND
+    if not given:
+        chosen, ended = _optimal(columns, requirements, options.on, table.counts)
+        origin = OPTIMAL if ended else BEST_FOUND
+    return columns, {column.name: chosen.get(column.name, 1.0) for column in columns}, origin
 
 
 # --- columns ---------------------------------------------------------------------------------------------------------
@@ -276,8 +285,8 @@ def _by_hand(text: str, columns: Sequence[Distorted]) -> dict[str, float]:
 
 def _optimal(
     columns: list[Distorted], requirements: tuple[Requirement, ...], on: str, counts: Ints | None
-) -> dict[str, float]:
-    """The p of each column that may be distorted. Raises InfeasibleError."""
+) -> tuple[dict[str, float], bool]:
+    """The p of each column that may be distorted, and whether the search ended by itself. Raises InfeasibleError."""
     quasi = [column for column in columns if column.role == "quasi-identifier"]
     sensitive = [column for column in columns if column.role == "sensitive"]
     free = _may(columns, on)
@@ -293,14 +302,14 @@ def _optimal(
         for column in sensitive
     ]
     posed = pose(axes, guarded, counts)
-    parameters = optimum(posed)
+    parameters, ended = optimum(posed)
     if parameters is None:
         capped = {sensitive[number].name for number in posed.beyond_caps}
         raise InfeasibleError(list(_reasons(posed, requirements, on, capped)))
     first = [column.name for column in quasi if column.name in free]
     last = parameters[len(parameters) - len(sensitive) :]
     chosen = dict(zip(first, parameters[: len(first)].tolist(), strict=True))
-    return chosen | dict(zip([column.name for column in sensitive], last.tolist(), strict=True))
+    return chosen | dict(zip([column.name for column in sensitive], last.tolist(), strict=True)), ended
 
 
 def _may(columns: Sequence[Distorted], on: str) -> set[str]:

@@ -16,7 +16,10 @@ lies on the bound (the loss falls as every p rises), and each p is rounded down 
 
 Two starts lie on the bound itself, where a line from the identity meets it; the others bend that line towards one
 attribute. In general the problem has several local optima; the result is the best of those that were reached. The
-solver is `descent`; where it reaches no stationary point, scipy's SLSQP sets out from the same start.
+solver is `descend`; where it reaches no stationary point, scipy's SLSQP sets out from the same start.
+
+The work is bounded: once WORK cells were gone through, no further step or start is taken. What was reached is moved
+onto the bound like any optimum, and where a start loses less, it is that.
 """
 
 from __future__ import annotations
@@ -52,17 +55,21 @@ class Task:
     bound_slopes: Callable[[Floats], Floats]
     low: Floats
     high: Floats
+    spent: Callable[[], bool] = lambda: False
 
 
 def descend(task: Task, start: Floats, stationary: Sequence[Floats] = ()) -> Floats | None:
     """A stationary point that keeps the bounds, from a point within the box; None where none was reached.
 
     `stationary`: points of that kind from earlier searches. One is returned as soon as the way comes as near as NEAR.
+    Where the work is spent on the way, the last point is returned, which need not keep the bounds.
     """
     x, hessian, weight = start, np.diag(task.curvature(start)), 0.0
     slope, bounds, slopes = task.slope(x), task.bounds(x), task.bound_slopes(x)
     weights = np.zeros(len(bounds) + 2 * len(x))
     for _ in range(STEPS):
+        if task.spent():
+            return x
         step = _quadratic(task, x, hessian, slope, bounds, slopes, weights > 0)
         if step is None:
             return None
@@ -186,28 +193,42 @@ TOUCHING = 1e-7
 """So close to 1 a parameter is 1."""
 LARGE_JOINT = 1 << 18
 """Cells of the joint table from which on a search has fewer starts."""
+WORK = 5_000_000_000
+"""Cells that a search goes through, as `ChannelProblem.work` counts them; about 25 s."""
+COARSE = 1e-5
+"""How long an interval on a path is left once the work is spent."""
 
 
-def optimum(problem: ChannelProblem) -> Floats | None:
-    """All parameters, quasi-identifiers first; None where even the least of each does not keep the bounds.
+def optimum(problem: ChannelProblem, work: int = WORK) -> tuple[Floats | None, bool]:
+    """All parameters, quasi-identifiers first; None where even the least of each does not keep the bounds. And whether
+    the search ended by itself: else they keep the bounds, and others may lose less.
 
     Where the table meets them as it is, every p is the largest that it may be, without a cap 1.
     """
     if problem.beyond_caps:
-        return None
+        return None, True
     largest = problem.highest()
     if _fine(problem, problem.full(largest)):
-        return _rounded(problem, largest)
+        return _rounded(problem, largest), True
     least = problem.lowest()
     if not problem.variables or not _fine(problem, problem.full(least)):
-        return None
-    optima: list[Floats] = []
+        return None, True
+    found: list[Floats] = []
+    starts: list[Floats] = []
     active = np.zeros(0, np.int64)
     for start in _starts(problem, least):
-        chosen, active = _search(problem, start, active, optima)
-        optima.append(chosen)
-    best = min(optima, key=lambda chosen: problem.loss(problem.full(chosen)))
-    return _rounded(problem, _settled(problem, best, least))
+        starts.append(start)
+        chosen, active = _search(problem, start, active, found, work)
+        if problem.work >= work:
+            break
+        found.append(chosen)
+    ended = len(found) == len(starts)
+    best = _settled(problem, _least(problem, found or [chosen]), least, NARROW if ended else COARSE)
+    return _rounded(problem, best if ended else _least(problem, [best, *starts])), ended
+
+
+def _least(problem: ChannelProblem, points: Sequence[Floats]) -> Floats:
+    return min(points, key=lambda chosen: problem.loss(problem.full(chosen)))
 
 
 def _fine(problem: ChannelProblem, p: Floats) -> bool:
@@ -258,12 +279,16 @@ def _on_bound(problem: ChannelProblem, path: Callable[[float], Floats], width: f
     return path(low)
 
 
-def _search(problem: ChannelProblem, start: Floats, active: Ints, stationary: Sequence[Floats]) -> tuple[Floats, Ints]:
-    """A local optimum that keeps all bounds, up to the tolerance of the solver, which may be a known one; and the
-    bounds that it was given, with those that were active before."""
+def _search(
+    problem: ChannelProblem, start: Floats, active: Ints, stationary: Sequence[Floats], work: int
+) -> tuple[Floats, Ints]:
+    """A local optimum that keeps all bounds, up to the tolerance of the solver, which may be a known one, or what was
+    reached with so much work; and the bounds that it was given, with those that were active before."""
     chosen, active = start, np.union1d(_worst(problem, start), active)
     for _ in range(ROUNDS):
-        chosen = _solved(problem, chosen, active, stationary)
+        chosen = _solved(problem, chosen, active, stationary, work)
+        if problem.work >= work:
+            break
         broken = _worst(problem, chosen, above=1 + 1e-7)
         if np.isin(broken, active).all():
             break
@@ -278,14 +303,14 @@ def _worst(problem: ChannelProblem, chosen: Floats, above: float = 0.0) -> Ints:
     return np.sort(worst[excess[worst] > above])
 
 
-def _solved(problem: ChannelProblem, start: Floats, active: Ints, earlier: Sequence[Floats]) -> Floats:
+def _solved(problem: ChannelProblem, start: Floats, active: Ints, earlier: Sequence[Floats], work: int) -> Floats:
     """A local optimum under some of the bounds; where the first solver reaches none, by scipy's."""
-    task = _task(problem, active)
+    task = _task(problem, active, work)
     stationary = descend(task, start, earlier)
     return _by_scipy(task, start) if stationary is None else stationary
 
 
-def _task(problem: ChannelProblem, active: Ints) -> Task:
+def _task(problem: ChannelProblem, active: Ints, work: int) -> Task:
     """Both sides as logarithms."""
     seen: dict[bytes, Floats] = {}
 
@@ -306,36 +331,52 @@ def _task(problem: ChannelProblem, active: Ints) -> Task:
         bound_slopes=lambda chosen: problem.excess_slope(problem.full(chosen), active) / excess(chosen)[:, None],
         low=least,
         high=problem.highest(),
+        spent=lambda: problem.work >= work,
     )
+
+
+class _SpentError(Exception):
+    """Ends scipy's search at the point where no more work may be done."""
+
+    def __init__(self, point: Floats) -> None:
+        super().__init__()
+        self.point = point
 
 
 def _by_scipy(task: Task, start: Floats) -> Floats:
     from scipy.optimize import minimize
 
-    slack = {"type": "ineq", "fun": lambda x: -task.bounds(x), "jac": lambda x: -task.bound_slopes(x)}
-    result = minimize(
-        task.value,
-        start,
-        jac=task.slope,
-        bounds=list(zip(task.low, task.high, strict=True)),
-        constraints=[slack],
-        method="SLSQP",
-        options={"maxiter": 200, "ftol": 1e-12},
-    )
-    return np.asarray(np.clip(result.x, task.low, task.high))
+    def slack(x: Floats) -> Floats:
+        if task.spent():
+            raise _SpentError(x.copy())
+        return -task.bounds(x)
+
+    try:
+        point = minimize(
+            task.value,
+            start,
+            jac=task.slope,
+            bounds=list(zip(task.low, task.high, strict=True)),
+            constraints=[{"type": "ineq", "fun": slack, "jac": lambda x: -task.bound_slopes(x)}],
+            method="SLSQP",
+            options={"maxiter": 200, "ftol": 1e-12},
+        ).x
+    except _SpentError as spent:
+        point = spent.point
+    return np.asarray(np.clip(point, task.low, task.high))
 
 
-def _settled(problem: ChannelProblem, chosen: Floats, least: Floats) -> Floats:
-    """The point moved onto the bound; what is largest but for the solver's tolerance is that, unless it breaks the
-    bound."""
+def _settled(problem: ChannelProblem, chosen: Floats, least: Floats, width: float) -> Floats:
+    """The point moved onto the bound, or `width` of the way before it; what is largest but for the solver's tolerance
+    is that, unless it breaks the bound."""
     top = problem.highest()
     for fixed in (chosen > top - TOUCHING, np.zeros(len(chosen), np.bool_)):
         snapped, bottom = np.where(fixed, top, chosen), np.where(fixed, top, least)
         if _fine(problem, problem.full(snapped)):
-            return _on_bound(problem, lambda t, start=snapped: start + (top - start) * t)  # type: ignore[misc]
+            return _on_bound(problem, lambda t, start=snapped: start + (top - start) * t, width)  # type: ignore[misc]
         if _fine(problem, problem.full(bottom)):
             break
-    return _on_bound(problem, lambda t: bottom + (snapped - bottom) * t)
+    return _on_bound(problem, lambda t: bottom + (snapped - bottom) * t, width)
 
 
 def _rounded(problem: ChannelProblem, chosen: Floats) -> Floats:

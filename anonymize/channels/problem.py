@@ -333,12 +333,25 @@ class ChannelProblem:
     def _last(self) -> dict[bytes, Identification]:
         return {}
 
+    @cached_property
+    def _went(self) -> list[int]:
+        return [0]
+
+    @property
+    def work(self) -> int:
+        """Cells gone through so far: those of the joint table once for each factor that they were multiplied with."""
+        return self._went[0]
+
+    def _go_through(self, factors: int) -> None:
+        self._went[0] += self.pi.size * factors + sum(len(cells.shares) for cells in self._bounded)
+
     def _identification(self, p: Floats) -> Identification:
         """R_QI at p; that of the last p is kept, as bounds and gradients are asked for at the same points."""
         key = p[: self.pi.ndim].tobytes()
         if key not in self._last:
             self._last.clear()
             self._last[key] = Identification(self.pi, p[: self.pi.ndim])
+            self._go_through(2 * self.pi.ndim)
         return self._last[key]
 
     def excess(self, p: Floats) -> Floats:
@@ -353,7 +366,9 @@ class ChannelProblem:
     def excess_slope(self, p: Floats, numbers: Ints) -> Floats:
         """(at, variables) gradient of some of the bounds."""
         probability = self._identification(p).probability
-        slopes = self._identification(p).slopes([axis for axis in self.variables if axis < self.pi.ndim])
+        axes = [axis for axis in self.variables if axis < self.pi.ndim]
+        slopes = self._identification(p).slopes(axes)
+        self._go_through(len(axes) * (self.pi.ndim + 2))
         begin, rows = 0, []
         for number, cells in enumerate(self._bounded):
             mine = numbers[(numbers >= begin) & (numbers < begin + len(cells.groups))] - begin

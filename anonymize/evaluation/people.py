@@ -33,13 +33,17 @@ ALIKE = (
 )
 
 SMALL = "the control has {:,} rows and the original {:,}: what is compared with so few has wide intervals"
+FEW = (
+    "the control's {:,} rows are about {:,} people, or about as many, who are there several times: rates count them as "
+    "others, and their intervals are too narrow"
+)
 
 
 @dataclass(frozen=True)
 class Known:
     """The original, and behind its rows those of the control. `table` has both, `rows` are of the original alone, of
-    which `sha256` is the hash. `remarks`: what makes rates of these people doubtful; `overlap`: that the control may be
-    about the same people, beside whom nothing can be shown to be within a limit."""
+    which `sha256` is the hash. `remarks`: what makes rates of these people doubtful; `doubt`: that the control may be
+    about the same people, or about few, beside whom nothing can be shown to be within a limit."""
 
     spec: Spec
     table: Table
@@ -47,7 +51,7 @@ class Known:
     sha256: str
     path: str
     remarks: tuple[Caution, ...] = ()
-    overlap: Caution | None = None
+    doubt: Caution | None = None
 
     def codes(self) -> Ints:
         """(people, attributes) the codes of the quasi-identifiers, -1 where missing."""
@@ -100,11 +104,11 @@ def with_control(spec: Spec, source: Source, control: str) -> Iterator[Known]:
     """The people of a checked original, with those of the control behind them."""
     with Source.open(spec, control) as further:
         further.check()
-        small, overlap = _outside(spec, source, further)
-        remarks = (*repeated(spec, source), *(each for each in (overlap, small) if each is not None))
+        small, doubt = _outside(spec, source, further)
+        remarks = (*repeated(spec, source), *(each for each in (doubt, small) if each is not None))
         with _together(spec, source, further) as both:
             table = _read_together(spec, both, (source, further))
-            yield Known(spec.of_copy(), table, source.rows or 0, source.sha256, source.name, remarks, overlap)
+            yield Known(spec.of_copy(), table, source.rows or 0, source.sha256, source.name, remarks, doubt)
 
 
 def _read_together(spec: Spec, both: Source, parts: Sequence[Source]) -> Table:
@@ -136,16 +140,31 @@ def row_keys(source: Source) -> pl.Series:
 
 
 def _outside(spec: Spec, source: Source, control: Source) -> tuple[Caution | None, Caution | None]:
-    """What there is to say of a control: that it is small, and that its rows equal those of a half of the original more
-    often than the other half does. Raises UsageError where it is about the same people: nothing would be an excess."""
+    """What there is to say of a control: that it is small; and that its rows equal those of a half of the original more
+    often than the other half does, or are about few people. Raises UsageError where it is about the same people:
+    nothing would be an excess."""
     if source.sha256 == control.sha256:
         raise UsageError(Problem("is the original itself, whose people are in the release", file=control.name))
+    rows, others = row_keys(source), row_keys(control)
+    people, of_original = _different(rows, others), len(rows)
     if spec.unit is not None and spec.unit in control.columns and spec.unit in source.columns:
-        own, others = (units_of(each.scan(), spec.unit, spec.missing(each.format)) for each in (source, control))
-        both = int(others.drop_nulls().unique().is_in(own.drop_nulls().unique().implode()).sum())
+        own, theirs = (
+            units_of(each.scan(), spec.unit, spec.missing(each.format)).drop_nulls().unique()
+            for each in (source, control)
+        )
+        both = int(theirs.is_in(own.implode()).sum())
         if both:
             raise UsageError(Problem(SAME_PEOPLE.format(both, spec.unit), file=control.name))
-    rows, others = row_keys(source), row_keys(control)
+        people, of_original = len(theirs), len(own)
+    more = "hold out a quarter of the people or more"
+    if len(others) * 10 < len(rows):
+        return Caution.of(SMALL.format(len(others), len(rows)), more), _alike(rows, others)
+    few = Caution.of(FEW.format(len(others), people), more) if people * 10 < of_original else None
+    return None, _alike(rows, others) or few
+
+
+def _alike(rows: pl.Series, others: pl.Series) -> Caution | None:
+    """That rows of a control equal those of a half of the original more often than the other half does."""
     drawn = rows.shuffle(seed=0)
     half = len(drawn) // 2
     share, among = (
@@ -154,9 +173,15 @@ def _outside(spec: Spec, source: Source, control: Source) -> tuple[Caution | Non
     )
     spread = math.sqrt(among * (1 - among) / max(len(others), 1) + among * (1 - among) / max(len(drawn) - half, 1))
     others_only = "take a `--control` of people who are not in the original"
-    overlap = Caution.of(ALIKE.format(share, among), others_only) if share > among + 3 * spread else None
-    small = Caution.of(SMALL.format(len(others), len(rows)), "hold out a quarter of the people or more")
-    return small if len(others) * 10 < len(rows) else None, overlap
+    return Caution.of(ALIKE.format(share, among), others_only) if share > among + 3 * spread else None
+
+
+def _different(rows: pl.Series, others: pl.Series) -> int:
+    """About how many people a control has that does not say whom its rows are about, up to as many as the original has
+    rows: its different rows, each as often as rows recur among as many of the original."""
+    many = min(len(rows), len(others))
+    own, theirs = (each.shuffle(seed=0)[:many].n_unique() for each in (rows, others))
+    return min(many, round(theirs * many / max(own, 1)))
 
 
 @contextmanager

@@ -158,11 +158,9 @@ def tried(plan: AttackPlan, scene: Scene) -> dict[str, Any]:
     }
 
 
-def judged(
-    block: dict[str, Any], plan: AttackPlan, overlap: Caution | None = None
-) -> tuple[tuple[Finding, ...], State]:
+def judged(block: dict[str, Any], plan: AttackPlan, doubt: Caution | None = None) -> tuple[tuple[Finding, ...], State]:
     """A finding for each thing attacked, and what they come to together. Says in the block `attacks` which are within
-    the limit. `overlap`: that the control may be about the same people; then nothing is shown to be within a limit.
+    the limit. `doubt`: what is wrong with the control; then nothing is shown to be within a limit.
 
     An attacker who is named and could not attack anybody has not shown anything: under a limit that is unknown. Of
     those who are not named, whoever found nothing to attack is not applicable, and does not decide.
@@ -178,7 +176,7 @@ def judged(
     if limit is not None:
         idle = [IDLE.format(name) for name in block["left_out"] if name in named]
         idle += [] if idle or any(each.level != "measured" for each in findings) else [NOBODY]
-        idle += [] if overlap is None else [overlap.text]
+        idle += [] if doubt is None else [doubt.text]
         findings += [Finding("max-excess", message, message, "error", known=False) for message in idle]
     errors = [each for each in findings if each.level == "error"]
     return tuple(findings), state_of(errors, required=limit is not None)

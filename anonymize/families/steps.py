@@ -45,6 +45,12 @@ MANY_ROWS = 1 << 22
 """Rows of a table up to which its columns are looked at while a release is searched: that takes memory at the same
 time."""
 
+GROUPING = (
+    "no step changes the quasi-identifiers, which are released as they are: add `{method: suppress, columns: [...]}` "
+    "to `treatments`, or take a command that makes classes and the same steps, such as `anonymize release`"
+)
+"""What makes rows read alike where the steps of a spec do not."""
+
 Deriving: TypeAlias = Callable[[], tuple[Derivation, ...]]
 
 
@@ -303,12 +309,20 @@ def write_manifest(files: Files, manifest: Manifest) -> None:
 def check_satisfied(request: Request, verdict: verify.Verdict) -> None:
     """Raises UnsafeError, with what is not met or could not be shown, unless that is allowed."""
     if verdict.state.fails and not request.allow_unsafe:
-        raise UnsafeError(_unmet(verdict))
+        raise UnsafeError(_unmet(request, verdict))
 
 
-def _unmet(verdict: verify.Verdict) -> list[Problem]:
+def _unmet(request: Request, verdict: verify.Verdict) -> list[Problem]:
     hint = "nothing was written; --allow-unsafe writes it all the same"
+    if any(each.state.fails for each in verdict.results) and _ungrouped(request):
+        hint = f"{GROUPING}; {hint}"
     return [Problem(message, hint=hint) for message in verdict.unmet]
+
+
+def _ungrouped(request: Request) -> bool:
+    """Whether nothing makes rows read alike: no classes are made, and no step that could changes them."""
+    family, spec = ALGORITHMS[request.algorithm].NEEDS.family, request.spec
+    return family.treats_quasi and spec.treated.keys().isdisjoint(spec.quasi_identifiers)
 
 
 class Rehearsal(Exception):

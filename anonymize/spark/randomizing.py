@@ -76,14 +76,14 @@ def chosen(known: EngineFrame) -> Randomized:
     learned, options = known.learned, known.request.options
     names, most = [each.name for each in learned.sensitive], known.limits.most_combinations
     table = distinct_rows(known.rows, learned, names, most, _taken_as(learned.attributes))
-    columns, p = planned(table, known.requirements, options)
+    columns, p, origin = planned(table, known.requirements, options)
     none: Codes = np.zeros(0, np.uint8)
     released = tuple(
         replace(each, released=None if p[each.name] == 1 and not each.generalized else none, p=p[each.name])
         for each in columns
     )
     warnings = tuple(unknown_values(columns, known.requirements))
-    return Randomized(options.on, released, False, bool(options.p.strip(" ,")), warnings)
+    return Randomized(options.on, released, False, origin, warnings)
 
 
 def _taken_as(attributes: Sequence[Attribute]) -> dict[int, Codes]:

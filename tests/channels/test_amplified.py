@@ -40,7 +40,7 @@ def capped(l: float, cap: float, *, free: bool = True) -> ChannelProblem:  # noq
 
 
 def test_without_another_bound_the_cap_is_all() -> None:
-    p = optimum(capped(1, 0.6))
+    p = optimum(capped(1, 0.6))[0]
     assert p is not None
     np.testing.assert_allclose(p, [1, 0.6], atol=1e-8)
     assert p[1] <= 0.6
@@ -48,14 +48,14 @@ def test_without_another_bound_the_cap_is_all() -> None:
 
 def test_beside_a_bound_both_are_kept() -> None:
     problem = capped(2.6, 0.6)
-    p = optimum(problem)
+    p = optimum(problem)[0]
     assert p is not None and p[1] <= 0.6
     assert problem.risk(p)[0] <= 1 + 1e-9
-    alone = optimum(capped(2.6, 1.0))
+    alone = optimum(capped(2.6, 1.0))[0]
     assert alone is not None and alone[1] > 0.6
 
 
 def test_a_cap_that_cannot_be_kept() -> None:
     assert capped(1, 0.6, free=False).beyond_caps == (0,)
-    assert optimum(capped(1, 0.6, free=False)) is None
-    assert optimum(capped(1, 1 / 3)) is None
+    assert optimum(capped(1, 0.6, free=False))[0] is None
+    assert optimum(capped(1, 1 / 3))[0] is None

@@ -398,6 +398,12 @@ def test_what_cannot_be_is_refused(
     assert not (folder / "out.csv").exists()
 
 
+def test_k_that_no_step_makes_names_what_would(call: Call, folder: Path) -> None:
+    result = call("perturb", written(folder, BESIDE + NOISE), "-o", "out.csv")
+    said = " ".join(result.err.split())
+    assert result.code == 1 and "method: suppress" in said and "anonymize release" in said
+
+
 def test_a_text_in_a_column_of_numbers_has_its_line(call: Call, folder: Path) -> None:
     (folder / "table.csv").write_text(TABLE.replace("1020", "CANARY"))
     result = call("perturb", written(folder, ALONE + NOISE), "-o", "out.csv")

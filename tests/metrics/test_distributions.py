@@ -132,7 +132,7 @@ def test_what_salary_tells_of_occupation_in_the_original() -> None:
 @pytest.mark.parametrize(("l", "expected"), [(3, 0.0241), (4, 0.0226), (5, 0.0214)])
 def test_what_is_left_of_it_after_randomized_response(l: int, expected: float) -> None:  # noqa: E741
     joint = adult(ESGRO)
-    p = optimum(problem_of(joint, l, "qi"))
+    p = optimum(problem_of(joint, l, "qi"))[0]
     assert p is not None
     bits = seeded_bits(l)
     shown = [
