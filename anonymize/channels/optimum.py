@@ -213,17 +213,17 @@ def optimum(problem: ChannelProblem, work: int = WORK) -> tuple[Floats | None, b
     least = problem.lowest()
     if not problem.variables or not _fine(problem, problem.full(least)):
         return None, True
-    found: list[Floats] = []
+    optima: list[Floats] = []
     starts: list[Floats] = []
     active = np.zeros(0, np.int64)
     for start in _starts(problem, least):
         starts.append(start)
-        chosen, active = _search(problem, start, active, found, work)
+        chosen, active = _search(problem, start, active, optima, work)
         if problem.work >= work:
             break
-        found.append(chosen)
-    ended = len(found) == len(starts)
-    best = _settled(problem, _least(problem, found or [chosen]), least, NARROW if ended else COARSE)
+        optima.append(chosen)
+    ended = len(optima) == len(starts)
+    best = _settled(problem, _least(problem, optima or [chosen]), least, NARROW if ended else COARSE)
     return _rounded(problem, best if ended else _least(problem, [best, *starts])), ended
 
 

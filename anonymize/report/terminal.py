@@ -77,10 +77,15 @@ def _parts(least: Sequence[int], names: int, width: int) -> Iterator[list[int]]:
 
 
 def _widths(least: Sequence[int], wanted: Sequence[int], width: int) -> list[int]:
-    """What each column gets: what it wants, the narrow ones first, or at least its share of what there is."""
+    """What each column gets: what it wants, where that is no more than an equal share of what is left; the others share
+    by what they want, so that they are folded into about as many lines."""
     widths, left = list(least), width - GAP * (len(least) - 1) - sum(least)
-    for index in sorted(range(len(least)), key=lambda index: wanted[index]):
-        more = min(wanted[index] - widths[index], max(left, 0))
+    order = sorted(range(len(least)), key=lambda index: wanted[index])
+    for place, index in enumerate(order):
+        room, others = max(left, 0) + sum(widths[each] for each in order[place:]), order[place:]
+        share = room * wanted[index] // max(sum(wanted[each] for each in others), 1)
+        goal = wanted[index] if wanted[index] * len(others) <= room else max(share, widths[index])
+        more = min(goal - widths[index], max(left, 0))
         widths[index] += more
         left -= more
     while left < 0 and max(widths) > 1:

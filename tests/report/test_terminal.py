@@ -273,3 +273,9 @@ def test_figures_in_a_line_of_text_are_not_coloured() -> None:
     stream = Terminal()
     console(stream, "always").print("12 histories")
     assert stream.getvalue() == "12 histories\n"
+
+
+def test_two_texts_that_are_too_wide_share_the_terminal() -> None:
+    row = ("1", ", ".join(["name"] * 15), " ".join(["reason"] * 20))
+    [table] = tables(Section("title", ("number", "left out", "because"), [row]), 80, frozenset())
+    assert table.widths[0] == 6 and abs(table.widths[1] / len(row[1]) - table.widths[2] / len(row[2])) < 0.1
