@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from dataclasses import replace
+from typing import Self
 
 import polars as pl
 
@@ -24,11 +25,11 @@ from anonymize.publication import Files, ReleasePaths
 from anonymize.records import dataclass
 from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, output_block, verdict_blocks
-from anonymize.report.head import order_warnings, unused
+from anonymize.report.head import TableSource, order_warnings, unused
 from anonymize.request import Request
 from anonymize.risk import guessing
 from anonymize.spec import Spec
-from anonymize.table import Table
+from anonymize.table import OutputFile, Table
 from anonymize.table.write import refuse_uri
 from anonymize.verify import Verdict
 from anonymize.verify.unclassed import Bound, RatioBound, measure_distorted
@@ -107,26 +108,18 @@ class RandomizedDraft(Draft):
         return Measured(with_passing(self.request, files.table, verdict, self.columns))
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
-        """No row is lost; the metrics of generalized cells do not apply."""
-        return Blocks(
-            output=output_block(files.table, measured.verdict)
-            | dict.fromkeys(("suppressed_rows", "suppressed_cells"), 0),
-            measured=self._measured_blocks(measured.verdict),
-            utility={},
-            left_out=undefined({**METRICS, **DISTRIBUTIONS}, DRAWN),
-            recoding=self.distorted.summary(),
-            warnings=[
-                *_warnings(self.request, self.table, self.distorted, written=bool(files.texts)),
-                *measured.verdict.cautions,
-            ],
-            codebook=codebook(self.request.spec, columns_of(files.table), self.distorted.meanings()),
+        """The success of an ordinary attacker is measured by the original, and is nobody else's to know."""
+        blocks = distorted_blocks(
+            self.request.spec, self.distorted, files.table, columns_of(files.table), measured.verdict
         )
-
-    def _measured_blocks(self, verdict: Verdict) -> dict[str, Any]:
-        """With the success of an ordinary attacker, which is measured by the original and is nobody else's to know."""
-        blocks = verdict_blocks(verdict)
-        risk = blocks.get("risk", {})
-        return blocks if self.request.public else blocks | {"risk": risk | {"attacker": self._attacker()}}
+        risk = {} if self.request.public else {"risk": blocks.measured.get("risk", {}) | {"attacker": self._attacker()}}
+        warnings = _warnings(self.request, self.table, self.distorted, written=bool(files.texts))
+        return replace(
+            blocks,
+            measured=blocks.measured | risk,
+            left_out=undefined({**METRICS, **DISTRIBUTIONS}, DRAWN),
+            warnings=[*warnings, *measured.verdict.cautions],
+        )
 
     def _attacker(self) -> dict[str, guessing.Guesses | None]:
         """What an attacker who guesses gets right, of each sensitive attribute."""
@@ -144,6 +137,22 @@ class RandomizedDraft(Draft):
         """The codes before the distortion, in the order of the released rows."""
         rows = self.written.rows
         return pl.DataFrame({column.name: column.original[rows] for column in self.distorted.columns})
+
+
+def distorted_blocks(
+    spec: Spec, distorted: Randomized, output: OutputFile | TableSource, columns: list[str], verdict: Verdict
+) -> Blocks:
+    """The blocks of a distorted release of some columns, wherever it was made: no row is lost, and the metrics of
+    generalized cells do not apply."""
+    return Blocks(
+        output=output_block(output, verdict) | dict.fromkeys(("suppressed_rows", "suppressed_cells"), 0),
+        measured=verdict_blocks(verdict),
+        utility={},
+        left_out=undefined(METRICS, DRAWN),
+        recoding=distorted.summary(),
+        codebook=codebook(spec, columns, distorted.meanings()),
+        warnings=[],
+    )
 
 
 def bounds_of(columns: Sequence[Distorted], requirements: Sequence[Requirement]) -> list[Bound | RatioBound]:

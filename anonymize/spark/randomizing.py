@@ -22,13 +22,11 @@ from anonymize.algorithms.randomize import Distorted, Randomized, planned, unkno
 from anonymize.channels import replaced, system_bits
 from anonymize.classes import Codes
 from anonymize.errors import UnsafeError
-from anonymize.families.randomized import bounds_of, warnings_of_spec
-from anonymize.metrics import DRAWN, METRICS, undefined
+from anonymize.families.randomized import bounds_of, distorted_blocks, warnings_of_spec
 from anonymize.privacy import Requirement
 from anonymize.records import dataclass
 from anonymize.report import Clock
-from anonymize.report.codebook import codebook
-from anonymize.report.data import Blocks, output_block, verdict_blocks
+from anonymize.report.data import Blocks
 from anonymize.report.head import unused_parts
 from anonymize.spark.checking import DATAFRAME, FrameSource
 from anonymize.spark.engine import Columns, DataFrame, beside, collected, held
@@ -174,19 +172,6 @@ def _measured(
 def _blocks(known: EngineFrame, result: Randomized, verdict: Verdict) -> Blocks:
     """The blocks of one machine, without what an ordinary attacker guesses, which is not measured here."""
     spec, request = known.spec, known.request
-    return Blocks(
-        output=output_block(FrameSource(DATAFRAME, ()), verdict)
-        | dict.fromkeys(("suppressed_rows", "suppressed_cells"), 0),
-        measured=verdict_blocks(verdict),
-        utility={},
-        left_out=undefined(METRICS, DRAWN),
-        recoding=result.summary(),
-        codebook=codebook(spec, list(known.places), result.meanings()),
-        warnings=[
-            *result.warnings,
-            *unused_parts(spec, request.algorithm, request.options),
-            *warnings_of_spec(spec),
-            *left_over_warnings(spec),
-            *verdict.cautions,
-        ],
-    )
+    warnings = [*result.warnings, *unused_parts(spec, request.algorithm, request.options), *warnings_of_spec(spec)]
+    blocks = distorted_blocks(spec, result, FrameSource(DATAFRAME, ()), list(known.places), verdict)
+    return replace(blocks, warnings=[*warnings, *left_over_warnings(spec), *verdict.cautions])
