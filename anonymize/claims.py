@@ -37,7 +37,7 @@ class State(StrEnum):
 
     @property
     def satisfied(self) -> bool | None:
-        """As reports have it under `satisfied`; None of what is unknown, and where nothing is required."""
+        """The figure `satisfied` of reports; None of what is unknown, and where nothing is required."""
         return {State.MET: True, State.UNMET: False}.get(self)
 
 
@@ -89,7 +89,7 @@ class Result:
         return self.state.satisfied
 
     def as_dict(self) -> dict[str, Any]:
-        """As it stands in a report; without `unknown` and `why` where nothing is, `alike` where it is 0, and
+        """Its block in a report; without `unknown` and `why` where nothing is, `alike` where it is 0, and
         `before_treatment` where it was not."""
         entry = {("satisfied" if name == "state" else name): value for name, value in asdict(self).items()}
         entry |= {"satisfied": self.satisfied, "basis": str(self.basis)}

@@ -59,7 +59,7 @@ class LossBound:
     k: int
 
     def block(self, gcp: float | None) -> dict[str, float | int | None]:
-        """As the report has it, beside the gcp of a release: `above` is by what share of the bound it is higher."""
+        """Its block in the report, beside the gcp of a release: `above` is by what share of the bound it is higher."""
         above = gcp / self.bound - 1 if gcp is not None and self.bound else None
         return {"k": self.k, "floor": self.floor, "gcp": self.bound, "above": above}
 

@@ -68,7 +68,7 @@ NEEDS = Needs(
 
 @dataclass(frozen=True)
 class Options:
-    """See the module."""
+    """Options of the subcommand."""
 
     model_size: float = option(2.0, "Size of the fitted model, in MB, at most.", above=0.0, maximum=1000.0)
 

@@ -54,7 +54,7 @@ def singled_out(scene: Scene, rows: PointRows, name: str) -> Success:
 
 
 def _isolating_rows(rows: PointRows, wanted: int, generator: np.random.Generator) -> Conditions:
-    """As many conditions as are wanted, or fewer, that one row each meets: each is drawn with the row that it is made
+    """Up to `wanted` conditions that one row each meets: each is drawn with the row that it is made
     of, and no two are alike."""
     number, columns = rows.points.shape
     parts = min(PARTS, columns)

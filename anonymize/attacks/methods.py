@@ -162,7 +162,7 @@ class Success:
         return ExcessEstimate(estimate.value, estimate.value, estimate.value) if self.complete else estimate
 
     def block(self) -> dict[str, Any]:
-        """As it stands in a report; figures are None where nobody could be attacked."""
+        """Its block in a report; figures are None where nobody could be attacked."""
         excess, control = self.excess, self.control_rate
         others = 0 if self.control is None else len(self.control)
         return {

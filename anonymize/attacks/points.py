@@ -53,7 +53,7 @@ class PointRows:
         return PointRows(self.points[rows], self.names, self.numeric, self.known)
 
     def drawn(self, number: int, generator: np.random.Generator) -> PointRows:
-        """As many rows as are asked for, in their order; all where there are no more."""
+        """Draws as many rows as are asked for, in their order; all where there are no more."""
         if len(self.points) <= number:
             return self
         return self.of(np.sort(generator.choice(len(self.points), number, replace=False)))

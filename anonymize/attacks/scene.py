@@ -259,7 +259,7 @@ class TargetPeople:
         return TargetPeople(self.codes[chosen], values, row_of, kept, points)
 
     def drawn(self, number: int, generator: np.random.Generator) -> TargetPeople:
-        """As many of them as are asked for, in their order; all where there are no more."""
+        """Draws as many of them as are asked for, in their order; all where there are no more."""
         if len(self) <= number:
             return self
         return self.of(np.sort(generator.choice(len(self), number, replace=False)))
@@ -347,7 +347,7 @@ class Scene:
         return [people.values[name] for people in (self.targets, self.control) if people is not None]
 
     def some_classes(self, name: str) -> Ints:
-        """As many classes as there are targets, drawn for an attack; all where there are no more."""
+        """Draws as many classes for an attack as there are targets; all where there are no more."""
         every = np.arange(len(self.release.first))
         if len(every) <= len(self.targets):
             return every

@@ -138,7 +138,7 @@ class SinglingOut:
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
-        """As many rows as there are targets, drawn."""
+        """A success of as many rows as there are targets, drawn."""
         if scene.invented is not None:
             return [singled_out(scene, scene.invented, SinglingOut.ID)]
         release = scene.release
@@ -324,7 +324,7 @@ class Downcoding:
 
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
-        """As many classes as there are targets, drawn; none where every cell shows one value."""
+        """A success of as many classes as there are targets, drawn; none where every cell shows one value."""
         classes = scene.some_classes(Downcoding.ID)
         complete = len(classes) == len(scene.release.first)
         chance, narrowest = _narrowest(scene, classes)

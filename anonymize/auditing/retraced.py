@@ -51,7 +51,7 @@ class FollowedRows:
     wrong: int | None
 
     def block(self) -> dict[str, Any]:
-        """As it stands in a report."""
+        """Its block in a report."""
         return {"column": self.column, "wrong_rows": self.wrong}
 
 

@@ -64,7 +64,7 @@ class Correspondence:
     backward: int | None
 
     def block(self) -> dict[str, Any]:
-        """As it stands in a report."""
+        """Its block in a report."""
         return {"forward": self.forward, "cross": self.forward, "backward": self.backward}
 
 

@@ -97,7 +97,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does it, which knows no names to suggest where commands are imported on demand."""
+        """Suggests the nearest command for an unknown one: click knows none, as they are imported on demand."""
         if not args[0].startswith("-") and args[0] not in self.list_commands(ctx) and not ctx.resilient_parsing:
             from difflib import get_close_matches
 

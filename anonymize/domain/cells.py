@@ -220,7 +220,7 @@ def _one_by_one(texts: Sequence[str | None], shapes: _Shapes) -> ReadCells:
 
 
 def _at_once(frame: pl.DataFrame, shapes: _Shapes) -> pl.DataFrame:
-    """As `_by_shape`, of few cells: every shape is tried on each, and the first that fits is taken. Three queries are
+    """What each of few cells says: every shape is tried on each, and the first that fits is taken. Three queries are
     planned in less time than one of three steps, in which every step asks for the types of the one before."""
     return frame.select("suffixed", "low", "high", *shapes.ends).with_columns(shapes.fits).select(shapes.says)
 

@@ -196,12 +196,12 @@ class CodedGeneralization(Generalization):
 
     @cached_property
     def ncp(self) -> Floats:
-        """See `Generalization`; the lowest nodes that are left cost something."""
+        """(nodes,) the normalized certainty penalty in the declared hierarchy, above 0 of the lowest nodes left."""
         return self._declared("ncp")
 
     @cached_property
     def loss(self) -> Floats:
-        """See `Generalization`; the lowest nodes that are left cost something."""
+        """(nodes,) Iyengar's loss in the declared hierarchy, above 0 of the lowest nodes left."""
         return self._declared("loss")
 
     def _declared(self, figure: str) -> Floats:

@@ -158,7 +158,7 @@ class PublicDomain:
         raise RowsError(Problem(said, hint=hint), int(outside[0]))
 
     def entry(self) -> list[str | None] | dict[str, Any]:
-        """As a manifest has it: the values, null last where one may be missing; or the bins."""
+        """Its entry in a manifest: the values, null last where one may be missing; or the bins."""
         if self.bins is None:
             return [*self.values, *([None] if self.missing else [])]
         return {

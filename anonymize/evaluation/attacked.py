@@ -282,7 +282,7 @@ def _categories(
 
 
 def changed_numbers(people: Known, release: ReadRelease, row_of: Ints | None) -> tuple[Floats, Floats] | None:
-    """See `Scene.numbers`: the columns of one name that are numbers wherever they are not missing, in the original and
+    """For `Scene.numbers`, the columns of one name that are numbers wherever they are not missing, in the original and
     in the release, and of which some cell is another number there. Sampling weights are none of them.
 
     `row_of` (people of the original,): the released row about each, -1 for none; None where that is not known.

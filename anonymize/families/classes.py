@@ -79,7 +79,7 @@ class ClassedDraft(Draft):
 
     @property
     def class_of(self) -> NDArray[np.int32]:
-        """As they are rendered."""
+        """(rows,) the class of each row as it is rendered, -1 for one that is not released."""
         return self.released.class_of
 
     def manifest(self, files: Files) -> Manifest:

@@ -104,7 +104,7 @@ class PerturbedDraft(Draft):
         return cls(request, requirements, table, _left_out(request.spec, requirements, table))
 
     def manifest(self, files: Files) -> Manifest:
-        """As the spec has it: a value that is shown as it is spans itself."""
+        """The manifest that follows from the spec: a value that is shown as it is spans itself."""
         return Manifest.of_spec(self.request.spec)
 
     def write(self, files: Files) -> None:

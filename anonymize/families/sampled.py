@@ -89,7 +89,7 @@ class SampledDraft(Draft):
         return verify.sampled_spent(self.result.search, self.result.beta, self.result.k)
 
     def manifest(self, files: Files) -> Manifest:
-        """As the spec has it."""
+        """The manifest that follows from the spec."""
         return Manifest.of_spec(self.request.spec)
 
     def write(self, files: Files) -> None:

@@ -121,7 +121,7 @@ class SyntheticDraft(Draft):
 
     @property
     def drawn(self) -> verify.Spent:
-        """As the check adds it up."""
+        """Epsilon and delta, as the check adds them up."""
         return self.declared.spent
 
     @property

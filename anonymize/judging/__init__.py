@@ -259,7 +259,8 @@ class Judge:
         return check(self.groups(labels, count, among), self.requirements)
 
     def grants(self, labels: Integers, count: int) -> Bools:
-        """As `meets`, of the rows that are released; but no class fails what the table as a whole meets."""
+        """(count,) which classes of the released rows meet the requirements, or fail only what the table as a whole
+        meets."""
         return check(self.groups(labels, count), self.requirements, "granted")
 
     def groups(self, labels: Integers, count: int, among: Extract | None = None) -> Groups:

@@ -194,7 +194,7 @@ class Manifest:
         st: str | None = None,
         group: str | None = None,
     ) -> Manifest:
-        """As asked for, or as what is beside a release tells, or else the spec.
+        """The manifest that was asked for, or that is beside the release, or else what the spec says.
 
         `manifest`: path of the file, or of the parameters of a randomized release. `st`, `group`: of a bucketized one
         its sensitive table, and the column of groups. Raises UsageError for both kinds at once, DataError for a file

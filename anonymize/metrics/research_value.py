@@ -176,7 +176,7 @@ def research_values(table: Table) -> list[Floats]:
 
 
 def values_of(attributes: Sequence[Attribute], weights: Weights) -> list[Floats]:
-    """As `research_values`, for attributes whose weights are given or follow from their correlation."""
+    """Per attribute, (levels,) the research values; `weights` are given, or follow from the attributes' correlation."""
     scale = scaled_weights(attributes, weights).tolist()
     return [worths(attribute, weight) for attribute, weight in zip(attributes, scale, strict=True)]
 

@@ -35,7 +35,7 @@ class TableSource(Protocol):
 
     @property
     def name(self) -> str:
-        """As reports call it."""
+        """What reports call it."""
 
     @property
     def sha256(self) -> str | None:

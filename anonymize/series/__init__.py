@@ -67,7 +67,7 @@ class Alone:
         return files
 
     def search(self, request: Request, table: Table, requirements: tuple[Requirement, ...], run: Run) -> SearchResult:
-        """As the algorithm has it."""
+        """What the algorithm returns."""
         return run(request, table, requirements)
 
     def linked(self, link: Link) -> Link:

@@ -73,7 +73,7 @@ class EngineRows:
         self.steps.append(step)
 
     def counts(self, classes: Ints) -> tuple[Runs, ...]:
-        """See `CountSource`. Of all rows as one class the counts are known."""
+        """How many rows of some classes have each code; of all rows as one class that is known."""
         attributes = range(len(self.learned.attributes))
         if not self.steps:
             return tuple(Runs.of_one(self.learned.counts[place]) for place in attributes)

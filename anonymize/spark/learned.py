@@ -200,7 +200,7 @@ class Learned:
         return [replace(own, everywhere=each) for own, each in zip(self.sensitive, counts, strict=True)]
 
     def part(self, codes: Sequence[Codes], sensitive: Sequence[Codes], rows: int) -> Table:
-        """As `table`, of rows that are judged as part of the whole DataFrame."""
+        """Some rows as a table that is judged as part of the whole DataFrame."""
         whole = replace(self, sensitive=tuple(self.everywhere))
         return whole.table(codes, sensitive, rows)
 

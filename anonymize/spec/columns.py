@@ -85,7 +85,7 @@ class Rule(Entry):
         return self.model_copy(update=update)
 
     def as_json(self) -> dict[str, Any]:
-        """As the spec has it."""
+        """Its entry in a spec."""
         return self.model_dump(by_alias=True, exclude_none=True, mode="json")
 
     def __str__(self) -> str:

@@ -77,12 +77,12 @@ class GroupBound:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """As JSON."""
+        """The same as JSON."""
         return {"columns": list(self.columns), **({"k": self.k} if self.risk is None else {"risk": self.risk})}
 
     @property
     def said(self) -> str:
-        """As a message has it."""
+        """The same in a message."""
         return f"k = {self.k} rows" if self.risk is None else f"rows for a risk of {self.risk:g}"
 
     @property

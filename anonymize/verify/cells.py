@@ -39,7 +39,7 @@ class CellTemplates:
 
     @classmethod
     def of(cls, spec: Spec) -> CellTemplates:
-        """As the spec says."""
+        """The templates of a spec."""
         output = spec.output
         ends = {name: text for name in ("open_high", "open_low") if (text := getattr(output, name, None))}
         written = cls(output.interval, suppressed=output.suppressed, missing=spec.input.missing, **ends)

@@ -89,7 +89,7 @@ class CountedValues:
         return values_of(self._rows(texts), self.subject, self.missing)
 
     def entries(self, classes: pl.Series, texts: pl.Series, rows: pl.Series) -> pl.DataFrame:
-        """See `table.entries_of`: of rows that are in some classes, have these texts, and stand for so many rows."""
+        """The `table.entries_of` of rows that are in some classes, have these texts, and stand for so many rows."""
         return _entries(classes, self._known(texts), rows)
 
     def _rows(self, texts: pl.Series) -> TextRows:

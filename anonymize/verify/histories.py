@@ -99,7 +99,7 @@ class Invariance:
     common: int
 
     def block(self) -> dict[str, Any]:
-        """As it stands in a report."""
+        """Its block in a report."""
         return asdict(self)
 
 

@@ -32,7 +32,7 @@ class RowShares:
     with_sensitive: float = 0.0
 
     def block(self, name: str) -> dict[str, float]:
-        """As a report has them."""
+        """The shares by their names in a report."""
         return {name + (f"_{key}" if key != "alone" else ""): share for key, share in asdict(self).items()}
 
 
@@ -54,7 +54,7 @@ class Derivation:
         return f"{self.column} follows from {sources}" if self.follows else f"{self.column} gives {sources} away"
 
     def block(self) -> dict[str, Any]:
-        """As it stands in a report."""
+        """Its block in a report."""
         return {"says": str(self), **asdict(self), "sources": list(self.sources)}
 
     @property

@@ -216,7 +216,8 @@ def _is_sorted(table: TextTable, own: Sequence[_OrderedColumn], rest: Sequence[s
 
 
 def _alike_in_text(texts: pl.Series, alike: pl.Series) -> pl.Series | None:
-    """As `_alike`, of one column of texts among which no interval is one."""
+    """(rows - 1,) which rows, `alike` so far, read as the one before in a column of texts without intervals too; None
+    where the order is broken."""
     cells = texts.alias("text").to_frame().with_columns(number=number_of(pl.col("text")))
     kind = pl.when(pl.col("text").is_null()).then(NULL).when(pl.col("number").is_null()).then(TEXT).otherwise(NUMBERS)
     cells = cells.with_columns(kind=kind)

@@ -114,7 +114,7 @@ class ValuesResult:
     result: Result
 
     def block(self) -> dict[str, Any]:
-        """As it stands in a report: of histories and people, not of classes and rows."""
+        """Its block in a report: of histories and people, not of classes and rows."""
         said = {_OF_PEOPLE.get(name, name): value for name, value in self.result.as_dict().items()}
         return said | ({} if self.values_of is None else {"values_of": self.values_of})
 
@@ -145,7 +145,7 @@ class MeasuredRelease:
     departed: tuple[ValuesResult, ...] | None = None
 
     def block(self) -> dict[str, Any]:
-        """As it stands in a report."""
+        """Its block in a report."""
         counts = {name: getattr(self, name) for name in ("name", "people", "histories", "smallest", "first_time")}
         left = None if self.left is None else asdict(self.left)
         departed = {} if self.departed is None else {"departed": [each.block() for each in self.departed]}
@@ -175,7 +175,7 @@ class SeriesVerdict:
         return self.state.satisfied
 
     def block(self) -> dict[str, Any]:
-        """As it stands in a report."""
+        """Its block in a report."""
         releases = [release.block() for release in self.releases]
         return {"satisfied": self.satisfied, "releases": releases, "unbounded": list(self.unbounded)}
 

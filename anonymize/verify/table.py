@@ -414,7 +414,7 @@ def _ranks(
 
 
 def _numbers(column: NumberedColumn, missing: Sequence[str], subject: Subject) -> pl.DataFrame:
-    """As `_ranks`, of the texts as numbers, and the `number` itself: a whole one if all of them are."""
+    """The `rank` of each text as a number, 0 where it is missing, and the `number` itself: a whole one if all are."""
     texts = pl.Series("text", [None], dtype=pl.String).append(column.texts)
     number = with_point(pl.col("text"), subject.notation).str.strip_chars()
     bare = texts.to_frame().select(pl.when(~pl.col("text").is_in(list(missing))).then(number).alias("text"))

@@ -218,7 +218,7 @@ def _both_ways(table: TextTable, rows: TextRows, ordering: Ordering, name: str) 
 
 
 def _cells_of_text(name: str, codes: pl.Series, texts: pl.DataFrame, templates: CellTemplates) -> Cells:
-    """As numbers where every cell shows some (or is missing, or suppressed), else as texts."""
+    """The cells of a column, as numbers where every cell shows some (or is missing, or suppressed), else as texts."""
     stated = stated_ends(texts, templates).with_columns(derived=pl.lit(False))
     says = stated.filter(~pl.col("suppressed") & ~pl.col("absent"))
     numeric = says.height > 0 and says["low"].null_count() == 0 and says["high"].null_count() == 0

@@ -157,7 +157,7 @@ def _gain(given: Given) -> pl.Expr:
 
 
 def _capped_gain(given: Given) -> pl.Expr:
-    """As the gain, infinite where a value exceeds what no beta allows."""
+    """The largest relative gain of a value; infinite where one exceeds what no beta allows."""
     ratio = COUNT / TOTAL / OVERALL
     beyond = (ratio - 1) / (1 - OVERALL.log() - 1 + NEGLIGIBLE) > 1 + TOLERANCE
     broken = (beyond & (ratio > 1 + NEGLIGIBLE) & guarded(given)).any()

@@ -257,7 +257,7 @@ class _Windows:
         self.table = np.empty((0, most))
 
     def of(self, begins: Ints, end: int) -> Floats:
-        """See `Cost`; begins ascend one by one."""
+        """(begins,) the cost of each group from a row to before `end`; begins ascend one by one."""
         if end >= self.stop:
             self._work_out(end)
         least = end - int(begins[-1])

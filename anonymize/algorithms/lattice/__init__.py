@@ -263,7 +263,7 @@ class FrequencySet:
     def with_classes(
         cls, table: Table, requirements: tuple[Requirement, ...], rows: NDArray[np.uint32] | None = None
     ) -> tuple[FrequencySet, Ints]:
-        """As `of_table`, and (rows,) which distinct row each row is."""
+        """The frequency set at the bottom, and (rows,) which distinct row each row is."""
         hierarchies = tuple(HierarchyLevels.of(attribute) for attribute in table.attributes)
         picked: slice | NDArray[np.uint32] = slice(None) if rows is None else rows
         codes = [attribute.codes[picked] for attribute in table.attributes]
@@ -321,7 +321,8 @@ class FrequencySet:
         return self._at_node(vector, *self.grouping(vector))
 
     def rolled(self, vector: Vector) -> tuple[FrequencySet, Ints]:
-        """As `roll_up`, and (m,) which distinct row of the new set each of this one became part of."""
+        """The frequency set of a node that is not below this one's, and (m,) which distinct row of the new set each of
+        this one became part of."""
         grouping, columns = self.grouping(vector)
         return self._at_node(vector, grouping, columns), grouping.group
 

@@ -307,7 +307,7 @@ class LastCut:
     refused: list[int] = field(default_factory=list)
 
     def __call__(self, batch: Batch, part: Ints, parts: int) -> Bools:
-        """See `splitting.grow.Allowed`. Parts come in pairs; where one of a pair is empty, the class was not cut."""
+        """(parts,) which may be. They come in pairs; where one of a pair is empty, the class was not cut."""
         step = RefinedParts(part, np.arange(parts) // 2)
         tried = (self.refusals.worth(step, batch.sensitive) & (step.sizes() > 0)).reshape(-1, 2).all(axis=1)
         fine = self.judge.meets(part, parts, batch) & self.refusals.clear(step, batch.sensitive)

@@ -25,7 +25,7 @@ class Cost(Protocol):
 
     @property
     def single(self) -> int:
-        """See `linear`."""
+        """The least that a row costs in a class of rows of a `linear` group."""
 
     def linear(self, sizes: Ints, labels: Ints) -> Bools:
         """(n,) of which groups the `least` is `single` for each row, and that of any part of them, too."""
@@ -84,7 +84,7 @@ class Discernibility:
         return self.minimum
 
     def linear(self, sizes: Ints, labels: Ints) -> Bools:
-        """See `Cost`: up to `minimum` rows."""
+        """(n,) which groups have up to `minimum` rows: each row costs that much at least."""
         return np.asarray(sizes <= self.minimum)
 
     def class_cost(self, sizes: Ints, labels: Ints) -> Ints:
@@ -94,19 +94,19 @@ class Discernibility:
         return sizes * np.maximum(sizes, self.minimum)
 
     def whole(self, sizes: Ints, labels: Ints, pieces: Ints | int) -> Ints:
-        """See `Cost`: even parts cost least. To suppress one row more costs `rows`, and saves no more than the class
-        that it leaves loses, 2 x - 1 for one of x rows; where that might be more, nothing is known."""
+        """(n,) what even parts cost, which cost least. To suppress one row more costs `rows`, and saves no more than
+        the class that it leaves loses, 2 x - 1 for one of x rows; where that might be more, nothing is known."""
         parts = np.maximum(pieces, 1)
         each, over = sizes // parts, sizes % parts
         even = parts * each * each + over * (2 * each + 1)
         return np.where(2 * each + 1 <= self.rows, even, 0)
 
     def rises(self, sizes: Ints) -> Bools:
-        """See `Cost`: both must have more than `minimum` rows together."""
+        """(n,) which of two groups, both as large, have more than `minimum` rows together."""
         return np.asarray(2 * sizes > self.minimum)
 
     def no_gain(self, remaining: Ints, lost: Ints) -> Bools:
-        """See `Cost`: for a class of a + b rows (a + b)^2 <= a^2 + rows * b if and only if 2 a + b <= rows."""
+        """For a class of a + b rows (a + b)^2 <= a^2 + rows * b if and only if 2 a + b <= rows."""
         return np.asarray(2 * remaining + lost <= self.rows)
 
 
@@ -126,7 +126,7 @@ class Classification:
         return 0
 
     def linear(self, sizes: Ints, labels: Ints) -> Bools:
-        """See `Cost`: groups of one label."""
+        """(n,) which groups have one label, and cost nothing."""
         return np.asarray(self.class_cost(sizes, labels) == 0)
 
     def class_cost(self, sizes: Ints, labels: Ints) -> Ints:
@@ -137,16 +137,16 @@ class Classification:
         return self.class_cost(sizes, labels)
 
     def whole(self, sizes: Ints, labels: Ints, pieces: Ints | int) -> Ints:
-        """See `Cost`: one class costs what all rows cost together, as a row that is suppressed saves no more than it
-        costs; of several nothing is known."""
+        """(n,) what all rows cost together as one class, as a row that is suppressed saves no more than it costs; of
+        several classes nothing is known."""
         return np.where(np.asarray(pieces) <= 1, self.class_cost(sizes, labels), 0)
 
     def rises(self, sizes: Ints) -> Bools:
-        """See `Cost`: any may have another label than its neighbour."""
+        """All: any may have another label than its neighbour."""
         return np.ones(len(sizes), np.bool_)
 
     def no_gain(self, remaining: Ints, lost: Ints) -> Bools:
-        """See `Cost`: rows that join a class cost at most 1 each for a target."""
+        """Always: rows that join a class cost at most 1 each for a target."""
         return np.ones(np.shape(remaining), np.bool_)
 
 

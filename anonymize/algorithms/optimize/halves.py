@@ -189,9 +189,9 @@ def _each(verdict: Verdict, looked: Bools) -> tuple[Bools, Bools]:
 
 
 def _grown(verdict: Verdict, looked: Bools, head_runs: HeadRuns, after: bool) -> tuple[Bools, Bools]:
-    """As `_each`, where a half that contains another fails only if that one does. Passing halves are then the widest
-    ones of a head, so bisection, in all heads at once, finds where they begin. The runs of a head that are looked at
-    are neighbours."""
+    """Which halves fail, and which are ruled out, where one that contains another fails only if that one does. Passing
+    halves are then the widest ones of a head, so bisection, in all heads at once, finds where they begin. The runs of a
+    head that are looked at are neighbours."""
     first, last, local = head_runs
     count = np.add.reduceat(looked, first, dtype=np.int64)
     begin = first if after else last - count

@@ -124,7 +124,7 @@ class LeavesAxis(ABC):
 
     @abstractmethod
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
-        """See BoxAxis."""
+        """The cost of each interval once a leaf has joined it."""
 
     def join(self, total: Singles, low: Places, high: Places, places: Places, work: Singles) -> None:
         total += self.joined(low, high, places)
@@ -166,7 +166,7 @@ class TaxonomyAxis(LeavesAxis):
         return self.table.take(cells)
 
     def between(self, places: Places, others: Places) -> Singles:
-        """See BoxAxis; the table has both orders of the two."""
+        """The cost of the interval between two leaves; the table has both orders of the two."""
         return self.table.take(places * self.size + others)
 
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
@@ -222,7 +222,7 @@ class ManyLeavesAxis(LeavesAxis):
         return np.append(0, np.cumsum(steps)).astype(np.float32)[places]
 
     def cost(self, low: Places, high: Places) -> Singles:
-        """See BoxAxis; of ends that cross, that of the interval between them."""
+        """The cost of each interval; of ends that cross, that of the interval between them."""
         ends = np.minimum(low, high), np.maximum(low, high)
         return (self.weight * self.domain.cost(*(self.leaves[end] for end in ends))).astype(np.float32)
 

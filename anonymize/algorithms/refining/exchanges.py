@@ -106,15 +106,15 @@ Changes = tuple[Ints, Ints, Ints, Ints]
 
 
 class Losses(Protocol):
-    """What exchanges are weighed by. `k`: the fewest rows of a class; `met`: see `Block`."""
+    """What exchanges are weighed by."""
 
     @property
     def k(self) -> int:
-        """See above."""
+        """The fewest rows of a class."""
 
     @property
     def met(self) -> Met | None:
-        """See above."""
+        """Which classes meet what is required beside that; None where nothing is."""
 
     def weighed(self, members: ClassRows, pairs: Ints, rng: np.random.Generator) -> tuple[Singles, Ints, Ints]:
         """(weighed, weighed, pairs) by how much each exchange between two classes raises the loss, inf where it cannot

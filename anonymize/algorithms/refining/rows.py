@@ -69,12 +69,12 @@ class _End(ABC):
         return np.asarray(places, np.float32) * np.float32(0.5)
 
     def between(self, places: Places, others: Places) -> Singles:
-        """See BoxAxis; what the farther of the two ends costs."""
+        """The cost of the interval between two places: what the farther of the two ends costs."""
         return self.joined(places, places, others)
 
     @abstractmethod
     def joined(self, low: Places, high: Places, places: Places) -> Singles:
-        """See BoxAxis."""
+        """The cost of each interval once a place has joined it."""
 
 
 @dataclass(frozen=True)

@@ -277,7 +277,7 @@ def nearest_cut(
 def parting_cut(
     batch: Batch, attribute: int, size: int, classes: Ints, lower_rows: Ints, minimum: int
 ) -> tuple[Ints, Ints, Bools]:
-    """As `nearest_cut`, but equal rows may part: exactly `lower_rows` rows go to the first side.
+    """Where to cut each class so that exactly `lower_rows` of its rows go to the first side; equal rows may part.
 
     The second result says how many of the rows at the code itself are among them: those that come first in the batch
     (see `parting_order`).

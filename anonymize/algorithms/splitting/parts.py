@@ -256,8 +256,8 @@ class CodedRows:
                 labels[rows] = np.where(inside, step.first[cut], step.second[cut])
 
     def counts(self, classes: Ints, attributes: Sequence[int] | None = None) -> tuple[Runs, ...]:
-        """See `CountSource`; of some attributes, or of all. So many classes are counted in one pass that their counts
-        fit into `cells`."""
+        """How many rows of some classes have each code, of some attributes or of all. So many classes are counted in
+        one pass that their counts fit into `cells`."""
         counted = range(len(self.sizes)) if attributes is None else attributes
         together = max(self.cells // sum(self.sizes[each] for each in counted), 1)
         pieces = [

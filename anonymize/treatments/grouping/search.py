@@ -310,7 +310,7 @@ class _Squares:
     met: Met | None = None
 
     def weighed(self, members: ClassRows, pairs: Ints, rng: np.random.Generator) -> tuple[Singles, Ints, Ints]:
-        """See `Losses`.
+        """By how much exchanges change the sum of squares, and which rows go.
 
         From the mean of the one group as origin, with m the mean of the other and c the sum of one over each size, an
         exchange of row x for row y changes the sum of squares by 2 (y - x) m - c |y - x|^2. A row at the distance d
