@@ -43,7 +43,7 @@ from anonymize.publication import Paths, named_by, opened, report_files
 from anonymize.reading import SourceTexts, columns_of, read_file
 from anonymize.records import dataclass
 from anonymize.report import Clock
-from anonymize.report.data import SMALLEST, required_size
+from anonymize.report.data import LEAST_COUNT, required_size
 from anonymize.report.head import head, spec_path, table_block
 from anonymize.report.public import public_evaluation
 from anonymize.report.published import Published, PublishedFile
@@ -344,7 +344,7 @@ def _measure(request: Evaluate, released: RegionRows, report: dict[str, Any]) ->
         block |= {name: each.result() for name, each in measured.items()}
     left_out |= _unmeasured(released)
     report["utility"] = block
-    smallest = max(required_size(requirements_if_any(request.spec)), SMALLEST)
+    smallest = max(required_size(requirements_if_any(request.spec)), LEAST_COUNT)
     sides = released.sides()
     sensitive = [each for each in sides.passing if each.name in released.spec.sensitive]
     report |= fidelity(replace(sides, passing=sensitive), smallest, values=False) | {

@@ -19,7 +19,7 @@ KEY = re.compile(r"`([a-z][a-z0-9_-]*(?: [a-z]+)?)`")
 PACKAGE = Path(__file__).parent
 Manuals = Mapping[str, Mapping[str, str]]
 NOTHING: Manuals = {}
-SHORT = 4
+SHORT_NAME = 4
 """So many letters are in too many names to mean one that holds them."""
 
 
@@ -38,7 +38,7 @@ def explained(name: str, beside: Manuals = NOTHING) -> list[tuple[str, str]]:
         if entries := _entries(meant, {**manuals(), **beside}):
             return entries
     names = list(dict.fromkeys(map(_plain, known(beside))))
-    holding = [each for each in names if len(name) > SHORT and _plain(name) in each]
+    holding = [each for each in names if len(name) > SHORT_NAME and _plain(name) in each]
     nearest = holding or get_close_matches(_plain(name), names)
     suggestion = f" Did you mean {nearest[0]!r}?" if nearest else " Without a name, all of them are listed."
     raise UsageError(f"Nothing here is called {name!r}.{suggestion}")

@@ -86,13 +86,13 @@ LEAST_WORK = 2_500_000
 """Cells of quasi-identifiers that passes of refinement may go over, where all rows are too many for a trial."""
 SHARE = 6
 """One in so many cells of the table, where that is more: to refine these takes as long as some five copies of it."""
-ENOUGH = 5
+LEAST_PASSES = 5
 """Passes for which there has to be work so that all rows are their own trial."""
 LOW, NORMAL, HIGH = "low", "normal", "high"
-FEW = {LOW: 1.0, NORMAL: np.inf}
+MOST_WORK = {LOW: 1.0, NORMAL: np.inf}
 """Units of work at most of these efforts, each as much as a pass over all rows."""
-FEWER = {LOW: 0.2, NORMAL: 1.0, HIGH: 1.0}
-"""What they are as numbers, in tables of so many rows that a few passes are all there is."""
+MOST_WORK_AS_NUMBERS = {LOW: 0.2, NORMAL: 1.0, HIGH: 1.0}
+"""The efforts as numbers, in tables of so many rows that a few passes are all there is."""
 TRIAL_ROWS = 3_000
 TRIAL_PASSES = 2
 """Passes of refinement in a trial on a sample."""
@@ -185,12 +185,12 @@ class Recommendation:
     def effort(self) -> float:
         """The effort as a number."""
         given = self.options.effort
-        return FEWER[given] if isinstance(given, str) else given
+        return MOST_WORK_AS_NUMBERS[given] if isinstance(given, str) else given
 
     @property
     def paying(self) -> bool:
         """Whether it ends where it does not pay."""
-        return self.options.effort in FEW
+        return self.options.effort in MOST_WORK
 
     @property
     def work(self) -> float:
@@ -202,7 +202,7 @@ class Recommendation:
         if self.paying and len(self.rows) <= starts.TRIAL_ROWS and not self.deadline.passed:
             return self._while_it_pays()
         refinable = self._own
-        if len(self.rows) <= starts.TRIAL_ROWS and refinable.passes >= ENOUGH and not self.deadline.passed:
+        if len(self.rows) <= starts.TRIAL_ROWS and refinable.passes >= LEAST_PASSES and not self.deadline.passed:
             return self._of_all_rows(refinable)
         return self._never_worse(*self._of_sample())
 
@@ -318,7 +318,7 @@ class Recommendation:
         """Classes of some rows, refined in as many passes, or in fewer, for as long as it pays; of less than one, in
         part."""
         if self.paying and passes >= 1:
-            units = min(passes, passes_of(*self._shape(rows)), FEW[str(self.options.effort)])
+            units = min(passes, passes_of(*self._shape(rows)), MOST_WORK[str(self.options.effort)])
             limit = Refinable(time_limit=self.deadline.left)
             return refined(self.table, self.requirements, start, limit, context, units=units)
         whole = min(max(int(passes * 2 / 3), 1), MOST_PASSES)

@@ -283,7 +283,7 @@ def _by_robust_distance(original: Floats, released: Floats) -> dict[str, float]:
 
 # --- an attacker ------------------------------------------------------------------------------------------------------
 
-TOGETHER = 1000
+MOST_LINKED = 1000
 """The most rows that are linked one to one."""
 
 
@@ -327,7 +327,7 @@ class DistanceLinkage:
         tried = [nearest(original, released, scale=scale, people=targets) for scale in SCALES]
         best = max(tried, key=lambda each: each.rate)
         rates = {str(scale): each.rate for scale, each in zip(SCALES, tried, strict=True)}
-        if len(original) <= TOGETHER:
+        if len(original) <= MOST_LINKED:
             rates["one_to_one"] = one_to_one(*comparable(original, released)).rate
         figures = {"columns": original.shape[1], **rates, "intervals": intervals(original, released)}
         figures |= _by_robust_distance(original, released)

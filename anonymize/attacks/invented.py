@@ -18,18 +18,18 @@ from anonymize.attacks.points import Conditions, PointRows
 from anonymize.attacks.scene import Scene, TargetPeople
 from anonymize.classes import Bools, Floats, Ints
 
-ROWS = 50_000
+MOST_COMPARED = 50_000
 """The most invented rows that people are compared with, and the most people that rows are compared with: of more, a
 sample is drawn."""
-PARTS = 3
+CONDITION_COLUMNS = 3
 """Columns that a condition is about."""
-TRIES = 20
+TRIES_PER_CONDITION = 20
 """Conditions that are looked at for each that is wanted, at most."""
-WORK = 1 << 30
+MOST_CELLS_COMPARED = 1 << 30
 """Cells that conditions are compared with, at most."""
 TOLERANCE = 0.05
 """How far off a guessed number may be, as a share of the true one."""
-EQUAL = 1e-6
+EQUAL_DISTANCE = 1e-6
 """Up to which mean distance rows are equal."""
 
 
@@ -57,8 +57,8 @@ def _isolating_rows(rows: PointRows, wanted: int, generator: np.random.Generator
     """Up to `wanted` conditions that one row each meets: each is drawn with the row that it is made
     of, and no two are alike."""
     number, columns = rows.points.shape
-    parts = min(PARTS, columns)
-    tries = min(TRIES * wanted, WORK // max(number * parts, 1))
+    parts = min(CONDITION_COLUMNS, columns)
+    tries = min(TRIES_PER_CONDITION * wanted, MOST_CELLS_COMPARED // max(number * parts, 1))
     drawn = generator.integers(0, max(number, 1), tries if number and parts else 0)
     places = np.sort(generator.random((len(drawn), columns)).argsort(axis=1)[:, :parts], axis=1)
     values = rows.points[drawn[:, None], places]
@@ -74,7 +74,7 @@ def linked(scene: Scene, rows: PointRows, name: str) -> list[Success]:
     near, any."""
     if rows.known < 2:
         return []
-    drawn = rows.drawn(ROWS, scene.generator(name))
+    drawn = rows.drawn(MOST_COMPARED, scene.generator(name))
     halves = [range(start, rows.known, 2) for start in (0, 1)]
 
     def chances(people: TargetPeople) -> Floats:
@@ -121,7 +121,7 @@ class NearestInference:
         rows = scene.invented
         if rows is None or not rows.known or not scene.sensitive:
             return []
-        drawn = rows.drawn(ROWS, scene.generator(NearestInference.ID))
+        drawn = rows.drawn(MOST_COMPARED, scene.generator(NearestInference.ID))
         people = [_points(each) for each in (scene.targets, scene.control) if each is not None]
         guesses = [_guesses(drawn, each, scene.sensitive) for each in people]
         successes = []
@@ -209,7 +209,9 @@ class ClosestRecord:
             return []
         generator = scene.generator(ClosestRecord.ID)
         rows = scene.invented.drawn(len(scene.targets), generator)
-        original, others = (_points(each.drawn(ROWS, generator)) for each in (scene.everybody, scene.outsiders))
+        original, others = (
+            _points(each.drawn(MOST_COMPARED, generator)) for each in (scene.everybody, scene.outsiders)
+        )
         points, own = np.concatenate([original, others]), np.arange(len(original) + len(others)) < len(original)
         mixed = generator.permutation(len(points))  # so that the first of several as near is any of them
         nearest, distances = _closest(rows, points[mixed], own[mixed])
@@ -239,7 +241,7 @@ def _figures(own: Floats, other: Floats) -> dict[str, float | int | None]:
 
     return {
         "closest": median(own),
-        "equal": int((own <= EQUAL).sum()),
+        "equal": int((own <= EQUAL_DISTANCE).sum()),
         "closest_control": median(other),
-        "equal_control": int((other <= EQUAL).sum()),
+        "equal_control": int((other <= EQUAL_DISTANCE).sum()),
     }

@@ -237,7 +237,7 @@ def picked(shares: Any, people: TargetPeople, release: ShownRows) -> Floats:
 
 
 CERTAIN = 0.95
-GAIN = 0.3
+GAIN_AT_RISK = 0.3
 """Beyond which a target is at risk, of what there was to gain."""
 
 
@@ -297,7 +297,7 @@ def _figures(offered: Floats, before: Floats, truth: Ints) -> dict[str, float | 
         "dcap_baseline": float(common.mean()),
         "weap": float(certain.mean()),
         "tcap": float(hit[certain].mean()) if certain.any() else None,
-        "rapid": float((gain > GAIN).mean()),
+        "rapid": float((gain > GAIN_AT_RISK).mean()),
     }
 
 
@@ -315,12 +315,12 @@ def isolating(
     success = Success((met == 1).astype(float), by_chance(shares, people), **more)
     if scene.outsiders is None or not len(met):
         return success
-    parts = scene.outsiders.parted(PARTS, scene.generator(name))
+    parts = scene.outsiders.parted(CONTROL_PARTS, scene.generator(name))
     beside = ControlConditions(met, people, np.array([count(each) for each in parts]), np.array([*map(len, parts)]))
     return replace(success, control=beside.isolated(), control_error=beside.error())
 
 
-PARTS = 10
+CONTROL_PARTS = 10
 """Parts of the control, of which each is left out once: that shows how much a rate owes to a few people."""
 
 

@@ -21,7 +21,7 @@ Distances: TypeAlias = NDArray[np.float32]
 
 PAIRS = 1 << 22
 """Pairs of rows that are compared at once: 16 MB of distances."""
-NEAR = np.float32(1e-5)
+DISTANCE_TOLERANCE = np.float32(1e-5)
 """Distances that differ by no more are the same."""
 
 
@@ -83,7 +83,7 @@ class PointRows:
         them are at that distance."""
         for batch, apart in self.distances(points, columns):
             least = apart.min(axis=1, initial=np.inf)
-            yield batch, least, apart <= least[:, None] + NEAR
+            yield batch, least, apart <= least[:, None] + DISTANCE_TOLERANCE
 
 
 @dataclass(frozen=True)

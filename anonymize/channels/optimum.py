@@ -36,7 +36,7 @@ from anonymize.records import dataclass
 STEPS = 100
 STATIONARY = 1e-9
 """A step shorter than this is none, and a bound exceeded by less is kept."""
-NEAR = 1e-3
+POINT_DISTANCE = 1e-3
 """From so near, in every variable, the way is taken to lead to a point."""
 ARMIJO = 1e-4
 SHORTEST = 1e-6
@@ -61,8 +61,8 @@ class Task:
 def descend(task: Task, start: Floats, stationary: Sequence[Floats] = ()) -> Floats | None:
     """A stationary point that keeps the bounds, from a point within the box; None where none was reached.
 
-    `stationary`: points of that kind from earlier searches. One is returned as soon as the way comes as near as NEAR.
-    Where the work is spent on the way, the last point is returned, which need not keep the bounds.
+    `stationary`: points of that kind from earlier searches. One is returned as soon as the way comes as near as
+    POINT_DISTANCE. Where the work is spent on the way, the last point is returned, which need not keep the bounds.
     """
     x, hessian, weight = start, np.diag(task.curvature(start)), 0.0
     slope, bounds, slopes = task.slope(x), task.bounds(x), task.bound_slopes(x)
@@ -87,7 +87,7 @@ def descend(task: Task, start: Floats, stationary: Sequence[Floats] = ()) -> Flo
         hessian = _updated(hessian, after - x, slope + slopes.T @ multipliers - before)
         x = after
         for point in stationary:
-            if np.abs(x - point).max() < NEAR:
+            if np.abs(x - point).max() < POINT_DISTANCE:
                 return point
     return None
 

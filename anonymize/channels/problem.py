@@ -248,7 +248,7 @@ def _cells(number: Integers, totals: Ints, guarded: Guarded, counts: Ints | None
 
 # --- as little as keeps every risk within its bound -------------------------------------------------------------------
 
-LEAST = 1e-6
+LEAST_ABOVE_UNIFORM = 1e-6
 """How far above 1 / d a p is, at least, of what lies between 1 / d and 1: at 1 / d nothing could be undone."""
 
 
@@ -284,7 +284,7 @@ class ChannelProblem:
     def lowest(self) -> Floats:
         """The least value of each variable."""
         uniform = 1 / np.array([self.sizes[index] for index in self.variables], np.float64)
-        return uniform + LEAST * (1 - uniform)
+        return uniform + LEAST_ABOVE_UNIFORM * (1 - uniform)
 
     def highest(self) -> Floats:
         """The largest value of each variable."""

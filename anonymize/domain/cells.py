@@ -44,10 +44,10 @@ _SUFFIX = " or "
 """What is behind a number that may be missing, before the text of missing values."""
 _FIRST = 1000
 """Cells that are looked at before all others."""
-_FEW = 500
+_CELLS_AT_ONCE = 500
 """Cells up to which all shapes are tried on all of them: one query for each shape takes longer than the work."""
 
-_KNOWN = 1000
+_TEXTS_REMEMBERED = 1000
 """Texts that are remembered with what they say, of a way of writing cells."""
 
 _ONE_TEXT = pl.col("low") == pl.col("high")
@@ -174,7 +174,7 @@ def read_cells(
     alone = low is high
     texts = low.cast(pl.String)
     shapes = _shapes(written, numeric=numeric, alone=alone)
-    if alone and maybe is None and len(texts) <= _FEW:
+    if alone and maybe is None and len(texts) <= _CELLS_AT_ONCE:
         few: list[str | None] = texts.to_list()
         if not numeric or not any(_SUFFIX in text for text in few if text is not None):
             return _one_by_one(few, shapes)
@@ -182,7 +182,7 @@ def read_cells(
     frame = frame.with_columns(suffixed=pl.lit(False))
     if numeric and _any_has(frame["low"], _SUFFIX):
         frame = _without_suffix(frame, written)
-    cells = _at_once(frame, shapes) if len(frame) <= _FEW else _by_shape(frame, shapes.tried)
+    cells = _at_once(frame, shapes) if len(frame) <= _CELLS_AT_ONCE else _by_shape(frame, shapes.tried)
     if not alone and written.rounded and numeric and written.decimal(frame["low"], frame["high"]):
         wide = (pl.col("kind") == CellKind.INTERVAL.value) & (pl.lit(frame["low"]) != pl.lit(frame["high"]))
         half_open = pl.lit(CellKind.HALF_OPEN.value, pl.UInt8)
@@ -212,7 +212,7 @@ def _one_by_one(texts: Sequence[str | None], shapes: _Shapes) -> ReadCells:
         cells = _at_once(frame.with_columns(high="low"), shapes).select("kind", "low", "high")
         fresh = dict(zip(new, cells.iter_rows(), strict=True))
         read |= fresh
-        if len(shapes.known) + len(new) <= _KNOWN:
+        if len(shapes.known) + len(new) <= _TEXTS_REMEMBERED:
             shapes.known.update(fresh)
     kinds, lows, highs = zip(*(read[text] for text in texts), strict=True) if texts else ((), (), ())
     low, high = pl.Series("low", lows, dtype=pl.String), pl.Series("high", highs, dtype=pl.String)

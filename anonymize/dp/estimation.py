@@ -35,7 +35,7 @@ from anonymize.records import dataclass
 
 BLOCK = 25
 """Steps between two looks at the progress."""
-LEAST = 1e-200
+LEAST_SHARE = 1e-200
 """The smallest share of a cell: below it lie numbers that a processor is slow with, and 0, which no step leaves."""
 LONGER, SHORTER = 1.1, 0.5
 """By how much a step that was taken lengthens the next, and one that was not shortens it."""
@@ -187,11 +187,11 @@ class MirrorDescent:
             messages.append(_log_sum(logs[number], join.own_axes))
             logs[join.parent] = logs[join.parent] + messages[-1].reshape(join.parent_shape)
         root = np.exp(logs[0] - logs[0].max())
-        shares, separators = [np.maximum(root / root.sum(), LEAST)], []
+        shares, separators = [np.maximum(root / root.sum(), LEAST_SHARE)], []
         for join, log, message in zip(self.joins, logs[1:], reversed(messages), strict=True):
             separators.append(shares[join.parent].sum(axis=join.parent_axes))
             conditional = np.exp(log - message.reshape(join.own_shape))
-            shares.append(np.maximum(conditional * separators[-1].reshape(join.own_shape), LEAST))
+            shares.append(np.maximum(conditional * separators[-1].reshape(join.own_shape), LEAST_SHARE))
         return shares, separators
 
     def _stepped(self, move: Mapping[int, Floats]) -> tuple[list[Floats], list[Floats]]:
@@ -202,14 +202,14 @@ class MirrorDescent:
         messages: list[Floats] = []
         for number in reversed(range(1, len(tables))):
             join = self.joins[number - 1]
-            messages.append(np.maximum(tables[number].sum(axis=join.own_axes), LEAST))
+            messages.append(np.maximum(tables[number].sum(axis=join.own_axes), LEAST_SHARE))
             tables[join.parent] *= (messages[-1] / self.separators[number - 1]).reshape(join.parent_shape)
-        tables[0] = np.maximum(tables[0] / tables[0].sum(), LEAST)
+        tables[0] = np.maximum(tables[0] / tables[0].sum(), LEAST_SHARE)
         separators: list[Floats] = []
         for number, (join, message) in enumerate(zip(self.joins, reversed(messages), strict=True), 1):
             separators.append(tables[join.parent].sum(axis=join.parent_axes))
             tables[number] *= (separators[-1] / message).reshape(join.own_shape)
-            np.maximum(tables[number], LEAST, out=tables[number])
+            np.maximum(tables[number], LEAST_SHARE, out=tables[number])
         return tables, separators
 
     def _marginals(self, shares: Sequence[Floats]) -> list[Floats]:

@@ -32,8 +32,8 @@ ALIKE = (
     "half do: the control may be about the same people, and what is learned of them is not counted then"
 )
 
-SMALL = "the control has {:,} rows and the original {:,}: what is compared with so few has wide intervals"
-FEW = (
+SMALL_CONTROL = "the control has {:,} rows and the original {:,}: what is compared with so few has wide intervals"
+REPEATED_PEOPLE = (
     "the control's {:,} rows are about {:,} people, or about as many, who are there several times: rates count them as "
     "others, and their intervals are too narrow"
 )
@@ -158,8 +158,8 @@ def _outside(spec: Spec, source: Source, control: Source) -> tuple[Caution | Non
         people, of_original = len(theirs), len(own)
     more = "hold out a quarter of the people or more"
     if len(others) * 10 < len(rows):
-        return Caution.of(SMALL.format(len(others), len(rows)), more), _alike(rows, others)
-    few = Caution.of(FEW.format(len(others), people), more) if people * 10 < of_original else None
+        return Caution.of(SMALL_CONTROL.format(len(others), len(rows)), more), _alike(rows, others)
+    few = Caution.of(REPEATED_PEOPLE.format(len(others), people), more) if people * 10 < of_original else None
     return None, _alike(rows, others) or few
 
 

@@ -39,7 +39,7 @@ from anonymize.verify.order import is_sorted
 from anonymize.verify.table import TextTable, numbered
 
 K_ANONYMITY, DISTINCT, FREQUENCY = "k-anonymity", "distinct-l-diversity", "frequency-l-diversity"
-FEW = "{}: there was nobody to attack"
+NOBODY_THERE = "{}: there was nobody to attack"
 NOBODY = "no attacker could attack anybody"
 IDLE = "{}: there is nothing of the kind to attack in this release"
 LESS = "A smaller epsilon (`privacy: {differential: {epsilon: 0.5}}`) bounds what one person can change."
@@ -189,7 +189,9 @@ def _finding(each: dict[str, Any], limit: float | None, *, named: bool) -> Findi
     title = name if limit is None else f"{name}: excess at most {limit:g}"
     if excess is None:
         unknown = limit is not None and named
-        return Finding("max-excess", title, FEW.format(name), "error" if unknown else "measured", known=not unknown)
+        return Finding(
+            "max-excess", title, NOBODY_THERE.format(name), "error" if unknown else "measured", known=not unknown
+        )
     message = f"{name}: excess {excess['value']:.4g}, at most {excess['high']:.4g} with 95 % confidence"
     if limit is None:
         return Finding("max-excess", title, message, "measured")

@@ -28,7 +28,7 @@ from anonymize.metrics.queries import Queries
 from anonymize.metrics.queries.answers import counted, summed
 from anonymize.reading import raw_texts
 from anonymize.records import dataclass
-from anonymize.report.data import SMALLEST
+from anonymize.report.data import LEAST_COUNT
 from anonymize.spec import Spec
 from anonymize.table import Source, Table
 from anonymize.verify.risk import classes_block
@@ -178,7 +178,7 @@ class BucketizedRelease:
         times = counts.astype(np.int64)
         listed = np.repeat(values, times)[np.argsort(np.repeat(owner, times), kind="stable")]
         sides = BothSides.of_groups(self.table, self.spec, owners[order], codes, listed)
-        return fidelity(sides, SMALLEST, values=False)
+        return fidelity(sides, LEAST_COUNT, values=False)
 
     def joints(self) -> dict[str, Estimated]:
         """With the one sensitive attribute."""

@@ -23,7 +23,7 @@ from anonymize.privacy import Requirement, diversities
 from anonymize.publication import Files, ReleasePaths
 from anonymize.records import dataclass
 from anonymize.report.codebook import codebook, columns_of
-from anonymize.report.data import SMALLEST, Blocks, output_block, verdict_blocks
+from anonymize.report.data import LEAST_COUNT, Blocks, output_block, verdict_blocks
 from anonymize.report.head import order_warnings, unused
 from anonymize.request import Request
 from anonymize.risk import guessing, merged
@@ -132,7 +132,7 @@ class BucketizedDraft(Draft):
         table, groups = self.table.as_read, self.buckets.group
         codes = {each.name: each.codes for each in table.attributes}
         sides = BothSides.of_groups(table, self.request.spec, groups, codes, table.sensitive[0].codes)
-        return fidelity(sides, SMALLEST, values=self.request.show_values)
+        return fidelity(sides, LEAST_COUNT, values=self.request.show_values)
 
 
 def _frames(request: Request, table: Table, buckets: Bucketized, form: str, written: Written) -> Iterator[pl.DataFrame]:

@@ -42,13 +42,13 @@ __all__ = ["DISTRIBUTIONS", "BothSides", "ColumnCells", "ShownValues", "fidelity
 # measured on one footing. Rows that were sampled from one distribution are about as far apart as the square root of
 # cells over rows, so that a table with few rows is never near in many cells.
 
-MOST = 100
+MOST_VALUES = 100
 """Values of a column that are told apart."""
 WAYS = (1, 2, 3)
 """Of how many columns marginals are."""
 MARGINALS = 200
 """Marginals of so many columns that are measured, at most; of more, some at equal distances."""
-WORK = 4e9
+MOST_PRODUCTS = 4e9
 """Products of shares of cells that are summed for the marginals of so many columns, at most."""
 BLOCK = 1 << 22
 """Of them at a time."""
@@ -78,11 +78,11 @@ def total_variation(sides: BothSides) -> dict[str, Any]:
     What is left out is beyond `MARGINALS` or `WORK`. None of the figures is of rows that are not released.
     """
     if not sides.table.attributes and not sides.passing:
-        return {"columns": [], "values": MOST, "ways": []}
+        return {"columns": [], "values": MOST_VALUES, "ways": []}
     attributes = [_of_attribute(sides, each) for each in sides.table.attributes]
     columns, rows = _different([*attributes, *map(_of_values, sides.passing)], sides.class_of >= 0)
     ways = [_of_way(columns, rows, way) for way in WAYS if way <= len(columns)]
-    return {"columns": [each.name for each in columns], "values": MOST, "ways": ways}
+    return {"columns": [each.name for each in columns], "values": MOST_VALUES, "ways": ways}
 
 
 def _of_attribute(sides: BothSides, attribute: Attribute) -> _BinnedSides:
@@ -94,7 +94,7 @@ def _of_attribute(sides: BothSides, attribute: Attribute) -> _BinnedSides:
     assert isinstance(column, ColumnCells)
     domain = attribute.domain
     tree = domain if isinstance(domain, Taxonomy) else None
-    bins = unnamed_bins(domain.size, column.leaves, tree is None, MOST, tree)
+    bins = unnamed_bins(domain.size, column.leaves, tree is None, MOST_VALUES, tree)
     shares, after = column.over(bins).shares, column.of_class[sides.class_of].astype(np.int64)
     whole = np.bincount(after[sides.class_of >= 0], minlength=len(shares)) @ shares
     whole = whole if whole.any() else np.bincount(bins.of_leaf, minlength=bins.count).astype(np.float64)
@@ -104,7 +104,7 @@ def _of_attribute(sides: BothSides, attribute: Attribute) -> _BinnedSides:
 
 def _of_values(column: ShownValues) -> _BinnedSides:
     """A column of which values are shown as they are."""
-    bins = unnamed_bins(column.size, np.bincount(column.original, minlength=column.size), column.ordered, MOST)
+    bins = unnamed_bins(column.size, np.bincount(column.original, minlength=column.size), column.ordered, MOST_VALUES)
     return _BinnedSides(column.name, bins.count, bins.of_leaf[column.original], bins.of_leaf[column.released])
 
 
@@ -134,7 +134,7 @@ def _of_way(columns: Sequence[_BinnedSides], rows: Floats, way: int) -> dict[str
 
 def _distances(marginals: Sequence[Sequence[_BinnedSides]], rows: Floats) -> Iterator[tuple[tuple[str, ...], float]]:
     """Names and total variation of each marginal, as far as the work goes."""
-    left = WORK
+    left = MOST_PRODUCTS
     for columns in marginals:
         shape = [each.bins for each in columns]
         combined = _Combined.of(columns, rows)

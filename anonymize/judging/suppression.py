@@ -26,7 +26,7 @@ from anonymize.classes import Bools, Ints
 from anonymize.privacy import MODELS, Assessment, Groups, Requirement, check
 from anonymize.records import dataclass
 
-FEW = 6
+CLASSES_TRIED = 6
 """Classes of which every choice is tried, at most."""
 
 
@@ -83,7 +83,7 @@ class Suppression:
         certain = self.certain(groups)
         left = self.limit - int(rows[certain].sum())
         free = np.flatnonzero(~certain & (rows <= left))
-        if left < 0 or len(free) > FEW:
+        if left < 0 or len(free) > CLASSES_TRIED:
             return [] if left < 0 else None
         choices = []
         for more in (some for count in range(len(free) + 1) for some in combinations(free.tolist(), count)):

@@ -42,7 +42,7 @@ from anonymize.table.named import unnamed
 #
 # Source: LeFevre, DeWitt and Ramakrishnan, Workload-aware anonymization, KDD 2006, sections 4.1 and 4.7.
 
-PARTS = 10
+NUMBER_BINS = 10
 """Numbers are divided into so many parts of about equally many rows."""
 
 
@@ -75,9 +75,9 @@ def by_information(table: Table, target: str) -> list[int]:
 def _parts(attribute: Attribute) -> Ints:
     """(rows,) which part of the domain each row lies in."""
     codes = attribute.codes.astype(np.int64)
-    if not isinstance(attribute.domain, Numeric) or attribute.domain.size <= PARTS:
+    if not isinstance(attribute.domain, Numeric) or attribute.domain.size <= NUMBER_BINS:
         return codes
-    edges = np.unique(np.quantile(codes, np.arange(1, PARTS) / PARTS, method="lower"))
+    edges = np.unique(np.quantile(codes, np.arange(1, NUMBER_BINS) / NUMBER_BINS, method="lower"))
     return np.searchsorted(edges, codes, "left").astype(np.int64)
 
 

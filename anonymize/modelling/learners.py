@@ -116,7 +116,7 @@ def _filled(ends: Floats, absent: Floats) -> Floats:
 # machine is linear, on standardized features, as is the regression; a regression tree stops at four rows. `baseline`
 # and `median` look at no feature: they predict the most frequent label, and the median.
 
-PARTS = 8
+FEATURE_BINS = 8
 """Into which naive Bayes parts a feature, at most."""
 PRUNED = 0.002
 """Bits of entropy, over all rows, that a split has to save for each leaf that it adds."""
@@ -151,7 +151,7 @@ class DiscretizedBayes:
         from sklearn.tree import DecisionTreeClassifier
 
         tree = DecisionTreeClassifier(
-            criterion="entropy", max_leaf_nodes=PARTS, ccp_alpha=PRUNED, random_state=self.seed
+            criterion="entropy", max_leaf_nodes=FEATURE_BINS, ccp_alpha=PRUNED, random_state=self.seed
         )
         grown = tree.fit(column[:, None], y).tree_
         return np.sort(grown.threshold[grown.feature >= 0])

@@ -21,7 +21,7 @@ import numpy as np
 
 from anonymize.classes import Floats, Ints
 
-_NEAR = 1e-6
+_LAST_STEP = 1e-6
 """From here one step of Newton's is as exact as numbers are."""
 _FAR = 2.0
 SMALL_FRACTION = 0.1
@@ -111,7 +111,7 @@ class _Likelihood:
             return math.exp(place), 0.0
         alpha, low, high, last = 0.0, 0.0, 1.0, False
         while not last:
-            last = abs(step) < _NEAR or high - low < _NEAR**2
+            last = abs(step) < _LAST_STEP or high - low < _LAST_STEP**2
             alpha = alpha + step if low < alpha + step < high else (low + high) / 2
             place = self._place(alpha, place)
             slope, step = self._by_alpha(place, alpha)
@@ -121,7 +121,7 @@ class _Likelihood:
     def _place(self, alpha: float, place: float) -> float:
         """The logarithm of theta + alpha for an alpha, by Newton's steps from a `place`."""
         low, high, step = -math.inf, math.inf, 1.0
-        while abs(step) > _NEAR and high - low > _NEAR**2:
+        while abs(step) > _LAST_STEP and high - low > _LAST_STEP**2:
             slope, curve = self._by_theta(math.exp(place), alpha)
             low, high = (place, high) if slope > 0 else (low, place)
             scaled = slope + math.exp(place) * curve
@@ -129,7 +129,7 @@ class _Likelihood:
             following = place + min(max(step, -_FAR), _FAR)
             if low < following < high:
                 place = following
-            elif abs(step) > _NEAR:
+            elif abs(step) > _LAST_STEP:
                 place = (low + high) / 2
         return place
 

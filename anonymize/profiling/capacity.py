@@ -124,7 +124,7 @@ def _alone(hashes: Pieces) -> float:
 
 KS = (3, 5, 10, 20)
 """The k that are tried; of a sample, which a larger table stands behind, those from `LEAST` on."""
-LEAST = 5
+USUAL_K = 5
 """The k that is proposed where no larger one is cheap, if there are so many rows."""
 NO_LESS = 2
 """What k is at least: one hides nobody. A table that cannot have that cannot be released."""
@@ -169,9 +169,9 @@ def costs(spec: Spec, sample: pl.DataFrame, ks: Sequence[int] = KS) -> list[Loss
 def proposed(costs_by_k: Sequence[LossAtK], rows: int) -> int:
     """The largest k that is cheap; where none of `LEAST` or more is, or none was tried, that, or what `rows` allow, and
     `NO_LESS` at least."""
-    cheap = [cost.k for cost in costs_by_k if cost.gcp <= CHEAP and cost.k >= LEAST]
+    cheap = [cost.k for cost in costs_by_k if cost.gcp <= CHEAP and cost.k >= USUAL_K]
     tried_most = max((cost.k for cost in costs_by_k), default=rows)
-    return max(cheap) if cheap else max(min(tried_most, LEAST), NO_LESS)
+    return max(cheap) if cheap else max(min(tried_most, USUAL_K), NO_LESS)
 
 
 @contextmanager
@@ -188,6 +188,6 @@ def _as_file(sample: pl.DataFrame) -> Iterator[Path]:
 def tried(spec: Spec, sample: pl.DataFrame, *, whole: bool = True) -> list[LossAtK]:
     """The costs; none where the rows do not fit the spec, which a sample, being not the `whole` table, may not."""
     try:
-        return costs(spec, sample, KS if whole else [k for k in KS if k >= LEAST])
+        return costs(spec, sample, KS if whole else [k for k in KS if k >= USUAL_K])
     except AnonymizeError:
         return []

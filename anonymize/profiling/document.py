@@ -20,7 +20,7 @@ from anonymize.records import dataclass
 DECIDE = "decide:"
 NO_PASSWORD = "its password is not kept here: PGPASSWORD, ~/.pgpass, or the whole URI with -i"
 WIDTH = 118
-WIDE = 4
+COLUMNS_ALIKE = 4
 """So many columns that are called alike are one line, if the spec is long enough to need it."""
 LONG = 40
 ZIP_DIGITS = 3
@@ -151,7 +151,7 @@ def _groups(proposal: Proposal) -> dict[str, str]:
     groups: dict[str, str] = {}
     for (_, _, stem), names in alike.items():
         matched = [guess.name for guess in proposal.guesses if guess.name.startswith(stem)]
-        if len(names) >= WIDE and matched == names:
+        if len(names) >= COLUMNS_ALIKE and matched == names:
             groups |= dict.fromkeys(names, f"{stem}*")
     return groups
 

@@ -50,7 +50,7 @@ ALIKE = 0.98
 """The share of values that differ in a column that names its rows."""
 HARDLY_TWO = 0.2
 MANY_TEXTS = 1000
-FEW = 10
+MOST_CODES = 10
 """Values of a column that is called as identifiers are, up to which they are codes of something else."""
 POSTAL = 5
 """Digits of a number that is taken for a postal code where its column says nothing else."""
@@ -217,7 +217,7 @@ Rulings = Iterator[Ruling]
 def _rows(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     if names_rows(facts.name):
         yield Ruling("identifier", "names of rows: each is of one row of this table")
-    if not words & (AGES | PLACES | YEARS) and _counts_up(facts) and facts.distinct == facts.rows > FEW:
+    if not words & (AGES | PLACES | YEARS) and _counts_up(facts) and facts.distinct == facts.rows > MOST_CODES:
         yield Ruling("identifier", "numbers the rows")
 
 
@@ -260,7 +260,7 @@ def _is_free(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str])
 
 def _person(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     """What names a person, in however many rows: of a table of visits, those of each patient."""
-    if facts.distinct <= FEW or (facts.numbers is not None and not facts.numbers.whole):
+    if facts.distinct <= MOST_CODES or (facts.numbers is not None and not facts.numbers.whole):
         return
     shared: Mark | None = None if facts.share_of_values >= ALIKE else "shared"
     coded = facts.numbers is not None or all(any(map(str.isdigit, text)) for text in facts.texts)
@@ -302,7 +302,7 @@ def _naming(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) 
     called = bool(words & IDENTIFIERS)
     whole = facts.numbers is None or facts.numbers.whole
     numbered = facts.numbers is not None and facts.numbers.largest <= 2 * facts.rows
-    if whole and called and share >= 0.5 and facts.distinct > FEW:
+    if whole and called and share >= 0.5 and facts.distinct > MOST_CODES:
         more = "" if share >= ALIKE else "; where rows share one, `unit:` may name it"
         yield Ruling("identifier", f"called as identifiers are, {_percent(share)} of its values differ{more}")
     if words & (AGES | PLACES) and not (facts.numbers is None and share >= ALIKE and facts.present >= 200):
@@ -369,7 +369,7 @@ def _known(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -
 def _postal(facts: ColumnFacts, shape: TextShape | None, words: frozenset[str]) -> Rulings:
     """Numbers of five digits each may be amounts, but what they would tell as postal codes is worse to let through."""
     digits = shape is not None and shape.kind == "digits" and {len(text) for text in facts.texts} == {POSTAL}
-    if digits and facts.distinct > FEW and not all(text.endswith("0") for text in facts.texts):
+    if digits and facts.distinct > MOST_CODES and not all(text.endswith("0") for text in facts.texts):
         yield Ruling("quasi-identifier", "numbers of five digits each, as postal codes are", "postal")
 
 

@@ -31,7 +31,7 @@ MANY_CODES = 15
 FEW_NUMBERS = 5
 """So many different numbers or more are put into intervals."""
 
-PARTS = 10
+FIRST_LEVEL_INTERVALS = 10
 """Intervals of the first level, about, over the bulk of the values."""
 WIDE_AGES = 15
 """Ages that lie so far apart are put into steps of 5, 10 and 20 years."""
@@ -128,7 +128,7 @@ def _intervals(numbers: Numbers, words: frozenset[str]) -> dict[str, Any]:
     else:
         if not math.isfinite(spread) or spread <= 0 or not 1e-200 < spread < 1e200:
             return {}
-        grid = Grid.near(spread / PARTS, at_least=2.0 if numbers.whole else 0.0)
+        grid = Grid.near(spread / FIRST_LEVEL_INTERVALS, at_least=2.0 if numbers.whole else 0.0)
         widths = [Grid(grid.mantissa * times, grid.exponent).step for times in _multiples(grid, spread)]
     widths = [width for width in widths if width <= spread] or widths[:1]
     if numbers.largest / widths[0] >= MOST_WIDTH / 4 or widths[-1] >= MOST_WIDTH:
@@ -187,7 +187,7 @@ NUMBERS = frozenset(sign + digit * length for digit in "789" for length in (1, 2
 DATES = ("0001-01-01", "1000-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "2099-12-31", "9999-12-31")
 OLDEST = 120
 """The largest age that anybody has."""
-APART = 10
+LEAST_GAP = 10
 """How far a number lies at least beyond the others to stand for something else."""
 
 
@@ -247,7 +247,7 @@ def _beyond(listed: Iterable[tuple[str, float]], others: NDArray[np.float64]) ->
         return
     least, most = float(others.min()), float(others.max())
     for text, number in listed:
-        if (number < 0 <= least) or number - most > max(most - least, APART):
+        if (number < 0 <= least) or number - most > max(most - least, LEAST_GAP):
             yield text
 
 

@@ -38,7 +38,7 @@ from anonymize.table import Attribute, OutputFile, Table
 from anonymize.verify import THRESHOLD, Verdict
 from anonymize.verify.verdict import OrderVerdict
 
-SMALLEST = 5
+LEAST_COUNT = 5
 """Rows that a count of the input stands for at least, where no larger k is required."""
 
 
@@ -407,7 +407,7 @@ class Beside:
         may_overlap: bool,
     ) -> Beside:
         """What stands beside the figures of a release, in a private report."""
-        smallest, read = max(required_size(requirements), SMALLEST), table.as_read
+        smallest, read = max(required_size(requirements), LEAST_COUNT), table.as_read
         sides = BothSides.of(read, released, request.spec)
         distributions = fidelity(sides, smallest, values=request.show_values) if request.reports else {}
         candidates = candidate_rows(request.spec, table, released) if may_overlap else {}

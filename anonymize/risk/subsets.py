@@ -38,7 +38,7 @@ from anonymize.table.named import column as named
 Bools = NDArray[np.bool_]
 ALL_UP_TO = 10
 """With at most this many attributes, every subset is walked by default;"""
-BEYOND = 3
+SIZE_BEYOND = 3
 """with more, only the subsets of at most this many."""
 SUBSETS_WALKED = 1 << 17
 """The most subsets that one walk may have."""
@@ -48,7 +48,7 @@ def feasible_size(attributes: int) -> int:
     """The largest size of a subset that is walked by default."""
     if attributes <= ALL_UP_TO:
         return attributes
-    return next((size for size in range(BEYOND, 1, -1) if _subsets_of(attributes, size) <= SUBSETS_WALKED), 1)
+    return next((size for size in range(SIZE_BEYOND, 1, -1) if _subsets_of(attributes, size) <= SUBSETS_WALKED), 1)
 
 
 def _subsets_of(attributes: int, size: int) -> int:
@@ -295,11 +295,11 @@ def _sums(labels: Ints, counts: Ints, groups: int) -> Ints:
 # `subsets` walks those of the quasi-identifiers: a row that is unique on a set is unique on all that contain it, and
 # counts for the smallest one. What a walk costs is rows times sets, so it has a budget, and what it leaves out is said.
 
-LARGEST = 3
+LARGEST_SET = 3
 """Columns of a set at most;"""
 COLUMNS = 50
 """of so many columns at most, those first that are unique in most rows."""
-BUDGET = 2_000_000
+MOST_WORK = 2_000_000
 """Rows times sets that are looked at."""
 LISTED = 10
 """Sets that a report lists at most."""
@@ -337,10 +337,10 @@ def _alone(frame: pl.LazyFrame, columns: Sequence[str]) -> dict[str, int]:
 def _within(rows: int, columns: int) -> tuple[int, int]:
     """How many columns the budget allows to look at together, and in sets of which size: the largest sets that leave
     room for more columns than one set has, else smaller ones; (0, 1) where each column is looked at by itself alone."""
-    for size in range(min(LARGEST, columns), 1, -1):
+    for size in range(min(LARGEST_SET, columns), 1, -1):
         number = min(columns, COLUMNS)
-        while number > size and rows * _subsets_of(number, size) > BUDGET:
+        while number > size and rows * _subsets_of(number, size) > MOST_WORK:
             number -= 1
-        if rows * _subsets_of(number, size) <= BUDGET and number > min(size, columns - 1):
+        if rows * _subsets_of(number, size) <= MOST_WORK and number > min(size, columns - 1):
             return number, size
     return 0, 1

@@ -15,7 +15,7 @@ from anonymize.spec.model import Spec
 from anonymize.spec.treatments import DateShift, Microaggregation, Noise, Pram, Suppress, Treatment
 
 _UNTREATED = {"identifier": "an identifier, and left out", "unit": "the unit, and left out"}
-_CLOSE = 1e-9
+_ROW_TOLERANCE = 1e-9
 """How far the probabilities of a row of a matrix may be from 1 in all."""
 
 
@@ -104,7 +104,7 @@ def _pram(step: Pram, path: KeyPath) -> Iterator[Fault]:
         key = "invariant" if step.invariant else "forbidden" if step.forbidden else "joint"
         yield Fault((*path, key), f"{where}: a declared `matrix` is taken as it is", f"leave `{key}` out", at_key=True)
     for value, row in step.matrix.items():
-        if not math.isclose(sum(row.values()), 1, abs_tol=_CLOSE):
+        if not math.isclose(sum(row.values()), 1, abs_tol=_ROW_TOLERANCE):
             inner: KeyPath = (*path, "matrix", value)
             yield Fault(inner, f"`{dotted(inner)}`: probabilities must sum to 1")
         if unknown := [each for each in row if each not in step.matrix]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SAMPLE = 50_000
 """First rows by which columns are chosen;"""
-FEW = 1000
+MOST_TEXTS = 1000
 """in them, a column that is kept has at most so many different texts."""
 
 
@@ -92,7 +92,7 @@ def with_few_texts(source: Source, names: Sequence[str]) -> frozenset[str]:
         first = counted.collect(engine="in-memory")  # streaming has more to set up, and has to hold these texts as well
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return frozenset()
-    return frozenset(name for name, count in zip(texts, first.row(0), strict=True) if count <= FEW)
+    return frozenset(name for name, count in zip(texts, first.row(0), strict=True) if count <= MOST_TEXTS)
 
 
 # --- individuals ------------------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def category_texts(categories: pl.Categories, count: int) -> pl.Series:
 # --- problems that columns have alike ---------------------------------------------------------------------------------
 # Problems that many columns have alike, as one: a table of 171 columns is to have no 164 lines of errors.
 
-FEW = 3
+COLUMNS_WITH_LINES = 3
 """So many columns have a line each."""
 
 
@@ -86,7 +86,7 @@ def grouped(problems: Iterable[tuple[str, Problem]]) -> list[Problem]:
     merged: list[Problem] = []
     for rows_alike in alike.values():
         (_, first), *more = rows_alike
-        if len(rows_alike) <= FEW:
+        if len(rows_alike) <= COLUMNS_WITH_LINES:
             merged += [problem for _, problem in rows_alike]
         else:
             names = ", ".join(name for name, _ in more)

@@ -28,7 +28,7 @@ from anonymize.spec.override import check_separator
 from anonymize.spec.patterns import is_pattern
 from anonymize.table.columns import Codes, compared
 from anonymize.table.encode import LARGEST, Bad, Field, NumberColumn, TextColumn, code_type, is_text
-from anonymize.table.named import FEW, ROW_NAMES, column, grouped
+from anonymize.table.named import COLUMNS_WITH_LINES, ROW_NAMES, column, grouped
 from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source, type_name
 
@@ -88,7 +88,7 @@ def _absent(spec: Spec, source: Source, absent: Sequence[str], unlisted: list[st
             sections.setdefault(section, []).append(name)
     problems = []
     for section, names in sections.items():
-        if len(names) > FEW:
+        if len(names) > COLUMNS_WITH_LINES:
             message = f"{len(names)} columns under {section} are not in {source.name}: {', '.join(names)}"
             problems.append(spec.problem(paths[names[0]], message))
             continue

@@ -73,7 +73,7 @@ ROWS, PRESENT = "rows", " present"
 """What a manifest calls the measure of rows, and how that of who has a number in a column ends."""
 MOST_TIMES = 100.0
 """How many times smaller noise a larger epsilon is proposed for, at most."""
-STEPS = 1 << 20
+SUM_STEPS = 1 << 20
 """Into so many steps the range of a column that is summed is divided; noise is a whole number of them."""
 
 
@@ -140,7 +140,7 @@ class PublicBounds:
     @property
     def step(self) -> float:
         """The width that the noise counts in."""
-        return (self.high - self.low) / STEPS or 1.0
+        return (self.high - self.low) / SUM_STEPS or 1.0
 
     def steps(self, numbers: Floats) -> Floats:
         """How many steps each number, clipped, is from the middle; nan of missing ones."""
@@ -225,7 +225,7 @@ class PrivateRun:
 
     def sensitivity(self, name: str) -> float:
         """By how much a measure differs, in L2, with one individual more."""
-        return float(self.rows * (1 if is_count(name) else STEPS // 2))
+        return float(self.rows * (1 if is_count(name) else SUM_STEPS // 2))
 
     def digits(self, margins: Sequence[float | None]) -> int | None:
         """The decimals of shares or means: those of the spec, or as many as their margins leave."""

@@ -26,14 +26,14 @@ EXACT_CELLS, EXACT_UNSAFE = 2_000, 150
 """Up to so many cells, and unsafe ones, the least cost is searched."""
 ROUNDS, NODES = 30, 20_000
 """Rounds of cuts, and nodes of each master problem, after which the search ends with what protects, proved or not."""
-LARGEST = 1e4
+SCALED_TO = 1e4
 """What values of a layer are scaled to: solvers are exact to about 1e-7."""
-CLOSE = 1e-6
+TOLERANCE = 1e-6
 PROGRAMS = 4_000
 """Linear programs after which no further blank is tried that may not be needed."""
 FLOW = 1e-5
 """What a cell has to be changed by to count as changed."""
-KNOWN = 50
+CHANGES_KEPT = 50
 """Changes that are kept of each unsafe cell and side, the latest."""
 NEGLIGIBLE = 1e-9
 """What a solver may change a cell by that it leaves."""
@@ -74,7 +74,7 @@ class Layer:
     @cached_property
     def scale(self) -> float:
         """What everything here is divided by before it is solved."""
-        return max(1.0, float(np.abs(self.value).max(initial=0.0)) / LARGEST)
+        return max(1.0, float(np.abs(self.value).max(initial=0.0)) / SCALED_TO)
 
     @cached_property
     def matrix(self) -> csc_array:
@@ -125,7 +125,7 @@ class ProtectedSide:
 
     def met_by(self, reached: float) -> bool:
         """Whether that is far enough, within the precision of solvers; never where nothing is reached."""
-        return reached >= self.need * (1 - CLOSE) - min(CLOSE, self.need / 1_000)
+        return reached >= self.need * (1 - TOLERANCE) - min(TOLERANCE, self.need / 1_000)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class CoveringCuts:
         row = np.zeros(self.size)
         row[cells] = np.minimum(coefficients / least, 1.0)
         self.coefficients.append(row)
-        self.least.append(1.0 - CLOSE)
+        self.least.append(1.0 - TOLERANCE)
 
     def cheapest(self, cost: Floats, unsafe: Bools, open_: Bools) -> tuple[Bools, bool] | None:
         """The cheapest cells that meet all cuts, and whether that is proved; None where there are none."""
@@ -243,7 +243,7 @@ class KnownChanges:
         for amounts in (change[moved], -change[moved])[: 1 + both]:
             for cell, amount in zip(moved.tolist(), amounts.tolist(), strict=True):
                 if self._layer.unsafe[cell]:
-                    own = self._by_side.setdefault((cell, 1 if amount > 0 else -1), deque(maxlen=KNOWN))
+                    own = self._by_side.setdefault((cell, 1 if amount > 0 else -1), deque(maxlen=CHANGES_KEPT))
                     own.append((moved, amounts))
 
     def of(self, target: ProtectedSide, blank: Bools) -> Floats | None:

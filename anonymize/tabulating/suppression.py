@@ -59,7 +59,7 @@ from anonymize.tabulating.written import ShownTable, ratios, rounded_table, with
 ID: Mechanism = "suppression"
 COUNTS = "\0count"
 """The measure that counts rows; any other is that of the column whose name it has, and no column has this one."""
-FEWEST = 5
+LEAST_MINIMUM = 5
 """Individuals below whom no smaller `minimum` is proposed."""
 NEARLY_ALL = 0.9
 """The share of a table that is said to be blank."""
@@ -303,7 +303,7 @@ def _nearly_blank(tables: Sequence[ShownTable], minimum: int) -> Iterator[Cautio
         if blank >= NEARLY_ALL * groups:
             said = f"table {number} by {', '.join(table.measured.by)}: {blank:,} of {groups:,} groups are blank"
             wider = "group by fewer columns, by wider `bins`, or by a higher `level`"
-            less = f"; or ask for less than `suppression: {{minimum: {minimum}}}`" if minimum > FEWEST else ""
+            less = f"; or ask for less than `suppression: {{minimum: {minimum}}}`" if minimum > LEAST_MINIMUM else ""
             yield Caution.of(said, f"{wider}{less}")
 
 
@@ -320,7 +320,7 @@ def _check_many(grid: TableGrid, tabulate: Tabulation, minimum: int, values: dic
             there = int(each.contributors[each.places(np.array([grid.whole]))][0])
             few = (
                 "no tables of so few"
-                if there < FEWEST
+                if there < LEAST_MINIMUM
                 else f"`tabulate: {{suppression: {{minimum: {there}}}}}` at most"
             )
             raise InfeasibleError(Problem(message, hint=f"{few}; `zeros: suppress` hides where they are"))

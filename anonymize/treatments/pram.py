@@ -52,7 +52,7 @@ from anonymize.table.kept import KeptColumn
 from anonymize.treatments import Change, InputColumn, Random, Step, members, names_of, unchanged, wrong_rows
 
 ID = "pram"
-CELLS = 1_000_000
+MOST_MATRIX_CELLS = 1_000_000
 """How many cells the matrices of a step have, at most."""
 
 
@@ -136,7 +136,7 @@ def _part_names(entry: Pram, step: Step) -> list[dict[str, str | None]]:
 
 
 def _too_large(columns: Sequence[InputColumn]) -> DataError:
-    message = f"pram of {names_of(columns)}: matrices of more than {CELLS:,} cells"
+    message = f"pram of {names_of(columns)}: matrices of more than {MOST_MATRIX_CELLS:,} cells"
     return DataError(Problem(message, columns[0].source.name, hint="columns of fewer values, or fewer strata (`by`)"))
 
 
@@ -170,7 +170,7 @@ def _drawn(
     """(rows,) new values by matrices that are made for each part; adds to the channels and the warnings."""
     codes, present = variable.codes.copy(), variable.present
     _check_feasible(entry, variable)
-    still, few, room = 0, 0, CELLS
+    still, few, room = 0, 0, MOST_MATRIX_CELLS
     fewest = FEWEST if step.spec is None else step.spec.fewest
     for group in members(np.unique(parts[present], return_inverse=True)[1]):
         rows = present[group]
@@ -290,7 +290,7 @@ def _check_feasible(entry: Pram, variable: Variable) -> None:
     """Raises DataError for values that may not become any other that occurs in the table."""
     if not entry.forbidden or len(variable.values) < 2:
         return
-    if len(variable.values) ** 2 > CELLS:
+    if len(variable.values) ** 2 > MOST_MATRIX_CELLS:
         raise _too_large(variable.columns)
     allowed = ~_barred(entry, variable.values)
     if entry.invariant:

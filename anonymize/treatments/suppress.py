@@ -63,7 +63,7 @@ from anonymize.treatments.grouping.suppression import GroupTarget, Safe, Weights
 from anonymize.treatments.microaggregation import strata_of
 
 ID = "suppress"
-NEAR = 1e-9
+RISK_TOLERANCE = 1e-9
 """How far a risk may be above the bound, relative to it."""
 
 
@@ -90,7 +90,7 @@ class GroupBound:
         """What groups have to be."""
         if (most := self.risk) is None:
             return lambda rows, weight: rows >= self.k
-        return lambda rows, weight: (rows > 0) & (_risk(rows, weight) <= most * (1 + NEAR))
+        return lambda rows, weight: (rows > 0) & (_risk(rows, weight) <= most * (1 + RISK_TOLERANCE))
 
 
 def _risk(rows: Ints, weight: Weights) -> Floats:

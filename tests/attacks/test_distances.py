@@ -147,7 +147,7 @@ def test_numbers_with_little_noise_give_people_away_and_shuffled_ones_do_not() -
     assert leak.hits.mean() == 1.0 and leak.baseline.tolist() == [1 / 200] * 200 and leak.complete
     assert float(leak.figures["robust"] or 0) > 0.9
     assert leak.figures["columns"] == 3 and leak.figures["intervals"] == 1.0 == leak.figures["one_to_one"]
-    many = drawn(distances.TOGETHER + 1, 1)
+    many = drawn(distances.MOST_LINKED + 1, 1)
     assert "one_to_one" not in distances.DistanceLinkage.attack(numbered_scene(many, many * 1.0001))[0].figures
     shuffled = np.random.default_rng(5).permutation(original, axis=0)
     (nothing,) = distances.DistanceLinkage.attack(numbered_scene(original, shuffled))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from anonymize.risk import Analysis, TextFrequencySet, analyse, feasible_size
 from anonymize.risk import subsets as room
 from anonymize.risk.frequency import Ints
-from anonymize.risk.subsets import BUDGET, dis, score, singling_out
+from anonymize.risk.subsets import MOST_WORK, dis, score, singling_out
 
 Rows = list[tuple[str, ...]]
 GUIDELINE: Rows = [
@@ -223,7 +223,7 @@ def test_smaller_sets_come_first_then_those_with_more_rows() -> None:
 
 def test_a_budget_leaves_out_the_columns_that_tell_least() -> None:
     """Of forty columns in a long table, those that are unique in most rows are looked at together."""
-    rows = BUDGET // 200
+    rows = MOST_WORK // 200
     columns: dict[str, list[str | None]] = {f"c{n}": [str(row % 7) for row in range(rows)] for n in range(40)}
     columns["c31"] = [str(row) for row in range(rows)]
     found = singling_out(table(**columns), list(columns))
@@ -235,7 +235,7 @@ def test_a_budget_leaves_out_the_columns_that_tell_least() -> None:
 
 
 def test_a_table_beyond_the_budget_has_its_columns_looked_at_one_by_one() -> None:
-    rows = BUDGET // 3 + 1
+    rows = MOST_WORK // 3 + 1
     frame = pl.LazyFrame({"a": pl.int_range(rows, eager=True), "b": pl.int_range(rows, eager=True) // 2})
     found = singling_out(frame, ["b", "a"])
     assert found == {

@@ -20,18 +20,18 @@ from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.model import Spec
 from anonymize.table import Source, Table, kept, read
 from anonymize.table.encode import Field
-from anonymize.table.kept import FEW
+from anonymize.table.kept import MOST_TEXTS
 
 Reads = Callable[..., Any]
 
 
 def test_columns_of_few_texts_are_kept_and_others_are_not(read_text: Reads) -> None:
-    rows = "".join(f'{number % 70},"{"x" if number % 3 else ""}",v{number}\n' for number in range(FEW + 1))
+    rows = "".join(f'{number % 70},"{"x" if number % 3 else ""}",v{number}\n' for number in range(MOST_TEXTS + 1))
     table = read_text("age,few,many\n" + rows, "age:n few:in many:in")
     assert list(table.kept) == ["few"]
     assert table.kept["few"].cells.to_list()[0] is None
     texts = table.kept["few"].cells.gather(table.kept["few"].codes)
-    assert texts.to_list() == ["x" if number % 3 else "" for number in range(FEW + 1)]
+    assert texts.to_list() == ["x" if number % 3 else "" for number in range(MOST_TEXTS + 1)]
 
 
 def test_an_empty_field_and_a_quoted_empty_one_stay_apart(read_text: Reads) -> None:
@@ -54,7 +54,9 @@ def test_a_column_that_is_kept_is_warned_of_where_its_values_differ(read_text: R
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_what_passes_through_comes_out_as_it_came(tmp_path: Path, order: str, form: str) -> None:
     """Beside a column that is read again; the person's number says which row is which."""
-    rows = [(number % 7, f"p{number}", "" if number % 5 else None, f"0{number % 3}") for number in range(FEW + 200)]
+    rows = [
+        (number % 7, f"p{number}", "" if number % 5 else None, f"0{number % 3}") for number in range(MOST_TEXTS + 200)
+    ]
     original = pl.DataFrame(rows, schema=["age", "person", "empty", "code"], orient="row")
     original.write_csv(tmp_path / "table.csv", quote_style="non_numeric")
     content = {"version": 1, "input": {"path": str(tmp_path / "table.csv"), "missing": ["?"]}, "privacy": {"k": 2}}

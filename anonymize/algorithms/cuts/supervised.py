@@ -30,7 +30,7 @@ Number = TypeVar("Number", np.int64, np.float64)
 
 PURE = 1e-6
 """A class with less impurity than this is pure: bits of all its labels, or standard deviations of its numbers."""
-FEW = 8
+LABELS_IN_TURN = 8
 """Up to so many labels are counted one after the other, more by their places in the order of the cells."""
 
 
@@ -70,7 +70,7 @@ class LabelImpurity:
 
     size: int
     scale: float = 1.0
-    few: int = FEW
+    few: int = LABELS_IN_TURN
 
     @classmethod
     def of(cls, column: TargetColumn, *, relative: bool) -> LabelImpurity:
@@ -202,7 +202,7 @@ def _summed(figures: Floats) -> Floats:
 
 # --- cuts by targets --------------------------------------------------------------------------------------------------
 
-LEAST = 1e-6
+LEAST_GAIN = 1e-6
 """A cut gains if it saves more than this share of its class's impurity: less may be an error of rounding."""
 DIGITS = 9
 """Gains are compared to so many digits: rounding, which depends on the other classes of a batch, decides no tie."""
@@ -333,7 +333,7 @@ class ByTarget(Widest):
             saved, was = target.gains(its, its_sides, alone=alone)
             gain, before = gain + saved, before + was
         gain = np.round(gain / np.maximum(before, TINY)[sides.owner], DIGITS)
-        gain[gain <= LEAST] = 0
+        gain[gain <= LEAST_GAIN] = 0
         starts = run_starts(sides.owner)
         owner, most = sides.owner[starts], np.maximum.reduceat(gain, starts)
         hits = np.flatnonzero(gain == np.repeat(most, np.diff(starts, append=len(gain))))

@@ -266,7 +266,7 @@ def _minimal(possible: Bools) -> Bools:
 #
 # Source: Verfaillie, Lemaitre, Schiex, Russian doll search for solving constraint optimization problems, AAAI 1996.
 
-EQUAL = 1e-12
+GAIN_TOLERANCE = 1e-12
 """Gains that differ by no more are equal."""
 
 Partial = tuple[tuple[int, int], ...]
@@ -335,7 +335,7 @@ class Diver:
         """The best string of a branch."""
         run, before = _Dive(self, branch, self.refinements), self.refinements
         gain = self.gains.total(branch.partial)
-        if gain + branch.bounds[branch.place] <= branch.floor + EQUAL:
+        if gain + branch.bounds[branch.place] <= branch.floor + GAIN_TOLERANCE:
             return Outcome(None, branch.floor, 0, True)
         classes: StringClasses | None = self.classifier.whole()
         places = [each.start for each in self.frontiers]
@@ -391,7 +391,7 @@ class _Dive:
         self, place: int, classes: StringClasses, partial: list[tuple[int, int]], gain: float, places: list[int]
     ) -> None:
         """All strings that go on from one that is possible, with attributes from a place of the order on."""
-        if gain > self.floor + EQUAL and self.diver.accepts(tuple(partial), self.branch.safe):
+        if gain > self.floor + GAIN_TOLERANCE and self.diver.accepts(tuple(partial), self.branch.safe):
             self.floor, self.best = gain, tuple(partial)
         for index, level, position in self._steps(place, gain):
             if self._out():
@@ -411,11 +411,11 @@ class _Dive:
         """
         gains, bounds = self.diver.gains, self.branch.bounds
         for position in range(place, len(gains.order)):
-            if gain + bounds[position] <= self.floor + EQUAL:
+            if gain + bounds[position] <= self.floor + GAIN_TOLERANCE:
                 return
             index = gains.order[position]
             for level in gains.choices[index]:
-                if gain + gains.of[index][level] + bounds[position + 1] <= self.floor + EQUAL:
+                if gain + gains.of[index][level] + bounds[position + 1] <= self.floor + GAIN_TOLERANCE:
                     break
                 yield index, level, position
 

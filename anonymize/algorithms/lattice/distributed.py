@@ -22,7 +22,7 @@ from dataclasses import field
 from typing import Any, NamedTuple
 
 from anonymize.algorithms.lattice.branch_and_bound import (
-    EQUAL,
+    GAIN_TOLERANCE,
     Diver,
     Frontier,
     Gains,
@@ -135,7 +135,7 @@ class StringJoin:
 
     def _take(self, outcome: Outcome) -> None:
         """The best string of a subproblem, where it is safe, may be the best of all."""
-        if outcome.best is not None and outcome.gain > self.gain + EQUAL and self.accept(outcome.best):
+        if outcome.best is not None and outcome.gain > self.gain + GAIN_TOLERANCE and self.accept(outcome.best):
             self.best, self.gain = outcome.best, outcome.gain
 
     def _solve(self, pool: Workers, subproblem: Subproblem, *, worth: bool) -> Outcome:
@@ -153,7 +153,7 @@ class StringJoin:
             outcomes = pool.map(_dived, tasks, worth=worth)
             self.work += sum(each.work for each in outcomes)
             for outcome in outcomes:
-                if outcome.best is not None and outcome.gain > floor + EQUAL:
+                if outcome.best is not None and outcome.gain > floor + GAIN_TOLERANCE:
                     best, floor = outcome.best, outcome.gain
             complete = all(each.complete for each in outcomes)
             if not complete:

@@ -245,7 +245,7 @@ CYCLE = 16
 """Changes that are tried in a cycle, for each split of the other attributes."""
 CHANGES = 16
 """Changes that are tried in a step."""
-NEAR = 3
+MOST_PLACES_MOVED = 3
 """By how many places a split is moved within its attribute, at most."""
 
 
@@ -332,7 +332,7 @@ class Annealed(LocalWalk):
         """A split of the same attribute a few places on, among those that there are; the last one where these end."""
         owner = self.problem.splits.attribute
         of_attribute = self._others[owner[self._others] == owner[split]]
-        step = int(self._random.choice((-1, 1)) * self._random.integers(1, NEAR + 1))
+        step = int(self._random.choice((-1, 1)) * self._random.integers(1, MOST_PLACES_MOVED + 1))
         place = int(np.searchsorted(of_attribute, split)) + step
         return int(of_attribute[min(max(place, 0), len(of_attribute) - 1)])
 

@@ -28,7 +28,7 @@ JUDGING = 20
 """The work per sensitive value of a cell, in numbers read, where the size of a class alone does not decide."""
 
 
-DENSE = 1 << 22
+MOST_TABLED = 1 << 22
 """How many numbers a table of classes and intervals may hold."""
 
 View: TypeAlias = "SplitView | SizedView"
@@ -100,7 +100,7 @@ class SplitProblem:
             return self.full(head, allset)
         cells = (within or self.sized).fewer(allset)
         classes, class_of = cells.joined(head)
-        if len(classes.counts) * cells.intervals * (cells.labels.shape[1] + 1) > DENSE:
+        if len(classes.counts) * cells.intervals * (cells.labels.shape[1] + 1) > MOST_TABLED:
             return self.full(head, allset)
         return SizedView(self.rules, head, allset, cells, classes, class_of)
 

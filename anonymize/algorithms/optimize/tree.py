@@ -33,7 +33,7 @@ from anonymize.algorithms.optimize.moves import SplitProblem, View, cells_of
 from anonymize.classes import Bools, Floats, Ints
 from anonymize.records import dataclass
 
-ENOUGH = 4
+SPLITS_GONE = 4
 """A node is looked at again as soon as one split in so many of its tail is gone."""
 
 
@@ -127,7 +127,7 @@ class Subtree:
             added = view.additions()
             self._offer(view, added, tail)
             open_splits = tail & self._promising(view, added)
-            if np.count_nonzero(tail & ~open_splits) * ENOUGH <= np.count_nonzero(tail):
+            if np.count_nonzero(tail & ~open_splits) * SPLITS_GONE <= np.count_nonzero(tail):
                 without = view.bound + view.exclusions()
                 forced = self._forced(open_splits, without)
                 if not forced.any():

@@ -33,9 +33,9 @@ CUBED_LEAVES = 1 << 6
 """With at most this many leaves, the cost of an interval that a leaf joins is looked up in a table of size cubed."""
 TABLED_NUMBERS = 1 << 9
 """With more numbers that occur, what their intervals cost is taken for what it is without rounded ends."""
-WHOLE = 0.25
+WHOLE_RANGES = 0.25
 """How often an interval of numbers that is drawn at random is all there is."""
-FEW = 1 << 9
+PLACES_TABLED = 1 << 9
 """With at most this many different places on an axis, what each adds to a box is worked out once per place instead of
 once per row."""
 
@@ -110,7 +110,7 @@ class NumericAxis:
         """Ranges of any length, short ones more often; and now and then the whole of [low, high]."""
         length = (high - low) * rng.random(places.shape, np.float32) ** np.float32(1.5)
         left = places - length * rng.random(places.shape, np.float32)
-        whole = rng.random(places.shape) < WHOLE
+        whole = rng.random(places.shape) < WHOLE_RANGES
         ends = np.maximum(left, low), np.minimum(left + length, high)
         return np.where(whole, low, np.minimum(ends[0], places)), np.where(whole, high, np.maximum(ends[1], places))
 
@@ -360,9 +360,9 @@ def _kinds(places: Sequence[Places]) -> list[Kinds]:
     kept: list[Kinds] = []
     for kinds in sorted(alone, key=lambda kinds: len(kinds.rows)):
         both = _together([*kept[-1].axes, *kinds.axes], places, kept[-1]) if kept else kinds
-        if kept and len(both.rows) <= FEW:
+        if kept and len(both.rows) <= PLACES_TABLED:
             kept[-1] = both
-        elif len(kinds.rows) <= FEW:
+        elif len(kinds.rows) <= PLACES_TABLED:
             kept.append(kinds)
     return kept
 

@@ -23,7 +23,7 @@ from anonymize.records import dataclass
 Met = Callable[[Ints, Ints, int], Bools]
 """(rows, group of each, number of groups) -> (groups,) whether each meets every requirement."""
 
-GAIN = 1e-4
+LEAST_GAIN = 1e-4
 """A change has to lower the weighted NCP, summed over rows, by more than this: rounding is well below it."""
 
 
@@ -97,7 +97,7 @@ BLOCK_ROWS = 1 << 16
 """The approximate maximum number of rows in a block."""
 PASS_PAIRS = 1 << 27
 """The approximate number of (row, class) pairs looked at in one pass over a table."""
-LEAST = 1 << 9
+SECTION_CLASSES = 1 << 9
 """The approximate minimum number of classes in a section, however large the table."""
 
 
@@ -113,7 +113,7 @@ def sections(block: Block, classes: BlockClasses, rows: int, rng: np.random.Gene
     `rows`: of the whole table. A section is the whole block where the table is small.
     """
     drawn = _drawn(classes.order, classes.starts, classes.sizes, rng)
-    largest = max(PASS_PAIRS // rows, LEAST)
+    largest = max(PASS_PAIRS // rows, SECTION_CLASSES)
     return _halved(block.measure.places_of(drawn), -(-classes.count // largest), rng)
 
 
@@ -151,9 +151,9 @@ def _halved(places: Sequence[NDArray[Any]] | NDArray[Any], parts: int, rng: np.r
 # nearest; and under models beyond a size, which refuse most of the best changes, so that it takes more than the best
 # partners.
 
-ALL = 1 << 12
+ALL_UNIONS = 1 << 12
 """Up to so many classes, every union of two is weighed; what that takes grows with their square."""
-LONG = 1 << 10
+LONG_SEARCH = 1 << 10
 """From so many classes on, up to where not all unions are weighed, to find partners takes as long as some sweeps."""
 PAIRS_AT_ONCE = 1 << 18
 """Unions that are weighed at once."""
@@ -173,7 +173,7 @@ class Effort:
 
     def fresh_after(self, classes: int, free: bool) -> int:
         """Sweeps after which partners are found again; `free`: see `partners`."""
-        return self.fresh[free and LONG < classes <= ALL]
+        return self.fresh[free and LONG_SEARCH < classes <= ALL_UNIONS]
 
 
 CARE = Effort(near=16, nearest=40, fresh=(10, 25), at_once=1 << 16)
@@ -191,7 +191,7 @@ def partners(
     meet.
     """
     classes = len(sizes)
-    if free and classes <= ALL:
+    if free and classes <= ALL_UNIONS:
         step = max(PAIRS_AT_ONCE // classes, 1)
         parts = [np.arange(begin, min(begin + step, classes)) for begin in range(0, classes, step)]
         everyone = np.arange(classes)[None]

@@ -25,7 +25,7 @@ import numpy as np
 
 from anonymize.algorithms.deadline import Resources
 from anonymize.algorithms.refining import Places, Singles
-from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
+from anonymize.algorithms.refining.block import LEAST_GAIN, Block, BlockClasses
 from anonymize.algorithms.refining.regrouping import PoolNeighbours, divided, numbers_of, pools
 from anonymize.algorithms.refining.rows import RowTypes
 from anonymize.classes import Bools, Floats, Ints, starts_of
@@ -150,14 +150,14 @@ class _Drawn:
         counts = self._weighed(types, drawn, box)
         sizes = counts.sum(axis=2)
         gain = np.where(sizes >= types.least, sizes * self.saved[drawn, box, None], 0)
-        number, share = np.nonzero(gain > GAIN)
+        number, share = np.nonzero(gain > LEAST_GAIN)
         carved = counts[number, share]
         fits = self._both_meet(types, drawn[number], carved)
         of_cell = np.zeros((*self.saved.shape, gain.shape[1]), gain.dtype)
         of_cell[drawn[number], box[number], share] = np.where(fits, gain[number, share], 0)
         cells = of_cell.reshape(len(self.rows), -1)
         chosen = cells.argmax(axis=1)
-        some = np.flatnonzero(cells[np.arange(len(cells)), chosen] > GAIN)
+        some = np.flatnonzero(cells[np.arange(len(cells)), chosen] > LEAST_GAIN)
         box_of, share_of = np.divmod(chosen, gain.shape[1])
         wanted = np.zeros((len(cells), types.count), np.int64)
         wanted[some] = self._weighed(types, some, box_of[some])[np.arange(len(some)), share_of[some]]
@@ -333,7 +333,7 @@ def _better(block: Block, types: RowTypes, rows: Ints, pool: Ints, labels: Ints,
     carved = carve(block, types, rows, of, rng)
     kept, new = np.unique(labels, return_inverse=True)[1], np.unique(carved, return_inverse=True)[1]
     lost = [_lost(block, rows, each, of, len(names)) for each in (kept, new)]
-    return np.where((lost[1] < lost[0] - GAIN)[of], -1 - new, labels)
+    return np.where((lost[1] < lost[0] - LEAST_GAIN)[of], -1 - new, labels)
 
 
 def _lost(block: Block, rows: Ints, classes: Ints, pool: Ints, count: int) -> Ints:

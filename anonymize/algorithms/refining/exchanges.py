@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.deadline import Resources
 from anonymize.algorithms.refining import Places, Singles
-from anonymize.algorithms.refining.block import CARE, GAIN, Block, Effort, Met, partners
+from anonymize.algorithms.refining.block import CARE, LEAST_GAIN, Block, Effort, Met, partners
 from anonymize.classes import Bools, Integers, Ints, concatenated_ranges
 from anonymize.records import dataclass
 
-NEARER = 2.0
+FIRST_ASKED = 2.0
 """The power of a random number that says which of them a class asks: how much more often the first than the last."""
 MATCHINGS = 3
 """Rounds in which classes look for a partner."""
@@ -32,7 +32,7 @@ WEIGHED = 12
 """Rows of a class that are weighed in a sweep, at most. Where it has more, half of them are those whose leaving shrinks
 its box most, for of an exchange that saves anything one row is such; the other half are drawn at random, as all are
 under models beyond a size, which refuse most of the best changes."""
-LARGEST = 3
+MOST_EXCHANGED = 3
 """Classes of more rows than this many times k are left as they are."""
 NOISE = (8, 1 << 20)
 """Numbers of Gumbel noise, from which those of a batch are a run that begins at random: so many for each exchange that
@@ -53,7 +53,7 @@ def exchange(
     the last it is 0. Classes keep at least k rows, and every class still meets the requirements.
     """
     classes = block.classes(labels)
-    used = np.flatnonzero((classes.sizes <= LARGEST * block.k) & (classes.ncp > 0))
+    used = np.flatnonzero((classes.sizes <= MOST_EXCHANGED * block.k) & (classes.ncp > 0))
     if len(used) < 2:
         return labels
     boxes, free = _Boxes.of(block), block.met is None
@@ -88,7 +88,7 @@ def matched(near: Ints, rng: np.random.Generator, others: int = 1) -> Ints:
     free, made = np.ones(classes, np.bool_), []
     for _ in range(MATCHINGS):
         asking = np.flatnonzero(free)[:, None]
-        which = (rng.random((len(asking), others)) ** NEARER * near.shape[1]).astype(np.int64)
+        which = (rng.random((len(asking), others)) ** FIRST_ASKED * near.shape[1]).astype(np.int64)
         some = np.concatenate((asking, near[asking, which]), axis=1)
         differ = (np.diff(np.sort(some, axis=1), axis=1) != 0).all(axis=1)
         some = some[free[some].all(axis=1) & differ]
@@ -192,7 +192,7 @@ class ClassRows:
         """The changes that are drawn of some pairs."""
         change, one, other = self.losses.weighed(self, pairs, rng)
         flat = change.reshape(-1, len(pairs))
-        none = np.full(len(pairs), np.float32(-GAIN))
+        none = np.full(len(pairs), np.float32(-LEAST_GAIN))
         if temperature.any():
             begin = int(rng.integers(0, len(noise) - flat.size)) if flat.size < len(noise) else 0
             flat -= temperature * np.resize(noise[begin : begin + flat.size], flat.shape)
@@ -315,7 +315,7 @@ def drawn(left: Singles | None, filled: Bools, rng: np.random.Generator) -> Ints
     others: Ints = (rng.random((WEIGHED - shrinking, filled.shape[1])) * filled.sum(axis=0)).astype(np.int64)
     if left is None:
         return others
-    left = np.where(filled, left + np.float32(GAIN) * rng.random(left.shape, np.float32), np.inf)
+    left = np.where(filled, left + np.float32(LEAST_GAIN) * rng.random(left.shape, np.float32), np.inf)
     first = np.argpartition(left, shrinking - 1, axis=0)[:shrinking]
     return np.concatenate((np.where(np.take_along_axis(filled, first, 0), first, -2), others))
 

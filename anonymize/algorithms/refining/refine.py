@@ -87,7 +87,7 @@ PAYS = 0.004
 UNIT, OVERHEAD = 25_000, 8_000
 """Cells of quasi-identifiers that a unit of work goes over at least, in several passes over a small table; and what
 every pass takes besides, in cells."""
-BEYOND = 2
+WORK_BEYOND_SIZE = 2
 """Times as much work as a pass takes where requirements look at more than sizes."""
 FREE_CLASS_ROWS, TWICE_CLASS_ROWS = 10, 50
 """Rows of a class up to which a pass takes what it takes, and by how many more of them it takes as much again."""
@@ -220,7 +220,7 @@ class Refinement:
         a_pass = (
             cells
             / max(cells, UNIT)
-            * (1 if self.met is None else BEYOND)
+            * (1 if self.met is None else WORK_BEYOND_SIZE)
             * (1 + max(self.k - FREE_CLASS_ROWS, 0) / TWICE_CLASS_ROWS)
         )
         works = {"passes": a_pass, "exchanges": a_pass * A_ROUND / (3 * A_PASS)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from anonymize.algorithms.deadline import Resources
 from anonymize.algorithms.refining import BoxMeasure, Places, Singles
-from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
+from anonymize.algorithms.refining.block import LEAST_GAIN, Block, BlockClasses
 from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, starts_of
 from anonymize.records import dataclass
 
@@ -68,7 +68,7 @@ def _nearest(block: Block, rows: Ints, sizes: Ints, rng: np.random.Generator) ->
     lost = np.swapaxes(lost.reshape(-1, len(rows), ORDERS), 0, 1).reshape(len(rows), -1)
     before = block.measure.cost([each.min(axis=1) for each in own], [each.max(axis=1) for each in own]) * sizes
     best = lost.argmin(axis=1)
-    some = np.flatnonzero(before - lost[np.arange(len(lost)), best] > GAIN)
+    some = np.flatnonzero(before - lost[np.arange(len(lost)), best] > LEAST_GAIN)
     cut, drawn = np.divmod(best[some], ORDERS)
     number = np.repeat(np.arange(len(some)), cut + block.k)
     rank = np.arange(len(number)) - np.repeat(starts_of(cut + block.k)[:-1], cut + block.k)
@@ -136,7 +136,7 @@ def _running(places: Places, end: np.ufunc) -> Places:
 # than its classes did takes them. Pools do not share rows: a row of every pool at a time gives the same groups as one
 # pool after the other.
 
-NEAR = 12
+NEAREST_CLASSES = 12
 """How many of the nearest classes are kept for each row."""
 SPREAD = 0.1
 """How far chance reorders them, in shares of their mean penalty."""
@@ -181,11 +181,11 @@ def _of_section(
     low, high = [end[section] for end in classes.low], [end[section] for end in classes.high]
     ones = np.ones(len(section), np.float32)
     joined = block.measure.crossing(low, high, ones, ones * 0)
-    step, kept = max(POOL_CELLS // len(section), 1), min(NEAR, len(section))
+    step, kept = max(POOL_CELLS // len(section), 1), min(NEAREST_CLASSES, len(section))
     parts = [
         _nearest_classes(joined(rows[begin : begin + step]), kept, rng, spread) for begin in range(0, len(rows), step)
     ]
-    near = np.concatenate(parts)[:, np.arange(NEAR) % kept]
+    near = np.concatenate(parts)[:, np.arange(NEAREST_CLASSES) % kept]
     return PoolNeighbours(rows, classes.order[classes.starts[section[near]]])
 
 
@@ -290,7 +290,7 @@ class GreedyGroups:
 
 POOLS = 256
 """Pools that are worked on together; all about as large."""
-LARGEST = 4
+MOST_POOLED = 4
 """Classes that hold more rows than this many times k each are not pooled."""
 
 
@@ -349,7 +349,7 @@ def _gathered(
     held = np.bincount(of, classes.sizes[members]).astype(np.int64)
     ncp = np.bincount(of, classes.ncp[members]).astype(np.float64)
     groups = np.bincount(of) if keep else held // block.k
-    fit = np.flatnonzero((held <= LARGEST * size * block.k) & (ncp > GAIN) & (groups > 0))
+    fit = np.flatnonzero((held <= MOST_POOLED * size * block.k) & (ncp > LEAST_GAIN) & (groups > 0))
     fit = fit[np.argsort(-held[fit], kind="stable")]
     place = np.full(len(names), -1)
     place[fit] = np.arange(len(fit))
@@ -367,7 +367,7 @@ def _regrouped(block: Block, batch: Pools) -> tuple[Ints, Ints, int]:
     rows = np.zeros((len(batch.held), width), np.int64)
     rows[pool, place] = batch.rows
     grouping = GreedyGroups(block.measure, rows, batch.held, batch.groups, block.k)
-    better = grouping.grow() < batch.ncp - GAIN
+    better = grouping.grow() < batch.ncp - LEAST_GAIN
     group = starts_of(batch.groups)[pool] + grouping.group[pool, place]
     if block.met is not None:
         better &= _meet(block, batch.rows, group, pool, better)

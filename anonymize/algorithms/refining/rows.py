@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.algorithms.feasibility import beyond_size, minimum_size
-from anonymize.algorithms.refining import WHOLE, BoxAxis, Places, Singles, TaxonomyAxis, axis_of, cube_of
+from anonymize.algorithms.refining import WHOLE_RANGES, BoxAxis, Places, Singles, TaxonomyAxis, axis_of, cube_of
 from anonymize.classes import Bools, Floats, Integers, Ints, Runs
 from anonymize.domain.numeric import Numeric
 from anonymize.judging import Judge
@@ -102,7 +102,7 @@ class LowEnd(_End):
     def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
         """Open above, and below as an interval of numbers."""
         left = np.maximum(places - (high - low) * rng.random(places.shape, np.float32) ** np.float32(1.5), low)
-        return np.where(rng.random(places.shape) < WHOLE, low, left), np.broadcast_to(high, places.shape)
+        return np.where(rng.random(places.shape) < WHOLE_RANGES, low, left), np.broadcast_to(high, places.shape)
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class HighEnd(_End):
     def around(self, places: Places, low: Places, high: Places, rng: np.random.Generator) -> tuple[Places, Places]:
         """Open below, and above as an interval of numbers."""
         right = np.minimum(places + (high - low) * rng.random(places.shape, np.float32) ** np.float32(1.5), high)
-        return np.broadcast_to(low, places.shape), np.where(rng.random(places.shape) < WHOLE, high, right)
+        return np.broadcast_to(low, places.shape), np.where(rng.random(places.shape) < WHOLE_RANGES, high, right)
 
 
 # --- types of rows ----------------------------------------------------------------------------------------------------

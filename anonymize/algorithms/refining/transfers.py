@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from anonymize.algorithms.refining import BoxAxis, Places, Singles
-from anonymize.algorithms.refining.block import GAIN, Block, BlockClasses
+from anonymize.algorithms.refining.block import LEAST_GAIN, Block, BlockClasses
 from anonymize.classes import Bools, Floats, Ints, concatenated_ranges, run_starts
 from anonymize.records import dataclass
 
@@ -50,7 +50,7 @@ def transfer(
     labels = _parted(block, classes, labels, best, rng)
     rows = np.arange(len(labels))
     for number in range(ROUNDS):
-        labels, rows = _moved(block, labels, rows, best.label, -GAIN if number else HOPE)
+        labels, rows = _moved(block, labels, rows, best.label, -LEAST_GAIN if number else HOPE)
         if not len(rows):
             break
     return labels
@@ -87,7 +87,7 @@ def _apart(change: Floats, touches: list[tuple[Ints, Ints]], count: int) -> Bool
     """
     rank = np.empty(len(change), np.int64)
     rank[np.argsort(change, kind="stable")] = np.arange(len(change))
-    chosen = change < -GAIN
+    chosen = change < -LEAST_GAIN
     best = np.full(count, len(change))
     for touched, by in touches:
         worth = chosen[by]
@@ -169,7 +169,7 @@ def _some(axes: Sequence[BoxAxis], rng: np.random.Generator) -> Sequence[BoxAxis
 def _whole(classes: BlockClasses, best: Targets) -> Parting:
     """Classes that may be worth dissolving."""
     rise = np.add.reduceat(best.rise[classes.order].astype(np.float64), classes.starts[:-1])
-    hoped = np.flatnonzero(rise - classes.ncp < -GAIN)
+    hoped = np.flatnonzero(rise - classes.ncp < -LEAST_GAIN)
     rows = classes.order[concatenated_ranges(classes.starts[hoped], classes.sizes[hoped])]
     return Parting(hoped, rows, np.repeat(np.arange(len(hoped)), classes.sizes[hoped]), classes.ncp[hoped])
 
@@ -193,7 +193,7 @@ def _ring(block: Block, classes: BlockClasses, best: Targets, axis: BoxAxis, rng
     stays = classes.sizes - gone
     saved = classes.ncp - block.measure.cost(low, high) * stays
     rise = np.add.reduceat(np.where(leaves, best.rise[classes.order], 0.0), begins)
-    hoped = np.flatnonzero((gone > 0) & (stays >= block.k) & (rise - saved < -GAIN))
+    hoped = np.flatnonzero((gone > 0) & (stays >= block.k) & (rise - saved < -LEAST_GAIN))
     place = np.full(classes.count, -1)
     place[hoped] = np.arange(len(hoped))
     leaves &= place[classes.number] >= 0

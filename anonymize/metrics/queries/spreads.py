@@ -101,9 +101,9 @@ FIRST: Words = np.packbits(np.tri(64, 64, -1, np.uint8), axis=1, bitorder="littl
 # The distinct regions of one attribute, over which rows are spread evenly.
 
 Ends = TypeVar("Ends", Floats, float)
-CLOSE = 3
+PICKED_COST = 3
 """Times that a region costs more where it is picked by itself than where it follows the one before."""
-FEWER = 3
+PASSED_COST = 3
 """Times that a region costs more where it is picked than where it is passed on the way through all of them."""
 
 
@@ -160,7 +160,7 @@ class Spreads:
     def shares(self, low: float, high: float, before: int, regions: Integers) -> Floats:
         """(chosen,) the share of some regions, which meet [low, high], that lies in it. Worked out for all distinct
         ones or for those that are chosen, whichever is less work. `before`: see there."""
-        if before < FEWER * len(regions):
+        if before < PASSED_COST * len(regions):
             return np.asarray(self._spread(slice(before), low, high).take(self.number.take(regions)))
         start, stop, scale, flat = self._of_regions
         chosen_flat = flat.take(regions) if self._has_flat else None
@@ -184,7 +184,7 @@ class Spreads:
     def shares_along(self, low: float, high: float, span: slice) -> Floats:
         """(regions of the span,) the share of each of some regions that follow each other; of those that do not meet
         [low, high], anything, which may be infinite."""
-        if FEWER * len(self.start) < span.stop - span.start:
+        if PASSED_COST * len(self.start) < span.stop - span.start:
             return np.asarray(self._spread(EVERY, low, high).take(self.number[span]))
         start, stop, scale, flat = (each[span] for each in self._of_regions)
         return self._shares(start, stop, scale, flat if self._has_flat else None, low, high)
@@ -284,7 +284,7 @@ def rows_within(
     of each in every [low, high] that is given, with how many distinct ones start before its end. Where those that
     are met lie close together, all between the first and the last are worked out in their order, and these are picked
     from what comes out."""
-    if within and len(met) and CLOSE * len(met) > met[-1] + 1 - met[0]:
+    if within and len(met) and PICKED_COST * len(met) > met[-1] + 1 - met[0]:
         span = slice(int(met[0]), int(met[-1]) + 1)
         expected = weights[span]
         with np.errstate(invalid="ignore"):

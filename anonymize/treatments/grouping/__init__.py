@@ -165,13 +165,13 @@ class _Left:
 #
 # Distances are whole numbers in double precision, so that their sums are exact, in whatever order they are added.
 
-ROWS = 2048
+ROWS_WITH_DISTANCES = 2048
 """Rows of a table whose distances are kept, at most."""
 USUAL, MOST = 512, 4096
 """Divisions of groups of k rows, at most, and of larger ones."""
 NOISE = 1 << 17
 """Gumbel numbers, of which every sweep takes a run that begins at random."""
-WHOLE = float(1 << 30)
+LARGEST_DISTANCE = float(1 << 30)
 """The largest distance as a whole number."""
 
 
@@ -240,7 +240,7 @@ class Redivision:
         squares = np.zeros((len(values), len(values)))
         for column in values.T:
             squares += np.square(column[:, None] - column)
-        self.k, self.unit = k, max(float(squares.max()), np.finfo(np.float64).tiny) / WHOLE
+        self.k, self.unit = k, max(float(squares.max()), np.finfo(np.float64).tiny) / LARGEST_DISTANCE
         self.distances = np.rint(squares / self.unit)
         self.rng, self.noise = rng, rng.gumbel(size=NOISE)
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from anonymize.algorithms.deadline import Deadline, Resources
 from anonymize.algorithms.refining import Singles
-from anonymize.algorithms.refining.block import ALL, Met, least_of, nearest_to
+from anonymize.algorithms.refining.block import ALL_UNIONS, Met, least_of, nearest_to
 from anonymize.algorithms.refining.exchanges import WEIGHED, ClassRows, drawn, matched, possible
 from anonymize.classes import Floats, Ints, Partition, concatenated_ranges, run_starts
 from anonymize.records import dataclass
-from anonymize.treatments.grouping import ROWS, Redivision, mdav_in_blocks, mdav_of_blocks
+from anonymize.treatments.grouping import ROWS_WITH_DISTANCES, Redivision, mdav_in_blocks, mdav_of_blocks
 
 START_CELLS = 500_000_000
 """Values that MDAV compares with those of another row, about: of all rows, or within blocks that are as large as that
@@ -114,7 +114,7 @@ class _Annealing:
         self.values, self.k, self.resources = values, k, resources
         self.squares = _Squares(np.ascontiguousarray(values.T, dtype=np.float32), k)
         self.best, self.least = labels, np.inf
-        self.several = Redivision.most(k) if len(values) <= ROWS else 0
+        self.several = Redivision.most(k) if len(values) <= ROWS_WITH_DISTANCES else 0
         self.redivision = Redivision(values, k, resources.rng) if self.several else None
         self._take(labels)
         self.noise = self.members.noise(resources.rng)
@@ -259,7 +259,7 @@ def _cooled(heat: tuple[float, float], sweep: int, sweeps: int) -> float:
 def _pools(means: Floats, count: int, rng: np.random.Generator) -> Ints:
     """(groups,) the pool of each group: that of the nearest of so many drawn at random."""
     seeds = means[rng.choice(len(means), count, replace=False)]
-    if len(means) <= ALL:
+    if len(means) <= ALL_UNIONS:
         nearest = (np.square(seeds).sum(axis=1) - 2 * means @ seeds.T).argmin(axis=1)
     else:
         from scipy.spatial import cKDTree
@@ -289,7 +289,7 @@ class _GroupMeans:
         """(groups, partners) the groups whose union with each raises the sum of squares least, that first."""
         groups, means = len(sizes), self.means.astype(np.float32)
         everyone, size = np.arange(groups), sizes.astype(np.float32)
-        if groups > ALL:
+        if groups > ALL_UNIONS:
             others = nearest_to(self.means, CANDIDATES)
             apart = np.square(means[others] - means[:, None]).sum(axis=2)
         else:
@@ -298,7 +298,7 @@ class _GroupMeans:
             apart = length[:, None] + length - 2 * means @ means.T
         apart *= size[:, None] * size[others] / (size[:, None] + size[others])
         apart[others == everyone[:, None]] = np.inf
-        return least_of(apart, others, min(PARTNERS, apart.shape[1] - (groups <= ALL)))
+        return least_of(apart, others, min(PARTNERS, apart.shape[1] - (groups <= ALL_UNIONS)))
 
 
 @dataclass(frozen=True)

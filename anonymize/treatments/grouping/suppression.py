@@ -44,11 +44,11 @@ PATTERNS = 512
 """Patterns at most: with more columns, only those of few suppressed cells are tried, and those of all but few."""
 LIMITS = (1, 4 / 3, 1.5, 5 / 3, 2, 7 / 3, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 10, 15, 25, 50, 100)
 """What a row may cost at each turn, in units of the cheapest cell."""
-TRIES = 4
+MOST_SEARCHES = 4
 """Searches at most, for cells of other columns where one has lost all of its own."""
 REFINED_ROWS = 5_000
 """Up to so many rows that have a part in the search, groups are refined."""
-APART = 4096.0
+MIXING_COST = 4096.0
 """What mixing rows that may not be in one group costs in refinement, in units of the dearest cell."""
 
 
@@ -80,7 +80,7 @@ def suppressed(
     much as that: what costs least by the importances that are given is taken.
     """
     sought, tried = importance, [_met(codes, importance, targets, weights)]
-    while len(tried) < TRIES and (emptied := tried[-1].all(axis=1)).any() and not emptied.all():
+    while len(tried) < MOST_SEARCHES and (emptied := tried[-1].all(axis=1)).any() and not emptied.all():
         sought = np.where(emptied, 2 * sought, sought)
         tried.append(_met(codes, sought, targets, weights))
     if len(targets) > 1 and stricter is not None:
@@ -330,7 +330,7 @@ class _Suppression:
         if not hidden.any() or k is None or rows > REFINED_ROWS:
             return hidden
         fixed = np.unique(self.fixed, return_inverse=True)[1]
-        weights = [*self.importance.tolist(), APART * float(self.importance.max())]
+        weights = [*self.importance.tolist(), MIXING_COST * float(self.importance.max())]
         attributes = tuple(map(_flat, map(str, range(len(weights))), [*self.codes, fixed], weights))
         table = Table(rows, attributes, (), (), None, ())  # type: ignore[arg-type]  # nothing is read of it
         start = Regions(Partition.of_labels(np.unique(self.key, return_inverse=True)[1]), np.empty(0, np.uint32))

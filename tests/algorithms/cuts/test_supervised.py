@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms.cuts import BY_TARGET
 from anonymize.algorithms.cuts import candidates as module
-from anonymize.algorithms.cuts.supervised import FEW, ByTarget, InfoGain, LabelImpurity
+from anonymize.algorithms.cuts.supervised import LABELS_IN_TURN, ByTarget, InfoGain, LabelImpurity
 from anonymize.algorithms.splitting import Batch
 from anonymize.algorithms.splitting.grow import grow
 from anonymize.domain import Domain
@@ -209,7 +209,7 @@ def test_after_a_refusal_a_quarter_of_the_rows_stays_on_either_side() -> None:
 @given(st.data())
 def test_few_labels_and_many_are_counted_alike(data: st.DataObject) -> None:
     table, groups = data.draw(classes_with_targets())
-    labels = tuple(column for column in table.targets if not column.numeric and column.size <= FEW)
+    labels = tuple(column for column in table.targets if not column.numeric and column.size <= LABELS_IN_TURN)
     assume(labels)
     table = replace(table, targets=labels)
     chooser, whole = rule_and_batch("infogain", table, 1)

@@ -64,7 +64,7 @@ def test_less_work_weighs_fewer_and_gives_fewer(monkeypatch: pytest.MonkeyPatch)
     """Where the best unions are those of the nearest middles, the same come first."""
     places = np.sort(np.random.default_rng(5).permutation(1000)[:150]).tolist()
     table, labels = table_of(numeric(places, "x")), np.arange(150) // 3
-    monkeypatch.setattr(module, "ALL", 10)
+    monkeypatch.setattr(module, "ALL_UNIONS", 10)
     care, haste = (found(table, labels, effort=effort)[0] for effort in (CARE, HASTE))
     assert (care.shape[1], haste.shape[1]) == (CARE.near, HASTE.near)
     assert (care[:, :8] == haste[:, :8]).all()

@@ -109,7 +109,7 @@ def test_the_methods_come_nearer_to_the_optimum(method: object) -> None:
 def test_threads_do_not_show(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
     monkeypatch.setattr(blocks_of, "BLOCK_ROWS", rows)
     monkeypatch.setattr(blocks_of, "PASS_PAIRS", rows * 8)
-    monkeypatch.setattr(blocks_of, "LEAST", 4)
+    monkeypatch.setattr(blocks_of, "SECTION_CLASSES", 4)
     table, start = spread(), random_regions(spread(), 5, np.random.default_rng(2))
     found = [
         refined(table, (k_anonymity(5),), start, Refinable(passes=3), Context(seed=4, threads=threads))

@@ -58,7 +58,7 @@ def test_a_box_joined_by_a_row_costs_what_the_penalty_says(table: Table, rng: Rn
     rows, third = rng.integers(0, table.rows, (2, 20)), rng.integers(0, table.rows, 7)
     wanted = np.array([shown(table, np.concatenate((rows, np.full((1, 20), row)))) for row in third])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(refining, "FEW", few)
+        patch.setattr(refining, "PLACES_TABLED", few)
         found = measure_of(table)
         ends = [np.sort(places[rows], axis=0) for places in found.places]
         left, right = [end[0] for end in ends], [end[1] for end in ends]
