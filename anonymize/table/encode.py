@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.parallel import occurrences
 from anonymize.records import dataclass
 from anonymize.spec.notation import OTHERWISE, POINT, Missing, Notation, hint_of, trimmed
 from anonymize.table.columns import Codes, compared, tidy
@@ -66,25 +67,28 @@ class Field:
         return pl.when(~self.text.is_in(numbers)).then(value) if numbers else value
 
 
-class TextColumn:
-    """A categorical column: after the last batch, the distinct texts as they are compared, and a code for each row.
+class TextCodes:
+    """Rows of texts, each as a code of the order in which texts first came, 0 for null, in as few bytes as that
+    takes."""
 
-    Every row is held as a code of the order in which texts first came, 0 for null, in as few bytes as that takes.
-    """
-
-    def __init__(self, field: Field, key: str, arrays: Arrays = np.empty) -> None:
-        self._missing = field.missing
+    def __init__(self, text: pl.Expr, key: str, arrays: Arrays) -> None:
         self._key, self._arrays = key, arrays
         self._categories = pl.Categories.random()
         self._pieces: list[Codes] = []
-        self.expressions = [
-            (field.text_compared.cast(pl.Categorical(self._categories)).to_physical() + 1).fill_null(0).alias(key)
-        ]
+        self.expressions = [(text.cast(pl.Categorical(self._categories)).to_physical() + 1).fill_null(0).alias(key)]
 
     def add(self, batch: pl.DataFrame) -> None:
         """Takes the next rows."""
         codes = batch[self._key].to_numpy()
         self._pieces.append(codes.astype(np.min_scalar_type(codes.max(initial=0))))
+
+
+class TextColumn(TextCodes):
+    """A categorical column: after the last batch, the distinct texts as they are compared, and a code for each row."""
+
+    def __init__(self, field: Field, key: str, arrays: Arrays = np.empty) -> None:
+        super().__init__(field.text_compared, key, arrays)
+        self._missing = field.missing
 
     def distinct(self) -> tuple[list[str], bool]:
         """The distinct texts that are not missing, sorted, and whether any row is missing."""
@@ -94,9 +98,7 @@ class TextColumn:
 
     def counts(self) -> dict[str, int]:
         """The rows of each distinct text that is not missing."""
-        rows = np.zeros(len(self._texts) + 1, np.int64)
-        for piece in self._pieces:
-            rows += np.bincount(piece, minlength=len(rows))
+        rows = occurrences(self._pieces, len(self._texts) + 1)
         counts: dict[str, int] = {}
         for text, count in zip(self._texts, rows[1:].tolist(), strict=True):
             if text is not None:
@@ -118,9 +120,7 @@ class TextColumn:
         raw = self._as_read.to_list()
         if not self._missing.normalize or raw == self._texts:
             return {}
-        rows = np.zeros(len(raw) + 1, np.int64)
-        for piece in self._pieces:
-            rows += np.bincount(piece, minlength=len(rows))
+        rows = occurrences(self._pieces, len(raw) + 1)
         counts: dict[str, dict[str, int]] = {}
         for text, compared_as, count in zip(raw, self._texts, rows[1:].tolist(), strict=True):
             if compared_as is not None:

@@ -11,14 +11,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.errors import Caution, DataError, Problem
+from anonymize.parallel import occurrences
 from anonymize.records import dataclass
 from anonymize.spec.columns import SamplingWeight
 from anonymize.spec.model import Spec
 from anonymize.spec.notation import Missing
 from anonymize.table.columns import Codes, look_alikes, tidy
-from anonymize.table.encode import LARGEST, DistinctValues, Field, TextColumn, UniquenessSample, is_text, joined
+from anonymize.table.encode import (
+    LARGEST,
+    DistinctValues,
+    Field,
+    TextCodes,
+    TextColumn,
+    UniquenessSample,
+    is_text,
+    joined,
+)
 from anonymize.table.named import column
-from anonymize.table.named import column as named
 from anonymize.table.roles import columns_in
 from anonymize.table.scratch import Arrays
 from anonymize.table.source import Source
@@ -47,26 +56,17 @@ class KeptColumn:
     codes: Codes
 
 
-class KeptTexts:
-    """What takes the batches of a column that is kept; an encoder like those of `encode`."""
+class KeptTexts(TextCodes):
+    """What takes the batches of a column that is kept."""
 
     def __init__(self, field: Field, key: str, arrays: Arrays = np.empty) -> None:
-        self.name, self._key, self._missing, self._arrays = field.name, key, field.missing, arrays
-        self._categories = pl.Categories.random()
-        self._pieces: list[Codes] = []
-        kind = pl.Categorical(self._categories)
-        self.expressions = [(column(field.name).cast(kind).to_physical() + 1).fill_null(0).alias(key)]
-
-    def add(self, batch: pl.DataFrame) -> None:
-        """Takes the next rows."""
-        codes = batch[self._key].to_numpy()
-        self._pieces.append(codes.astype(np.min_scalar_type(codes.max(initial=0))))
+        super().__init__(column(field.name), key, arrays)
+        self.name, self._missing = field.name, field.missing
 
     def exceeds(self, share: float, rows: int) -> bool:
         """Whether more than `share` of the values that are not missing differ, there being at least `rows` of them."""
         present = np.append(False, ~self._texts().is_in(list(self._missing.texts)).to_numpy())
-        counts = sum((np.bincount(piece, minlength=len(present)) for piece in self._pieces), np.zeros(len(present)))
-        filled = int(counts[present].sum())
+        filled = int(occurrences(self._pieces, len(present))[present].sum())
         return filled >= rows and int(present.sum()) > share * filled
 
     def column(self) -> KeptColumn:
@@ -282,7 +282,7 @@ def as_released(spec: Spec, frame: pl.LazyFrame) -> pl.LazyFrame:
     coding = spec.weight_coding
     if coding is None or coding.column not in frame.collect_schema():
         return frame
-    text = named(coding.column).cast(pl.String)
+    text = column(coding.column).cast(pl.String)
     if is_text(frame.collect_schema()[coding.column]):
         text = spec.notation(coding.column).with_point(text)
     number = text.str.strip_chars().cast(pl.Float64, strict=False)
@@ -290,8 +290,8 @@ def as_released(spec: Spec, frame: pl.LazyFrame) -> pl.LazyFrame:
     if not len(numbers) or numbers.null_count() or not (numbers > 0).all():
         return frame
     values, codes = np.unique(numbers.to_numpy(), return_inverse=True)
-    column, _ = coded(spec, coding, DistinctValues(values, codes.astype(np.uint32), None))
-    return frame.with_columns(column.cells.gather(column.codes).alias(coding.column))
+    shown, _ = coded(spec, coding, DistinctValues(values, codes.astype(np.uint32), None))
+    return frame.with_columns(shown.cells.gather(shown.codes).alias(coding.column))
 
 
 NEARLY_UNIQUE = 0.95  # share of distinct values
