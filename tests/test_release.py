@@ -32,7 +32,7 @@ from anonymize.request import Request
 from anonymize.spec import Spec, load
 from anonymize.verify import Verdict
 from anonymize.verify.verdict import NOTHING_ASKED
-from anonymize.writing import rows
+from anonymize.writing import columns
 
 HEAD = "version: 1\ninput: {path: t.csv}\nquasi_identifiers: {age: {type: numeric}, sex: {}}\n"
 
@@ -206,7 +206,7 @@ def test_an_output_that_is_its_report(ask: Callable[..., Request], tmp_path: Pat
 
 
 def test_a_shuffle_keeps_rows_together(ask: Callable[..., Request], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "PIECE", 7)  # several pieces
+    monkeypatch.setattr(columns, "PIECE", 7)  # several pieces
     table = "age,sex,x\n" + "".join(f"{n},{'MF'[n % 2]},r{n:03}\n" for n in range(40))
     request = ask(table, "insensitive: [x]\nprivacy: {k: 4}\noutput: {row_order: shuffle}\n", seed=3)
     release(request)

@@ -28,7 +28,8 @@ from anonymize.table.named import column
 from anonymize.table.scratch import Arrays
 from anonymize.verify import Check, SharedNumbers, Verdict, checks_of, text_of
 from anonymize.verify.kept import Derivation
-from anonymize.writing.rows import Written, null_text, passing_column
+from anonymize.writing.columns import null_text, passing_column
+from anonymize.writing.rows import Written
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ from anonymize.table.write import check_table, refuse_uri
 from anonymize.verify import Verdict
 from anonymize.verify.unclassed import Reading, measure_bucketized
 from anonymize.writing import cell_ranks
-from anonymize.writing.columns import HeldColumn, hold_column
-from anonymize.writing.rows import RowGroups, Written, null_text, passing_column, unclassed_frames
+from anonymize.writing.columns import HeldColumn, hold_column, null_text, passing_column
+from anonymize.writing.rows import RowGroups, Written, unclassed_frames
 
 DEALT_OUT = "a value of the row's group, dealt out at random"
 """What the column of the sensitive attribute holds where it stands in the table; with two files it does not."""

@@ -33,8 +33,8 @@ from anonymize.table import OutputFile, Table
 from anonymize.table.write import refuse_uri
 from anonymize.verify import Verdict
 from anonymize.verify.unclassed import Bound, RatioBound, measure_distorted
-from anonymize.writing.columns import HeldColumn
-from anonymize.writing.rows import Written, null_text, unclassed_frames
+from anonymize.writing.columns import HeldColumn, null_text
+from anonymize.writing.rows import Written, unclassed_frames
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
-"""Columns that pass through, held in memory until the order of the rows is known."""
+"""Columns that pass through: held in memory until the order of the rows is known, and read piece by piece in it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,11 +12,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from anonymize.domain.cells import CellFormat
+from anonymize.domain.numeric import Numeric
 from anonymize.records import dataclass
-from anonymize.table import Codes
-from anonymize.table.forms import quoted, side_by_side
+from anonymize.request import Request
+from anonymize.spec import Spec
+from anonymize.table import Attribute, Codes, Table
+from anonymize.table.forms import CSV, quoted, side_by_side
 from anonymize.table.named import cells_at, unnamed
-from anonymize.writing import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ
+from anonymize.writing import ComparedTexts, RankedColumn, SortColumn, cell_ranks, most_differ, sorted_rows
 
 PIECE = 1 << 17
 """Rows that are looked at, or written, together: as texts they take far more memory than as codes."""
@@ -181,3 +185,143 @@ def _coded(texts: pl.Series) -> HeldColumn:
 def as_written(cells: pl.Series, separator: str | None) -> pl.Series:
     """Texts as a CSV has them; without a separator, of anything else, as they are."""
     return cells if separator is None else quoted(cells, separator)
+
+
+# --- piece by piece ---------------------------------------------------------------------------------------------------
+
+
+def null_text(spec: Spec, source: str, target: str) -> str | None:
+    """What a null is written as, where it would not mean the same in the output as in the input; else None.
+
+    In a typed file null is missing; in a CSV it is the empty text, which the spec may or may not take for missing.
+    """
+    missing = spec.missing(source)
+    return None if missing.null == spec.missing(target).null else missing.null_text
+
+
+def passing_column(column: pl.Series, null: str | None) -> pl.Series:
+    """A column as it came, but for its nulls where they have to be a text."""
+    return column if null is None else unnamed(column).cast(pl.String).fill_null(null).alias(column.name)
+
+
+def with_dates(table: Table, form: str) -> Table:
+    """The table, with dates in place of held points in time that are all midnight, for a CSV: nothing but its text says
+    what a cell is there."""
+    if form not in CSV:
+        return table
+    kept = {name: replace(each, cells=_dates(each.cells)) for name, each in table.kept.items()}
+    return replace(table, kept=kept)
+
+
+def _dates(cells: pl.Series) -> pl.Series:
+    if not isinstance(cells.dtype, pl.Datetime) or cells.dtype.time_zone is not None:
+        return cells
+    return cells.cast(pl.Date) if (cells.dt.truncate("1d") == cells).all() else cells
+
+
+def cut_off(attribute: Attribute, column: pl.Series, rows: slice | NDArray[np.int64]) -> pl.Series:
+    """Some rows of a quasi-identifier as they came, but for numbers at or beyond a bottom or top code, which read as
+    that does, and for numbers that are rounded."""
+    domain = attribute.domain
+    rounds = isinstance(domain, Numeric) and domain.coding.step is not None
+    if not isinstance(domain, Numeric) or not (rounds or domain.lowest_open or domain.highest_open):
+        return column
+    if rounds:
+        texts = [*domain.leaf_text()[: len(domain.values)], *([] if domain.missing is None else [None])]
+        return _with_texts(texts, attribute, column, rows)
+    ends = {0: domain.lowest_open, len(domain.values) - 1: domain.highest_open}
+    return _with_texts(
+        [text if ends.get(code) else None for code, text in enumerate(domain.leaf_text())], attribute, column, rows
+    )
+
+
+def _with_texts(
+    texts: Sequence[str | None], attribute: Attribute, column: pl.Series, rows: slice | NDArray[np.int64]
+) -> pl.Series:
+    """Some rows of a column, with the text of each code in place of what stands there; None: that stays."""
+    codes = pl.Series(texts, dtype=pl.String).gather(attribute.codes[rows].astype(np.int64))
+    return pl.select(pl.coalesce(codes, unnamed(column).cast(pl.String))).to_series().alias(column.name)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of the input, by number, and their columns that pass through."""
+
+    rows: slice | NDArray[np.uint32]
+    frame: pl.DataFrame
+
+
+Sorting: TypeAlias = Callable[[PassingColumns], Iterable[SortColumn]]
+"""The columns of a release in the order in which they are compared, made from those that pass through, of
+which `neighbours` (see `pieces`) may be there as one."""
+
+
+def pieces(
+    request: Request,
+    table: Table,
+    passing: Sequence[str],
+    sorting: Sorting,
+    null: str | None = None,
+    separator: str | None = None,
+    neighbours: Sequence[Sequence[str]] = (),
+) -> Iterator[Piece]:
+    """The input's rows in the order of the release. Unless that is the input's, the columns that pass through are held
+    in memory. `sorting`: the columns of the release as they are compared; `null`: see `passing_column`. `separator`: of
+    a CSV, for which the columns, which are texts, come quoted; None: as they are. `neighbours`: columns that stand side
+    by side in it, and may come as one, under the name of the first."""
+    in_memory = {
+        name: HeldColumn(passing_column(column.cells, null), column.codes)
+        for name, column in table.kept.items()
+        if name in passing
+    }
+    further = [name for name in passing if name not in in_memory]
+    if request.spec.output.row_order == "keep":
+        batches = _passing(table, further, null) if further else _blank(table)
+        yield from _as_they_come(table, passing, in_memory, batches, separator)
+        return
+    read = hold(_passing(table, further, null)) if further else {}
+    held = {name: in_memory[name] if name in in_memory else read[name] for name in passing}
+    joined = neighbours_as_one(held, neighbours, None if table.in_files else table.rows)
+    if request.spec.output.row_order == "sorted":
+        arranged = sorted_rows(sorting(joined), table.rows)
+    else:
+        arranged = iter([np.random.default_rng(request.seed).permutation(np.arange(table.rows, dtype=np.uint32))])
+    texts = {name: column.quoted(separator) for name, column in joined.items()}
+    for order in arranged:
+        for start in range(0, len(order), PIECE):
+            rows = order[start : start + PIECE]
+            places = rows.astype(np.int64)  # numpy's own type for places
+            columns = [column.gather(places).alias(name) for name, column in texts.items()]
+            yield Piece(rows, pl.DataFrame(columns) if columns else pl.DataFrame(height=len(rows)))
+
+
+def _as_they_come(
+    table: Table, passing: Sequence[str], in_memory: HeldColumns, batches: Iterable[pl.DataFrame], separator: str | None
+) -> Iterator[Piece]:
+    """Rows in the input's order, the columns that are kept beside those of the batches."""
+    start, spelled = 0, {name: column.quoted(separator) for name, column in in_memory.items()}
+    for frame in batches:
+        rows = slice(start, start + frame.height)
+        columns = [
+            spelled[name].part(rows).alias(name) if name in spelled else as_written(frame[name], separator)
+            for name in passing
+        ]
+        yield Piece(rows, pl.DataFrame(columns) if columns else frame)
+        start = rows.stop
+
+
+def _blank(table: Table) -> Iterator[pl.DataFrame]:
+    """Batches of rows of which nothing has to be read."""
+    for start in range(0, table.rows, PIECE):
+        yield pl.DataFrame(height=min(PIECE, table.rows - start))
+
+
+def _passing(table: Table, names: Sequence[str], null: str | None) -> Iterator[pl.DataFrame]:
+    """Columns as they are written, in the input's order: quasi-identifiers among them as far as their codes go, so that
+    not even the order of rows is made from what lies beyond."""
+    attributes, start = {attribute.name: attribute for attribute in table.attributes}, 0
+    for frame in table.source.batches(names):
+        rows, start = slice(start, start + frame.height), start + frame.height
+        columns = [passing_column(column, null) for column in frame.iter_columns()]
+        columns = [cut_off(attributes[each.name], each, rows) if each.name in attributes else each for each in columns]
+        yield pl.DataFrame(columns) if columns else frame

@@ -17,8 +17,8 @@ from anonymize.request import Request
 from anonymize.spec import Spec, make
 from anonymize.table import Source, Table, read
 from anonymize.writing import SortColumn
-from anonymize.writing.columns import PassingColumns
-from anonymize.writing.rows import Piece, Written, comparing, null_text, passing_column, pieces
+from anonymize.writing.columns import PassingColumns, Piece, null_text, passing_column, pieces
+from anonymize.writing.rows import Written, comparing
 
 TABLE = "age,ward,note\n97,b,1\n12,a,\n45,b,3\n12,a,2\n"
 
