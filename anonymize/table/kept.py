@@ -290,8 +290,8 @@ def as_released(spec: Spec, frame: pl.LazyFrame) -> pl.LazyFrame:
     if not len(numbers) or numbers.null_count() or not (numbers > 0).all():
         return frame
     values, codes = np.unique(numbers.to_numpy(), return_inverse=True)
-    shown, _ = coded(spec, coding, DistinctValues(values, codes.astype(np.uint32), None))
-    return frame.with_columns(shown.cells.gather(shown.codes).alias(coding.column))
+    coarse, _ = coded(spec, coding, DistinctValues(values, codes.astype(np.uint32), None))
+    return frame.with_columns(coarse.cells.gather(coarse.codes).alias(coding.column))
 
 
 NEARLY_UNIQUE = 0.95  # share of distinct values
