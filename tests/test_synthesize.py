@@ -103,7 +103,7 @@ def test_the_rows_can_be_drawn_again_from_the_manifest(desk: Path) -> None:
 
 def test_the_first_thing_that_is_said_is_the_guarantee(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert synthesize("-o", "out.csv", "-r", "report.md") == 0
-    said = "Whatever anyone knows, whether one row was in the table changes the chance of any output"
+    said = "Whatever an attacker knows, whether one row was in the table changes the probability of any output"
     second = " ".join(capsys.readouterr().err.split("\n")[1:3])
     assert said in " ".join(second.split())
     lines = [line for line in Path("report.md").read_text().splitlines() if line]

@@ -1,33 +1,34 @@
-"""SafePub: rows drawn at random, generalized alike, those in classes of k and more published; differentially private.
+"""SafePub: a random sample of rows, generalized, without classes of fewer than k; differentially private.
 
 What it does. It publishes real rows under the spec's `privacy.differential` {epsilon, delta}, in two steps:
 
-1. A node of the lattice of level vectors is chosen with a part of epsilon (`--search`) by the exponential mechanism, as
-   opendp draws it. The score of a node is the number of rows beyond the first c of each of its classes, c being what a
-   class needs to have k rows in the sample, times the mean over the columns of 1 - level / height. One row more adds at
-   most 1 to the size of one class of each node, so that it adds between 0 and 1 to each score, the second factor being
-   at most 1 and known without the rows: the sensitivity is 1, and all scores move the same way. Where the lattice has
-   more than 2,000 nodes, 2,000 that are drawn once and for all from a fixed seed are the candidates, and the top.
-2. With what is left of epsilon, each row is drawn with the probability beta = 1 - e^-epsilon, and generalized to that
-   node. Classes of at least k of these rows are published, and all other rows left out. k is the smallest number for
-   which this is (epsilon, delta)-differentially private (Li, Qardaji and Su 2011, theorem 5): with gamma = (e^epsilon -
-   1 + beta) / e^epsilon, the largest probability over all n of at least k / gamma - 1, rounded up, that of n rows more
-   than gamma n are drawn, is at most delta.
+1. A part of epsilon (`--search`) is spent on choosing a node of the lattice of level vectors by the exponential
+   mechanism of opendp. The score of a node is the number of rows beyond the first c of each of its classes, where c is
+   the size that a class needs to have k rows in the sample, times the mean over the columns of 1 - level / height. One
+   more row adds at most 1 to the size of one class of each node, and so between 0 and 1 to each score, as the second
+   factor is at most 1 and does not depend on the rows: the sensitivity is 1, and all scores change in the same
+   direction. In a lattice of more than 2,000 nodes, the candidates are the top and 2,000 nodes that are always drawn
+   from the same seed.
+2. With the rest of epsilon, each row is drawn with the probability beta = 1 - e^-epsilon and generalized to that node.
+   Classes of at least k of these rows are published; all other rows are left out. k is the smallest number for which
+   this is (epsilon, delta)-differentially private (Li, Qardaji and Su 2011, theorem 5): with gamma = (e^epsilon - 1 +
+   beta) / e^epsilon, and over all n from k / gamma - 1, rounded up, the largest probability that more than gamma n of n
+   rows are drawn is at most delta.
 
-What it guarantees. With both steps together (epsilon, delta)-differential privacy of each row: neighbouring tables
-differ by one row that one of them has more. And, as a consequence, classes of k rows.
+What it guarantees. (epsilon, delta)-differential privacy for each row, by both steps together: neighbouring tables
+differ by one row that one of them has in addition. As a consequence, classes have at least k rows.
 
 What is checked. k, beta and delta are computed again by formulas of the check's own, and the classes are counted in the
 written file.
 
-What it does not. Rows about the same person are not protected together; a `unit` is refused. Every column that is
-published is a quasi-identifier with a domain that the spec declares (`domains`, a hierarchy's file, `domain`), and
-whatever else there is has to be an identifier, which is left out, or dropped: a column that is shown as it is would
-be as much of a person as the others. Of numbers, the whole ones of a declared range, or listed ones. What is shown
-follows from declared values alone, and a value outside is an error (3).
+What it does not. It does not protect several rows of the same person together; a `unit` is refused. Every column that
+is published is a quasi-identifier with a domain that the spec declares (`domains`, the file of a hierarchy, `domain`);
+all others have to be identifiers, or are dropped, because a column that passed through unchanged would describe a
+person as much as these do. Numbers are the whole numbers of a declared range, or are listed. What is shown follows from
+declared values alone, and a value outside the domain is an error (3).
 
-What else it discloses. Nothing that the two steps do not account for. How many rows are left out is in private reports
-alone, and so is the input.
+What else it discloses. Nothing beyond what the two steps account for. Only private reports describe the input, and say
+how many rows were left out.
 
 Recoding model. Full-domain generalization of a random sample, with suppression.
 

@@ -1,40 +1,42 @@
 """Synthesize: a table of invented rows under differential privacy.
 
-What it does. Counts of some columns (marginals) are measured with random noise, a model that agrees with them as well
-as it can is fitted, and rows are drawn from the model. Nothing else of the input is used. `synthesize` in the spec says
-which marginals: of single columns (`independent`), of a tree of pairs (`mst`), of those that the model gets most wrong,
-round by round (`aim`, the default), or of a list (`fixed`). Every column that is released is synthesized, whatever its
-role; direct identifiers are left out.
+What it does. Marginals, that is, counts of combinations of values of some columns, are measured with random noise; a
+model that agrees with them as well as possible is fitted; and rows are drawn from the model. Nothing else of the input
+is used. `synthesize` in the spec says which marginals are measured: those of single columns (`independent`), of the
+pairs on a tree (`mst`), those that the model so far gets most wrong, round by round (`aim`, the default), or those of a
+list (`fixed`). Every column that is released is synthesized, whatever its role; direct identifiers are left out.
 
-What it guarantees. `privacy.differential` of the spec: whatever anyone knows, whether one individual was in the table
-changes the chance of any output by at most a factor of e^epsilon, but for delta. The individual is the row, or who the
-`unit` says it is: then no more than `rows_per_unit` rows of each count, drawn at random. With `count: private` one
-individual more or fewer makes the difference, with `count: public` one in the place of another, and the number of rows
-is the input's. It adds up: two tables of the same people spend both of their budgets. Delta should be well below one in
-as many individuals as there are; a warning says where it is not.
+What it guarantees. The `privacy.differential` of the spec: whatever an attacker knows, whether one individual was in
+the table changes the probability of any output by at most a factor of e^epsilon, up to delta. An individual is a row,
+or whoever the `unit` identifies; then at most `rows_per_unit` rows of each individual are counted, drawn at random.
+Neighbouring tables differ by adding or removing one individual with `count: private`, and by replacing one with `count:
+public`, where the table has as many rows as the input. Budgets add up: two tables of the same people spend both. Delta
+should be well below 1 divided by the number of individuals; the command warns if it is not.
 
-What it does not. It says nothing about what is true of groups: that smokers fall ill more often can be read from the
-table, whoever is in it. Rows are invented; none is a person, one may equal a person's. What `k`, `l` and other models
-require is of classes of people, and is refused.
+What it does not. It does not hide what is true of a group: that smokers fall ill more often can be read from the table,
+whoever is in it. Rows are invented; none is a person, although one may equal a person's. `k`, `l` and other models are
+about classes of people, and are refused.
 
-The domain. Counts are over what there may be, as the spec declares it (`domains`, the leaves of a hierarchy file, a
-`domain`, `bins`), and not over what there is. A column without a domain is refused, and a value outside it is an error:
-nothing is learned from the table. Numbers are counted in bins, and drawn anywhere within one; missing is a value.
+The domain. Counts cover all values that a column may hold, as the spec declares them (`domains`, the leaves of a
+hierarchy file, a `domain`, `bins`), not only those that occur. A column without a domain is refused, and a value
+outside it is an error: nothing about the domain is learned from the table. Numbers are counted in bins, and drawn
+uniformly within a bin; a missing value is a value of its own.
 
-What is checked. What was spent is added up once more from the mechanisms that the manifest declares, by formulas of the
-check's own; the measurements have to be of the declared domain, the model as near to them as their noise explains, and
-the table within the domain.
+What is checked. The budget is added up again from the mechanisms that the manifest declares, by formulas of the check's
+own; the measurements have to be of the declared domain, the model as close to them as their noise explains, and the
+table within the domain.
 
-Noise is the system's: nobody can draw it again, reruns differ, and `--seed` is refused. The seed of the sampler is
-drawn as well, and public: whoever has the manifest can draw the same rows of the model.
+Noise comes from the operating system: nobody can draw it again, reruns differ, and `--seed` is refused. The seed of the
+sampler is drawn as well, and is public: with the manifest anybody can draw the same rows from the model.
 
-Recoding model. None: rows are invented. The manifest beside the release has all that the mechanism put out.
+Recoding model. None: rows are invented. The manifest next to the release records everything that the mechanism
+released.
 
-Cost. The table is read once and held. `independent` and `mst` count little more than once; `aim` fits a model after
-each marginal, about three for each column, and compares it with every marginal that there is: some ten CPU seconds for
-24,000 rows of 9 columns, two minutes and 1.1 GB for a million rows of 11. `--model-size` bounds the model:
-`mst` and `aim` join no columns for which there is no room, and columns that take more by themselves, or a list of
-marginals that does, are refused. Needs the extra `dp`.
+Cost. The table is read once and held in memory. `independent` and `mst` take little more than one pass; `aim` fits a
+model after each marginal, about three for each column, and compares it with every candidate: some ten CPU seconds for
+24,000 rows of 9 columns, two minutes and 1.1 GB for a million rows of 11. `--model-size` bounds the model: `mst` and
+`aim` measure no marginal for which it leaves no room, and a column, or a list of marginals, that takes more by itself
+is refused. Needs the extra `dp`.
 
 Reference. McKenna, Mullins, Sheldon, Miklau: AIM: An Adaptive and Iterative Mechanism for Differentially Private
 Synthetic Data, VLDB 2022; McKenna, Miklau, Sheldon: Winning the NIST Contest, Journal of Privacy and Confidentiality

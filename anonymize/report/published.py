@@ -91,11 +91,11 @@ class Published:
 # What a report says of a table that was drawn under differential privacy, before anything else.
 
 COVERED = (
-    "Whatever anyone knows, whether one {individual} was in the table changes the chance of any output by at most a "
-    "factor e^epsilon, but for delta. It says nothing about what is true of groups, and it adds up."
+    "Whatever an attacker knows, whether one {individual} was in the table changes the probability of any output by at "
+    "most a factor of e^epsilon, up to delta. What is true of a group can still be learned, and budgets add up."
 )
 """The guarantee, in the words that every report has. `individual`: whom it is about."""
-INVENTED = " Rows are invented; none is a person, one may equal a person's."
+INVENTED = " Rows are invented; none is a person, although one may equal a person's."
 
 
 def sentence(individual: str, *, invented: bool = True) -> str:

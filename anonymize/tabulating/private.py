@@ -1,41 +1,44 @@
 """Counts and sums with noise under differential privacy, whose totals agree.
 
-Guarantees: Whatever anyone knows, whether one individual was in the table changes the chance of any outcome by at most
-a factor e^epsilon, but for delta: `privacy.differential`, for all tables of a run together. An individual is a row, or
-who has a `unit`, of whom at most `rows_per_unit` rows count, drawn at random. Neighbouring tables have one more. With
-one row of each, counts are of individuals; with more, they are of rows (`counted: rows`), as an individual in several
-groups would count once in their total.
+Guarantees: Whatever an attacker knows, whether one individual was in the table changes the probability of any output by
+at most a factor of e^epsilon, up to delta: `privacy.differential`, for all tables of a run together. An individual is a
+row, or whoever the `unit` identifies, of whom at most `rows_per_unit` rows, drawn at random, are counted. Neighbouring
+tables differ by one individual. With one row of each, counts are of individuals; with more they are of rows (`counted:
+rows`), as an individual in several groups would otherwise count once in their total.
 
-How: The groups are those of the public domain (`domains`, a hierarchy's file, `bins`), and never what the table has; a
-value outside it is an error (3). Every combination of levels of the columns, from the finest groups to the total over
-everything, is counted with discrete Gaussian noise (opendp), all at the same rho of zero-concentrated differential
-privacy; one that several tables need is counted once. Sums are of numbers clipped to their public bounds, `domains:
-{NAME: {low, high}}`, as distances from the middle between them.
+How: The groups are those of the public domain (`domains`, the file of a hierarchy, `bins`), not only those that occur;
+a value outside it is an error (3). Every combination of levels of the columns, from the finest groups to the grand
+total, is counted with discrete Gaussian noise (opendp), each with the same share of the budget in zero-concentrated
+differential privacy (rho); one that several tables need is counted once. Numbers that are summed are clipped to their
+public bounds, `domains: {NAME: {low, high}}`, and taken as distances from the middle of these.
 
-Totals: Least squares, weighted by variance, make one set of values of all that was counted, in which every total is the
-sum of its parts. Counts then become whole numbers that are not negative and come to the same number of rows: what lies
-below 0 is taken from all others alike, and remainders are rounded by size. A table whose columns are all in another one
-is read from that, so that their totals agree; of others the total over everything does, and totals over columns that
-they share may differ by rounding. Sums are rounded in the same way, but may be negative, and one of few may come out
-beyond what there can be. A mean is a sum over a count, within the bounds, and blank where the count is below 1. So a
-count of 0, and a mean at one of the bounds, may be what noise made of another: they are no more exact than other
+Totals: Weighted least squares combine all measurements into one set of values in which every total is the sum of its
+parts. Counts then become whole numbers that are not negative and have the same total: what lies below 0 is taken from
+all others alike, and remainders are rounded up from the largest. A table whose columns are all in another one is
+derived from it, so that their totals agree; other tables have the grand total in common, and totals over columns that
+they share may differ by rounding. Sums are rounded in the same way, but may be negative, and the sum of a small group
+may lie outside what is possible. A mean is a sum divided by a count, within the bounds, and blank where the count is
+below 1. A count of 0, or a mean at one of the bounds, may be the work of the noise, and is no more exact than other
 figures.
 
 Accuracy: `noise_sd`, of each table in the manifest and the report, is the standard deviation of the noise of one figure
-as it was drawn, before totals are made to agree: that of a count, of a share (over the total), and of a sum. Of a mean
-it is what the standard deviation comes to, times the number of people that the mean is of, where it is farthest from
-the middle of the bounds. In each file `margin_95` is half of the 95 % interval of a figure, 1.96 standard deviations,
-of a mean by what its group shows. It is the margin of the noise before totals are made to agree and negative counts are
-set to 0: a total over many nearly empty groups may be off by more. Sums, shares and means are rounded to one decimal
-more than its first, shares and means to `digits` where that is given. All of this is checked in what was written:
-margins and `noise_sd` against the draws of the manifest, decimals against margins; the margin of a mean within what its
-group may be, as the number of people in it is not published. Least squares bring figures nearer on the whole. Clipping,
-and rows beyond `rows_per_unit`, come on top, and nothing published says by how much. The run warns of tables whose
-typical figure (the median) is below its margin, and of means whose margins are wider than the bounds.
+as it was drawn, before totals are made to agree: that of a count, of a share (over the total), or of a sum. For a mean
+it is the largest that the standard deviation can be, at a mean equal to one of the bounds, times the number of people
+in the group. In each file, `margin_95` is half the width of the 95 % interval of a figure, 1.96 standard deviations;
+for a mean it follows from what its group shows. It describes the noise before totals are made to agree and negative
+counts are set to 0: a total over many nearly empty groups may be further off. Sums, shares and means are rounded to one
+decimal more than the first digit of their margin, shares and means to `digits` where that is given. All of this is
+checked in the written files: margins and `noise_sd` against the measurements of the manifest, decimals against margins,
+and the margin of a mean against what its group allows, as the number of people in it is not published. On average,
+least squares bring figures closer to the truth. Errors by clipping, and by rows beyond `rows_per_unit`, come on top,
+and nothing published says how large they are. The run warns of tables whose typical figure (the median) is below its
+margin, and of means whose margins are wider than the bounds.
 
-Seed: There is none: the noise is the system's, and reruns differ. Each costs again; `--budget` keeps the account.
+Seed: None: noise comes from the operating system, and reruns differ. Each rerun spends its budget again; `--budget`
+keeps the account.
 
-Does not bound: What is true of groups, such as that all in it are ill. What several runs tell, which adds up.
+Does not bound: What is true of a whole group, such as that everybody in it is ill; nor what several runs reveal, whose
+budgets add up.
 
 Reference: C. Canonne, G. Kamath, T. Steinke, The discrete Gaussian for differential privacy, NeurIPS 2020. M. Hay et
 al., Boosting the accuracy of differentially private histograms through consistency, VLDB 2010.
