@@ -67,7 +67,7 @@ def test_the_next_item_is_made_while_the_last_one_is_used() -> None:
             yield number
 
     for number in ahead(items(), 2):
-        assert number == 2 or made[number + 1].wait(10)
+        assert number == 2 or made[number + 1].wait(60)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -100,7 +100,7 @@ def test_work_is_done_meanwhile_where_there_are_several_threads() -> None:
     for threads, begun in ((1, False), (2, True)):
         started = threading.Event()
         result = meanwhile(lambda started=started: started.set() or 3, threads)  # type: ignore[misc]
-        assert started.wait(10 if begun else 0) == begun
+        assert started.wait(60 if begun else 0) == begun
         assert result() == 3
 
 
@@ -197,7 +197,7 @@ def test_processes_end_with_their_caller_and_never_see_its_interruption(end: sig
         assert names and all(_alive(name) for name in names)
         (os.killpg if end is signal.SIGINT else os.kill)(caller.pid, end)
         assert caller.stderr.read().count(b"Traceback") == (end is signal.SIGINT)  # the caller's own
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while any(_alive(name) for name in names) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not any(_alive(name) for name in names)

@@ -43,6 +43,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,7 @@ class PerturbationTable:
         return np.asarray(self.changes[rows, np.minimum(place, self.changes.shape[1] - 1)])
 
 
+@cache
 def most_entropy(maximum: int, variance: float, smallest: int) -> PerturbationTable:
     """The table of these parameters. Raises UsageError where no noise of so small a variance avoids small counts."""
     rows = [_row(size, maximum, variance, smallest) for size in range(maximum + smallest + 2)]

@@ -9,15 +9,16 @@ from __future__ import annotations
 import inspect
 import json
 import math
-import os
-import subprocess
-import sys
 import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields, replace
+from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,8 +40,11 @@ PART = 1 / 8
 ALONE = ("datafly", "mingen", "mu-argus", "samarati", "bug")
 """Searches that know nothing of threads, for which `incognito` and `tds` stand: what reads and writes is the same."""
 CHANGING = ("started_at", "timing", "memory")
-UNCLASSED = {"bucketization": ("l: 2", ["--joined", "--seed", "5"]), "randomization": ("l: 2", ["--seed", "5"])}
-"""Families without equivalence classes, what their privacy can be, and how one reproducible file is made."""
+UNCLASSED: dict[str, tuple[str, dict[str, Any]]] = {
+    "bucketization": ("l: 2", {"joined": True}),
+    "randomization": ("l: 2", {}),
+}
+"""Families without equivalence classes, what their privacy can be, and how one file is made."""
 
 ROWS = {"top-down": 2_600, "bottom-up": 2_600, "k-optimize": 2_600}
 """Rows of several batches, of 1,024 each; the blocks of refinement, which are larger, have their own test."""
@@ -237,11 +241,30 @@ def test_what_is_left_out_there_knows_nothing_of_threads() -> None:
         assert "threads" not in inspect.getsource(cast(ModuleType, ALGORITHMS[name]))
 
 
+def written(algorithm: str, folder: Path, options: dict[str, Any], threads: int) -> bytes:
+    """A release of the table of a folder."""
+    spec, output = load(folder / "spec.yaml", PARAMETERS), folder / "out.csv"
+    made = ALGORITHMS[algorithm].Options(**options)
+    release(Request(spec, algorithm, made, output=str(output), seed=5, threads=threads, force=True))
+    return output.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def single() -> Iterator[ProcessPoolExecutor]:
+    """A process whose polars has one thread, which it has to know before it is imported."""
+    with pytest.MonkeyPatch.context() as patched, ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        patched.setenv("POLARS_MAX_THREADS", "1")
+        assert pool.submit(pl.thread_pool_size).result() == 1
+        yield pool
+
+
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name not in (*CHANGES_VALUES, *ALONE)])
-def test_threads_do_not_show_in_a_table_of_several_batches(algorithm: str, tmp_path: Path) -> None:
-    """One thread, polars' own included, against several: a process has to know the number before it imports polars."""
+def test_threads_do_not_show_in_a_table_of_several_batches(
+    algorithm: str, tmp_path: Path, single: ProcessPoolExecutor
+) -> None:
+    """One thread, polars' own included, against several."""
     module = ALGORITHMS[algorithm]
-    privacy, more = UNCLASSED.get(module.NEEDS.family.name, ("k: 50, l: 2", ["--seed", "5"]))
+    privacy, more = UNCLASSED.get(module.NEEDS.family.name, ("k: 50, l: 2", {}))
     refines = "passes" in {field.name for field in fields(module.Options)}
     count = ROWS.get(algorithm, 150_000)
     rows = [f"{n * 7919 % 97},{n * 104729 % 89:03},{n * 31 % 5},{n * 17 % 7},{n % 11 > 4}" for n in range(count)]
@@ -253,12 +276,6 @@ def test_threads_do_not_show_in_a_table_of_several_batches(algorithm: str, tmp_p
         encoding="utf-8",
     )
     limits = ({"passes": 1, "sweeps": 1} if refines else {}) | LIMITED.get(algorithm, {})
-    command = [sys.executable, "-m", "anonymize", algorithm, "spec.yaml", "--threads", "1", "-q", *more]
-    command += [f"--{name}={value}" for name, value in limits.items()]
-    env = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    alone = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True).stdout
-    options = module.Options(**limits, **({"joined": True} if "--joined" in more else {}))
-    spec, output = load(tmp_path / "spec.yaml", PARAMETERS), tmp_path / "out.csv"
-    release(Request(spec, algorithm, options, output=str(output), seed=5, threads=3))
-    assert output.read_bytes() == alone
+    alone = single.submit(written, algorithm, tmp_path, limits | more, 1).result()
+    assert written(algorithm, tmp_path, limits | more, 3) == alone
     assert alone.count(b"\n") == count + 1

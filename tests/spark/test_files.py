@@ -51,20 +51,29 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+SAIL = ["--engine", "spark", "--master", "sail", "-q"]
+SEVERAL = """
+import json, sys
+__file__ = "several.py"  # without one, pyspark would take the process for doctests of its own
+from anonymize.cli.exits import outcome
+from anonymize.cli.main import run
+print([outcome(lambda: run(each)) for each in json.loads(sys.argv[1])])
+"""
+
+
 def begun(*arguments: str) -> subprocess.Popen[str]:
-    """A process of its own, whose engine is Sail."""
+    """Python in a process of its own."""
     pytest.importorskip("pysail.spark", reason="needs the extra `sail`", exc_type=ImportError)
     pytest.importorskip("pyspark.sql", reason="needs the extra `sail`", exc_type=ImportError)
-    root = str(Path(anonymize.__file__).parent.parent)
-    process = [sys.executable, "-m", "anonymize", *arguments, "--engine", "spark", "--master", "sail", "-q"]
-    return subprocess.Popen(process, env=os.environ | {"PYTHONPATH": root}, stderr=subprocess.PIPE, text=True)
+    own, pipe = os.environ | {"PYTHONPATH": str(Path(anonymize.__file__).parent.parent)}, subprocess.PIPE
+    return subprocess.Popen([sys.executable, *arguments], env=own, stdout=pipe, stderr=pipe, text=True)
 
 
-def command(*arguments: str) -> int:
-    """Its exit code."""
-    process = begun(*arguments)
-    process.communicate()
-    return process.returncode
+def codes_of(*lines: str) -> list[int]:
+    """The exit codes of commands one after the other, each with a Sail of its own, in a process that has no other."""
+    out, error = begun("-c", SEVERAL, json.dumps([[*line.split(), *SAIL] for line in lines])).communicate()
+    assert out, error
+    return list(json.loads(out.splitlines()[-1]))
 
 
 def rows_of(path: Path) -> pl.DataFrame:
@@ -77,15 +86,17 @@ def test_release_audit_and_recode(folder: Path) -> None:
     own = anonymize.release(folder / "people.parquet", folder / "spec.yaml", "mondrian")
     assert own.recoding is not None
     (folder / "recoding.json").write_text(json.dumps(own.recoding))
-    assert command("mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "-r", "r.json") == 0
+    assert codes_of(
+        "mondrian spec.yaml -i people.parquet -o out.parquet -r r.json",
+        "audit spec.yaml -i out.parquet -r a.json -k 500",
+        "recode recoding.json -i people.parquet -o again.parquet",
+    ) == [0, 1, 0]
     expected = own.frame.sort(own.frame.columns)
     assert rows_of(folder / "out.parquet").equals(expected)
     report = json.loads((folder / "r.json").read_text())
     assert (report["input"]["path"], report["output"]["path"]) == ("people.parquet", "out.parquet")
     assert report["classes"] == own.report["classes"]
-    assert command("audit", "spec.yaml", "-i", "out.parquet", "-r", "a.json", "-k", "500") == 1
     assert json.loads((folder / "a.json").read_text())["privacy"]["satisfied"] is False
-    assert command("recode", "recoding.json", "-i", "people.parquet", "-o", "again.parquet") == 0
     assert rows_of(folder / "again.parquet").equals(expected)
     files = {
         "people.parquet",
@@ -106,11 +117,13 @@ def test_other_algorithms(folder: Path) -> None:
     (folder / "by_chance.yaml").write_text(
         json.dumps({**spec, "privacy": {"models": [{"model": "disclosure", "attribute": "ill", "l": 1.5}]}})
     )
-    assert command("randomize", "by_chance.yaml", "-i", "people.parquet", "-o", "drawn.parquet") == 0
+    assert codes_of(
+        "randomize by_chance.yaml -i people.parquet -o drawn.parquet",
+        "top-down spec.yaml -i people.parquet -o parts.parquet --seed 3 --passes 1 --sweeps 1",
+    ) == [0, 0]
     parameters = json.loads((folder / "drawn.params.json").read_text())
     assert parameters["rows"] == ROWS == len(rows_of(folder / "drawn.parquet"))
     assert rows_of(folder / "drawn.parquet").columns == ["age", "job", "ill"]
-    assert command("top-down", "spec.yaml", "-i", "people.parquet", "-o", "parts.parquet", "--seed", "3") == 0
     assert len(rows_of(folder / "parts.parquet")) == ROWS
 
 
@@ -120,9 +133,8 @@ def test_an_interrupt_ends_it_at_once(folder: Path) -> None:
     scratch = folder / "scratch"
     scratch.mkdir()
     before = sorted(folder.iterdir())
-    process = begun(
-        *("mondrian", "spec.yaml", "-i", "people.parquet", "-o", "out.parquet", "--checkpoint", "scratch"),
-    )
+    line = "-m anonymize mondrian spec.yaml -i people.parquet -o out.parquet --checkpoint scratch"
+    process = begun(*line.split(), *SAIL)
     with process:
         while process.poll() is None and not list(scratch.glob("*/*")):
             time.sleep(0.02)

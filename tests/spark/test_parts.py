@@ -21,7 +21,7 @@ SPEC: dict[str, Any] = {
 SEARCHES: list[tuple[str, dict[str, Any]]] = [
     ("top-down", {}),
     ("bottom-up", {}),
-    ("release", {"effort": 0.002}),
+    ("release", {"effort": 0.0005}),
     ("mondrian", {"refine": True}),
     ("mondrian", {"relaxed": True}),
 ]

@@ -157,12 +157,18 @@ def test_the_report_says_what_was_gained() -> None:
 
 
 def test_when_the_time_is_up_what_was_found_is_kept() -> None:
+    """A processor that is busy with others may come to nothing in the shortest time."""
     table, start = spread(), random_regions(spread(), 5, np.random.default_rng(2))
-    after = refined(table, (k_anonymity(5),), start, Refinable(passes=1000, time_limit=0.2), Context())
-    assert after.refinement is not None and after.refinement["stopped_by_time"]
-    assert after.refinement["passes"] < 1000
-    assert after.partition.sizes.min() >= 5
-    assert lost(table, after) < lost(table, start)
+    found = []
+    for seconds in (0.2, 2, 20):
+        after = refined(table, (k_anonymity(5),), start, Refinable(passes=1000, time_limit=seconds), Context())
+        assert after.refinement is not None and after.refinement["stopped_by_time"]
+        assert after.refinement["passes"] < 1000
+        assert after.partition.sizes.min() >= 5
+        found.append(lost(table, after))
+        if found[-1] < lost(table, start):
+            break
+    assert found[-1] < lost(table, start)
 
 
 def test_weights_decide_what_is_kept_precise() -> None:
