@@ -428,10 +428,10 @@ def treatments() -> str:
         "# Treatments",
         "",
         "A treatment is a step that changes the values of columns, in addition to the generalization of the "
-        "quasi-identifiers: `treatments` in the [spec](spec.md) lists them in order. Every release command applies "
-        "them; [`perturb`](commands/perturb.md) applies only them, and needs no quasi-identifiers. Each step reads "
-        "the columns of the input, and no column is changed twice; only `suppress` counts the columns under `never` "
-        "as earlier steps have left them.",
+        "quasi-identifiers: `treatments` in the [spec](spec.md) lists the steps in order. Every release command "
+        "applies them; [`perturb`](commands/perturb.md) applies only them, and needs no quasi-identifiers. Each step "
+        "reads the columns of the input, and no column is changed twice; only `suppress` counts the columns under "
+        "`never` as earlier steps have left them.",
         "",
         "```sh",
         "anonymize example microdata -o .",
@@ -441,17 +441,17 @@ def treatments() -> str:
         "",
         "The manifest next to the release, `released.manifest.json`, describes the meaning of each column and what "
         "readers may know about it: the matrix of a randomization, the variance of noise. `evaluate` corrects for "
-        "it. No file contains what would undo the protection: random numbers are the system's, unless `--seed` is "
-        "given, and then the report cannot be public. A matrix of `pram` that is made from the table names the "
-        "values of the input, those of few people too: see there.",
+        "it. No file contains anything that would undo the protection: random numbers are the system's, unless "
+        "`--seed` is given, and then the report cannot be public. A matrix of `pram` that is made from the table "
+        "lists the values of the input, rare ones included: see [there](#pram).",
         "",
         "Models about a sensitive column that a step changes are measured on the original values; `audit`, which has "
-        "only the release, cannot tell whether they are met, and says so (exit 1). A changed quasi-identifier counts "
-        "for `k` only under microaggregation and suppression, and only `perturb` changes one: every other command "
-        "generalizes it. With `perturb`, some can be aggregated and the others suppressed: with the former under "
-        "`never` of `suppress`, all together meet `k`. Except for methods that state a bound, nothing limits what an "
-        "attacker learns about changed values; use `attack` to measure it. Treatments are not made in a series, on "
-        "an engine, or by a saved recoding.",
+        "only the release, cannot decide whether they are met, and says so (exit 1). A changed quasi-identifier "
+        "counts for `k` only under microaggregation and suppression, and only `perturb` changes one: every other "
+        "command generalizes it. `perturb` can aggregate some quasi-identifiers and suppress cells of the others: "
+        "list the aggregated ones under `never` of `suppress`, and all together meet `k`. Except for methods that "
+        "state a bound, nothing limits what an attacker learns about changed values; use `attack` to measure it. "
+        "Treatments are not available in a series, on an engine, or for a saved recoding.",
         "",
         table(("method", "in a sentence"), rows),
     ]

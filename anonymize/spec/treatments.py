@@ -88,7 +88,7 @@ class OfColumns(Treatment):
 
 
 class Microaggregation(OfColumns):
-    """Groups of rows that are alike show what they have in common: their mean, median or mode."""
+    """Groups of similar rows show a common value: their mean, median or mode."""
 
     KIND = "aggregate"
     NUMBERS = True
@@ -97,33 +97,33 @@ class Microaggregation(OfColumns):
 
     method: Literal["microaggregation"]
     k: Annotated[int, Field(ge=2)]
-    """How many rows a group has, at least; at most twice as many less one."""
+    """The smallest number of rows in a group; the largest is 2k - 1."""
     grouping: Literal["search", "mdav", "univariate", "individual-ranking", "pca", "z-scores"] = "search"
     """How groups are made: search (from MDAV, by exact swaps and moves), mdav (as sdcMicro), univariate (the optimum of
-    one column), individual-ranking (each column by itself), pca or z-scores (by one projection of all columns)."""
+    one column), individual-ranking (each column separately), pca or z-scores (by one projection of all columns)."""
     show: Literal["mean", "median", "mode"] = "mean"
     """What the rows of a group show."""
     scale: Literal["z-scores", "robust", "none"] = "z-scores"
     """How columns are made comparable: by mean and standard deviation, by median and median absolute deviation, or not
     at all."""
     fixed: bool = False
-    """Whether orders (`pca`, `z-scores`, `univariate`, `individual-ranking`) are cut after every k rows, and not where
+    """Whether sorted rows (`pca`, `z-scores`, `univariate`, `individual-ranking`) are cut after every k rows, not where
     least is lost."""
     missing: Literal["refuse", "pattern"] = "refuse"
-    """What happens to rows with missing values: refuse, or group them with those that miss the same (pattern)."""
+    """What happens to rows with missing values: refuse, or group them by what is missing (pattern)."""
     small: Literal["refuse", "pool", "keep"] = "refuse"
     """What happens to strata of fewer than k rows: refuse, pool them with each other, or keep them as groups of fewer
     rows, which are counted."""
     effort: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] = 1
-    """How long `search` works, in proportion to the usual."""
+    """How long `search` works, relative to the default."""
     weighted: bool = False
     """Whether means count each row by its sampling weight."""
     digits: Annotated[int, Field(ge=0, le=15)] | None = None
-    """Decimals that are shown. Left out: one more than the column has."""
+    """How many decimals are shown. Default: one more than the column has."""
 
     @property
     def says(self) -> str:
-        alone = "of each column by itself" if self.grouping == "individual-ranking" else "of the step's columns"
+        alone = "of each column separately" if self.grouping == "individual-ranking" else "of the step's columns"
         return f"{self.show} of a group of at least {self.k} rows, {alone}"
 
 
@@ -134,18 +134,18 @@ class Pram(OfColumns):
 
     method: Literal["pram"]
     keep: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """The probability with which a value stays, all others that may come instead being equally likely; with
-    `invariant`, that of the matrix from which the invariant one is made."""
+    """The probability that a value stays; all others that may replace it are equally likely. With `invariant`, that of
+    the matrix from which the invariant one is made."""
     matrix: dict[Text, dict[Text, Annotated[float, Field(ge=0, le=1)]]] | None = None
-    """For each value the probability of each value that is shown instead; what is not named has none."""
+    """For each value, the probability of each value that may be shown instead; values that are not listed have 0."""
     invariant: bool = False
-    """Whether the matrix is made such that the expected counts of values stay as they are."""
+    """Whether the matrix is made such that the expected counts of values do not change."""
     alpha: Share = 1.0
-    """With `invariant`: the share of the matrix that is made so; with the rest of the probability values stay."""
+    """With `invariant`: the weight of the invariant matrix; with the remaining probability a value stays."""
     forbidden: tuple[Annotated[tuple[Text, ...], Field(min_length=2, max_length=2)], ...] = ()
-    """Pairs of values [from, to] of which the first never becomes the second, in any of the columns."""
+    """Pairs of values [from, to]: the first never becomes the second, in any of the columns."""
     joint: bool = False
-    """Whether the columns are treated as one, whose values are those combinations that occur."""
+    """Whether the columns are treated as one, whose values are the combinations that occur."""
 
     @property
     def says(self) -> str:
@@ -153,19 +153,19 @@ class Pram(OfColumns):
 
 
 class Swapping(OfColumns):
-    """Values change places between rows."""
+    """Values are swapped between rows."""
 
     KIND = "moved"
 
 
 class RankSwap(Swapping):
-    """Values change places with others whose rank is near."""
+    """Values are swapped with others of similar rank."""
 
     NUMBERS = True
 
     method: Literal["rank-swap"]
     distance: Share = 0.05
-    """How far the ranks of two that change places are from each other, as a share of the rows, at most."""
+    """How far the ranks of two swapped values may differ, as a share of the rows."""
 
     @property
     def says(self) -> str:
@@ -173,11 +173,11 @@ class RankSwap(Swapping):
 
 
 class RandomSwap(Swapping):
-    """The values of some rows change places at random, those of all columns together."""
+    """The values of some rows are swapped at random, those of all columns together."""
 
     method: Literal["random-swap"]
     rate: Share = 0.05
-    """The share of rows that are swapped, at least."""
+    """The smallest share of rows that are swapped."""
 
     @property
     def says(self) -> str:
@@ -185,26 +185,27 @@ class RandomSwap(Swapping):
 
 
 class RecordSwap(Treatment):
-    """Records, or whole households, change places between regions: those at risk first."""
+    """Records, or whole households, are swapped between regions, those at risk first."""
 
     KIND = "moved"
 
     method: Literal["record-swap"]
     move: Names
-    """The columns that change places: regions inside each other, the coarsest first."""
+    """The columns that are swapped: nested regions, the coarsest first."""
     carry: tuple[Text, ...] = ()
-    """Further columns that go with them, as what else is known of a place."""
+    """Further columns that are swapped along with them, such as other facts about a place."""
     alike: tuple[Text, ...] | tuple[Names, ...] = ()
-    """Columns in which two that change places are equal; or several such lists (profiles), of which the next is tried
-    for those who found nobody by the one before."""
+    """Columns in which two swapped records are equal; or several such lists (profiles): records that find no partner by
+    one are tried by the next."""
     households: Text | None = None
-    """The column that says which household a row is of; households change places as a whole."""
+    """The column that says which household a row belongs to; households are swapped as a whole."""
     risk: tuple[Text, ...] = ()
-    """Columns by whose combinations records are at risk: within a region, those of fewer than `k` go first."""
+    """Columns whose combinations decide which records are at risk: within a region, those of fewer than `k` rows are
+    swapped first."""
     k: Annotated[int, Field(ge=2)] = 3
-    """Records of combinations of fewer rows than this, within a region, are at risk."""
+    """A record is at risk if fewer rows than this share its combination within a region."""
     rate: Share = 0.05
-    """The share of records (or households) that are swapped, at least; those at risk count towards it."""
+    """The smallest share of records (or households) that are swapped; those at risk count towards it."""
 
     @property
     def profiles(self) -> tuple[tuple[str, ...], ...]:
@@ -232,7 +233,7 @@ class RecordSwap(Treatment):
 
 
 class Noise(OfColumns):
-    """Random numbers are added to, or multiplied with, numbers."""
+    """Random numbers are added to numbers, or numbers are multiplied by them."""
 
     KIND = "channel"
     NUMBERS = True
@@ -242,17 +243,17 @@ class Noise(OfColumns):
     """additive (independent for each column), correlated (covariances keep their shape), romm (a random orthogonal
     matrix, which keeps means and covariances exactly), multiplicative."""
     scale: Positive
-    """Standard deviation of the noise: as a share of the column's own, or of the factor (multiplicative)."""
+    """Standard deviation of the noise, as a share of the column's own; or that of the factor (multiplicative)."""
     only: Literal["all", "outliers"] = "all"
-    """Which numbers are changed: all, or those outside the quartiles of their column by more than 1.5 times the
-    distance between these."""
+    """Which numbers are changed: all, or those that lie outside the quartiles of their column by more than 1.5 times
+    the distance between these."""
     whole: bool | None = None
-    """Whether whole numbers are shown. Left out: where the column has whole numbers alone."""
+    """Whether whole numbers are shown. Default: if the column has only whole numbers."""
     round: Positive | None = None
-    """The step to whose multiples numbers are rounded. Left out: the decimals of the column; with `whole: false` of
-    whole numbers, so many that two digits of the noise are left."""
+    """Numbers are rounded to multiples of this. Default: the decimals of the column; for whole numbers with `whole:
+    false`, as many decimals as leave two digits of the noise."""
     least: Number | None = None
-    """The least number that is shown: smaller ones are redrawn."""
+    """The smallest number that is shown: smaller ones are redrawn."""
     keep_zero: bool = False
     """Whether zeros stay."""
 
@@ -262,7 +263,7 @@ class Noise(OfColumns):
 
 
 class Shuffle(OfColumns):
-    """Values change places such that ranks go together with other columns as before."""
+    """Values are reassigned such that rank correlations with other columns are kept."""
 
     KIND = "moved"
     NUMBERS = True
@@ -289,18 +290,18 @@ class Suppress(OfColumns):
 
     method: Literal["suppress"]
     k: Annotated[int, Field(ge=2)] | None = None
-    """How many rows read the same in all of the columns, at least. Left out, with `combinations` and `risk`: what
-    `privacy` requires, by `k` and `combinations`."""
+    """The smallest number of rows that read the same in all of the columns. Default, if `combinations` and `risk` are
+    left out too: what `privacy` requires by `k` and `combinations`."""
     combinations: tuple[Combination, ...] = ()
-    """How many rows read the same in some of the columns, at least: [{columns: [age, zip], k: 20}, {size: 2, k: 5}]."""
+    """The smallest number of rows that are alike in some columns: [{columns: [age, zip], k: 20}, {size: 2, k: 5}]."""
     risk: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] | None = None
-    """In place of `k`: the highest individual risk that a row may have, by sampling weights where there are any."""
+    """Instead of `k`: the highest individual risk that a row may have, by sampling weights if there are any."""
     importance: dict[Text, Positive] = Field(default_factory=dict)
-    """What a cell of a column is worth, 1 where nothing is said: of columns worth more, fewer cells are suppressed."""
+    """The weight of a cell of a column, 1 by default: columns of higher weight lose fewer cells."""
     never: tuple[Text, ...] = ()
-    """Those of the columns of which no cell is suppressed."""
+    """Those of the columns that lose no cell."""
     ghosts: dict[Text, Names] = Field(default_factory=dict)
-    """For some of the columns further ones, whose cells are suppressed where those of the column are."""
+    """For some of the columns, further ones whose cells are suppressed wherever those of the column are."""
     small: Literal["refuse", "pool", "keep"] = "refuse"
     """What happens to strata that cannot be safe even with all cells suppressed: refuse, pool them with each other, or
     keep them, with all cells suppressed."""
@@ -333,9 +334,9 @@ class DateShift(Treatment):
     columns: Names
     """The columns of dates."""
     by: Names
-    """The columns that say whose a row is."""
+    """The columns that say which person a row belongs to."""
     days: Annotated[int, Field(ge=1)]
-    """How many days dates move at most, forward or back."""
+    """The largest number of days by which dates move, forward or back."""
     format: Text = "%Y-%m-%d"
     """How dates are written, with or without a time of day; a column of dates in a typed input needs none."""
 

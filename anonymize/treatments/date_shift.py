@@ -1,22 +1,23 @@
 """Date shifting: all dates of a person move by the same number of days, which a key decides.
 
-What it does. A person is what the columns under `by` say. The HMAC-SHA-256 of that, under the secret key of `--key`,
-chooses a number of days from 1 to `days`, and whether dates move forward or back by it; it is never 0. All dates of the
-person, in all columns of the step, move by it; times of day stay. Missing dates stay.
+What it does. The columns under `by` identify a person. The HMAC-SHA-256 of their cells, under the secret key of
+`--key`, chooses a number of days from 1 to `days`, and whether dates move forward or back by it; it is never 0. All
+dates of the person, in all columns of the step, move by it; times of day stay. Missing dates stay.
 
 What it guarantees. The days between any two dates of one person, their order and their times of day are exact: this is
-measured in the written file. A date is at most `days` away from where it was. Without the key, nobody can tell by how
-many days a person was shifted: that is in no file.
+measured in the written file. A date moves by at most `days`. Without the key, nobody can find out by how many days a
+person's dates were shifted: no file contains it.
 
-What it does not. A person's dates all move together: who knows one of them knows the others, and unusual intervals are
-as recognizable as before. `days` is published: a date tells the true one up to that. Weekdays, seasons and holidays
-move; ages change by up to `days`. It has no epsilon, and one real date in an unshifted column undoes it.
+What it does not. A person's dates all move together: an attacker who knows one of them knows the others, and unusual
+intervals are as recognizable as before. `days` is published: a shifted date reveals the true one to within that many
+days. Weekdays, seasons and holidays move; ages change by up to `days`. The method has no epsilon, and one real date in
+an unshifted column undoes it.
 
-With the same key a person gets the same number in every file, so that tables fit together, and releases of one after
-the other do not average it out. A key that becomes known undoes it for all who are in any of them: the number follows
-from the key and what identifies the person, which has to be written the same in all tables.
+With the same key a person gets the same number of days in every file: tables can be linked, and an attacker cannot
+average the shift out over several releases. A key that becomes known undoes it for everyone in any of the files: the
+number follows from the key and the cells that identify the person, which have to be written the same in all tables.
 
-What else it discloses. The manifest says `days`.
+What else it discloses. The manifest contains `days`.
 
 Cost. One HMAC for each person, and one text for each different date.
 

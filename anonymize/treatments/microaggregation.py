@@ -1,35 +1,35 @@
-"""Microaggregation: rows that are alike share one value, the mean of their group.
+"""Microaggregation: similar rows share one value, the mean of their group.
 
-What it does. Rows are put into groups of k to 2k - 1 whose values of some numeric columns are near each other, and
-every value is replaced by the mean of its group (or the median, or the mode). Columns are first made comparable: as
-z-scores (the sample's standard deviation), by median and median absolute deviation (`robust`), or not at all.
+What it does. Rows are put into groups of k to 2k - 1 with similar values in some numeric columns, and every value is
+replaced by the mean of its group (or the median, or the mode). Columns are first made comparable: as z-scores (the
+sample's standard deviation), by median and median absolute deviation (`robust`), or not at all.
 
 `search`, the default, starts with groups of equal rows and MDAV groups of the others, in a large table within blocks of
 similar rows. Then rows are exchanged between neighbouring groups by simulated annealing, using the exact change of the
-sum of squares; of up to 2,048 rows and k of at most 6, two or three neighbouring groups at once are divided anew. It
-never loses more than its start, and `effort` scales the amount of work. `mdav` is the method of
-sdcMicro with that name. `pca` and `z-scores` sort rows by their first principal component, or by the sum of their
-z-scores, and divide that order where it loses least, or after every k rows (`fixed`, as in sdcMicro). `univariate` is
-the optimum of a single column. `individual-ranking` takes each column by itself.
+sum of squares; with up to 2,048 rows and k of at most 6, two or three neighbouring groups at once are divided anew. The
+result never loses more than the start, and `effort` scales the amount of work. `mdav` is sdcMicro's method of that
+name. `pca` and `z-scores` sort rows by their first principal component, or by the sum of their z-scores, and divide
+that order where it loses least, or after every k rows (`fixed`, as in sdcMicro). `univariate` is the optimum of a
+single column. `individual-ranking` treats each column separately.
 
 What it guarantees. With all but `individual-ranking`, at least k rows of a stratum have the same values of these
-columns: where they are all the quasi-identifiers, the release is k-anonymous. Sums and means of a table are preserved,
-up to rounding, if groups show their mean, without weights or with the weights used to compute it.
+columns: if they are all the quasi-identifiers, the release is k-anonymous. Sums and means of a table are preserved, up
+to rounding, if groups show their mean, without weights or with the weights used to compute it.
 
-Decimals. Means and medians are shown with one decimal more than the column has, as is usual; `digits` says otherwise.
-Where numbers have more than nine decimals, they are not rounded.
+Decimals. Means and medians are shown with one decimal more than the column has, as is usual, unless `digits` says
+otherwise. Where numbers have more than nine decimals, they are not rounded.
 
 What it does not guarantee. `individual-ranking` bounds nothing for columns together. Values are hidden only within
 their group: if all values of a group are equal, they are released unchanged. Variances decrease, and correlations
 change: with few columns they mostly increase.
 
 Missing and infinite values. An infinite value is refused. A missing one is refused, unless rows are to be grouped with
-those that miss the same (`missing: pattern`): missing values then stay missing, and nothing is imputed. Constant
-columns weigh nothing; a duplicated column counts once for every copy.
+others that have the same columns missing (`missing: pattern`): missing values then stay missing, and nothing is
+imputed. Constant columns have no weight; a duplicated column counts once for every copy.
 
 Strata. Rows of different strata are never in one group. A stratum of fewer than k rows is refused; or all such strata
-are taken together, with the next smallest where they are still too few (`pool`); or each is one group of fewer than k
-rows (`keep`), which is counted. In a group of several patterns, a column that one row misses is missing for all.
+are pooled, with the next smallest if they are still too few (`pool`); or each is one group of fewer than k rows
+(`keep`), which is counted. In a pooled group, a column that is missing in one row is missing in all.
 
 Cost. `mdav` rows squared over k; `search` in proportion to the rows; the others rows times log rows, and times k.
 

@@ -1,36 +1,36 @@
-"""Noise: random numbers are added to numbers, or numbers are multiplied with them.
+"""Noise: random numbers are added to numbers, or numbers are multiplied by them.
 
-What it does. One of four kinds. `additive`: to each number of a column a normal one is added, whose standard deviation
-is `scale` times that of the column, independently of all else. `correlated`: the same, but the noise of the columns of
-a row has `scale` squared times the covariances of the columns, so that correlations stay as they are but for chance,
-and collinear columns remain collinear. `romm` (random orthogonal matrix masking): the rows X become A X, where A is a
-random orthogonal matrix that keeps constants; columns then have exactly the means and covariances that they had, up to
-rounding. A is not made as a whole, which would take a square of the rows: noise of `scale` is added to X in its own
-principal axes, and the sum brought back to the covariances of X by the QR decompositions of both. `multiplicative`:
-each number is multiplied by a log-normal factor of mean 1 and standard deviation `scale`; signs and zeros stay.
+What it does. There are four kinds. `additive` adds a normal random number to each number of a column, independently of
+all else; its standard deviation is `scale` times that of the column. `correlated` does the same, but the noise of a row
+has `scale` squared times the covariances of the columns: correlations stay as they are up to chance, and collinear
+columns stay collinear. `romm` (random orthogonal matrix masking) replaces the rows X by A X, where A is a random
+orthogonal matrix that keeps constants: columns keep their exact means and covariances, up to rounding. A itself, which
+would have as many rows and columns as the table has rows, is never computed: noise of `scale` is added to X in its own
+principal axes, and the sum is brought back to the covariances of X by the QR decompositions of both. `multiplicative`
+multiplies each number by a log-normal factor of mean 1 and standard deviation `scale`; signs and zeros stay.
 
-With `by` all of this is of each part by itself. Missing cells stay missing; the covariances of `correlated` are those
-of the rows in which nothing is missing, and `romm` masks rows with the same columns missing among each other. What
-comes out below `least` is drawn again, together with the noise of its row, up to 100 times; `keep_zero` leaves zeros
-alone; `only: outliers` changes only what lies more than 1.5 distances between the quartiles outside of these, and tells
-by that what did.
+With `by` all of this is done separately in each part. Missing cells stay missing. The covariances of `correlated` are
+those of the rows in which nothing is missing; `romm` masks rows in groups with the same columns missing. A number that
+falls below `least` is drawn again, together with the noise of its row, up to 100 times. `keep_zero` leaves zeros alone.
+`only: outliers` changes only numbers outside the quartiles by more than 1.5 times the distance between these, and
+thereby reveals which numbers are outliers.
 
 Decimals. Numbers come out with as many decimals as the column has, whole ones whole. `round` names another step;
 `whole: false` shows whole numbers with as many decimals as leave two digits of the noise. Where numbers have more than
 nine decimals, they are not rounded.
 
-What it guarantees. How strong the noise is, by a known distribution. `romm`: means, variances and covariances of the
-columns of the step; covariances with all other columns shrink, by about one over the root of 1 + `scale` squared. It
-does not bound what an attacker learns: with approximate prior knowledge of a number one learns more from it, a value
-far from all others stays recognizable, and several noisy releases of the same table average out the noise. It is no
-mechanism of differential privacy, since the noise follows the spread of the data. `least` and rounding distort:
-truncated noise has no mean of zero.
+What it guarantees. The strength of the noise, by a known distribution. `romm` keeps means, variances and covariances of
+the columns of the step; covariances with all other columns shrink, by about one over the root of 1 + `scale` squared.
+It does not bound what an attacker learns: an attacker who knows a number roughly learns more from it, a value far from
+all others stays recognizable, and several noisy releases of the same table average out the noise. It is not a mechanism
+of differential privacy, since the noise follows the spread of the data. `least` and rounding introduce bias: truncated
+noise does not have mean zero.
 
 What else it discloses. The manifest contains kind and scale, relative to the column's own standard deviation, and which
-columns have correlated noise or were masked together, so that recipients can correct variances, covariances and what
-follows from them (`reconstruct`); not with `by`, `only`, `least` or `keep_zero`, beside which the noise of a whole
-column is not known, nor covariances of `romm` with columns outside of the step.
-It does not contain the column's mean or standard deviation.
+columns have correlated noise or were masked together. With these, recipients can correct variances, covariances and
+figures that follow from them (`reconstruct`). They cannot with `by`, `only`, `least` or `keep_zero`, which leave the
+noise of a whole column unknown, nor for covariances of `romm` with columns outside the step. The manifest does not
+contain the column's mean or standard deviation.
 
 What it does not do. A column that is constant within a part gets no noise: its rows are counted, and the report warns
 of them, as it does of a part of a single row. Numbers that cannot reach `least` are an error.

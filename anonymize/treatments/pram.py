@@ -1,33 +1,34 @@
 """PRAM (post-randomization): each value is replaced by a random one, with probabilities that are published.
 
-What it does. A transition matrix gives the probability with which each value is shown as each of the values. It is
-declared (`matrix`), or made from `keep`: a value stays with that probability, and otherwise becomes one of the others,
-all equally likely, except those to which the transition is `forbidden`. The others are the values that occur in the
-column, or in its part (`by`). With `joint` the columns are one, whose values are the combinations that occur. Each row
-is drawn independently.
+What it does. A transition matrix gives, for each value, the probabilities of the values that may replace it. The spec
+declares it (`matrix`), or it is made from `keep`: a value stays with that probability, and otherwise becomes one of the
+other values, all equally likely, except those to which the transition is `forbidden`. The other values are those that
+occur in the column, or in the row's part of it (`by`). With `joint` the columns are treated as one, whose values are
+the combinations that occur. Each row is drawn independently.
 
-With `invariant` a matrix R is made for which p R = p, where p are the shares of the values: the release then has the
-same counts, but for chance, and needs no correction. Where nothing is forbidden R = P Q, with the matrix P of `keep`
-and its Bayes inverse Q (two stages, as sdcMicro has it, which draws the diagonal of P at random between `keep` and 1);
-`alpha` R + (1 - `alpha`) I is used. Where moves are forbidden, R leaves each pair of values that may become each other
-the flow that both can have, min(p i, p j) over the number of partners of the one that has more, times 1 - `keep`.
+`invariant` makes a matrix R with p R = p, where p are the shares of the values: the release then has the same counts up
+to chance, and needs no correction. Where nothing is forbidden, R = P Q, with the matrix P of `keep` and its Bayes
+inverse Q (two stages; sdcMicro does the same, but draws the diagonal of P at random between `keep` and 1); `alpha` R +
+(1 - `alpha`) I is used. Where moves are forbidden, two values that may become each other exchange the flow min(p i, p
+j) times 1 - `keep`, divided by the number of partners of whichever value has more.
 
-What it guarantees. Values are drawn by the matrix, which is in the manifest, so that counts can be corrected, and a
-forbidden transition never occurs. The check compares the counts of all transitions in the written file with it, within
-bounds that a correct release violates once in 10^8. With a declared `matrix` that has no zeros (beside whole columns of
-them), each row has local differential privacy for each of the columns, whatever the table is; the manifest says the
-epsilon. Whether a cell is missing is not hidden: missing cells stay.
+What it guarantees. Values are drawn by the matrix, which is in the manifest, so that counts can be corrected. A
+forbidden transition never occurs. The check compares the counts of all transitions in the written file with the matrix,
+within bounds that a correct release violates once in 10^8. If a declared `matrix` has no zeros (except whole columns of
+them), each row has local differential privacy for each of the columns, whatever the table; the manifest gives the
+epsilon. Missing cells stay missing: whether a cell is missing is not hidden.
 
-What it does not. A matrix that is made from the table bounds nothing of that kind: the values that occur are those of
-people, and an invariant matrix follows from their shares. Rare values are the ones at risk: a record that shows one
-probably has it, unless the matrix moves other records to that value.
+What it does not. A matrix made from the table gives no such bound: its values are those of people in the table, and an
+invariant matrix depends on their shares. Rare values are at risk: a record that shows one probably has it, unless the
+matrix moves other records to that value.
 
-What else it discloses. A matrix that is made from the table stands in the manifest with all values that it is of, of
-few rows too: with `joint` every combination that a row of the input has, also one that the release no longer shows, and
-with `by` the values that occur in each part. Whoever knows that a person is in a part of one row, or of one value,
-reads there what that person has. The run warns of those of fewer rows than the largest required k (5 without one).
-A declared matrix names what the spec does, whoever has it. An invariant matrix tells the shares of the values exactly,
-of each part, as the counts of the original column would; the manifest names the parts by their values of `by`.
+What else it discloses. The manifest contains a matrix made from the table with all of its values, including those of
+few rows: with `joint`, every combination that occurs in the input, even if the release no longer shows it; with `by`,
+the values that occur in each part. If all rows of a part have the same value, or the part is a single row, the manifest
+reveals that value to anyone who knows that a person is in the part. The run warns of values of fewer rows than the
+largest required k (5 if there is none). A declared matrix names only values of the spec, whether or not any row has
+them. An invariant matrix reveals the exact shares of the values in each part, as counts of the original column would;
+the manifest names the parts by their values of `by`.
 
 Cost. Linear in the rows; matrices have at most a million cells in all.
 

@@ -1,15 +1,15 @@
-"""Random swapping: the cells of some rows change places at random.
+"""Random swapping: the cells of some rows are swapped at random.
 
-What it does. In each part (`by`) so many rows are drawn that they are at least `rate` of it, and two at least. They
-form a circle in random order, and each shows what the next one has in all of the step's columns: what these tell
-together stays together, and what they have to do with all other columns does not. Rows in which one of the columns is
-missing take no part.
+What it does. In each part (`by`), a share `rate` of the rows is drawn, rounded up, and at least two rows. They form a
+circle in random order, and each shows the cells of the next one in all of the step's columns. Relations among these
+columns are kept; their relations to all other columns are not. Rows in which one of the columns is missing take no
+part.
 
-What it guarantees. Each part has the same combinations of the step's cells as before, as often, which is measured in
-the written file: what is counted of these columns alone is exact.
+What it guarantees. Each part has the same combinations of the step's cells as before, equally often; this is measured
+in the written file. Counts of these columns alone are exact.
 
 What it does not. A row that was drawn may get a cell equal to its own. With a probability of about 1 - `rate` a row
-shows what it had: an attacker who finds a person by other columns is right that often, and only swapping of most rows
+shows its own cells: an attacker who finds a person by other columns is right that often, and only swapping most rows
 changes that. Relations to other columns get weaker in proportion to `rate`.
 
 What else it discloses. The manifest contains `rate`. Which rows were swapped is not stored.

@@ -1,12 +1,12 @@
-"""Rank swapping: each number changes places with one whose rank is near.
+"""Rank swapping: each number is swapped with one of similar rank.
 
-What it does. The rows of each column (and of each part, with `by`) are put into the order of their numbers, and the
-order is cut into blocks whose ranks are at most `distance` of the rows apart; where the first block ends is drawn. In
-each block the rows form a circle in random order, and each shows the cell of the next one. Columns are swapped one by
-one, each by its own ranks. Missing cells stay where they are.
+What it does. The rows of each column (and of each part, with `by`) are sorted by their numbers, and the sorted rows are
+cut into blocks in which ranks differ by at most `distance` of the rows; where the first block ends is random. In each
+block the rows form a circle in random order, and each shows the cell of the next one. Columns are swapped one at a
+time, each by its own ranks. Missing cells stay where they are.
 
-What it guarantees. Each column has the same cells as before, as often, in every part: its means, quantiles and totals
-are exact. No row shows a cell whose rank is further away than `distance` of the rows of its part; cells that are equal
+What it guarantees. Each column has the same cells as before, equally often, in every part: its means, quantiles and
+totals are exact. No row shows a cell whose rank is further away than `distance` of the rows of its part; equal cells
 share their ranks. Both are measured in the written file. Every row that is not alone in its block shows the cell of
 another row, which may be equal to its own.
 
@@ -14,13 +14,13 @@ What it does not. An attacker who knows a person's rank knows the person's value
 stay at the extremes. Relations between columns become weaker with a larger `distance`. The share of a value in a column
 is not hidden.
 
-What else it discloses. The manifest contains `distance`. Who was swapped with whom is not stored.
+What else it discloses. The manifest contains `distance`. Which rows were swapped with each other is not stored.
 
 Cost. Two sorts of each column.
 
 Reference. Moore: Controlled data-swapping techniques for masking public use microdata sets, 1996. The blocks are those
 of Nin, Herranz, Torra: Rethinking rank swapping to decrease disclosure risk, Data & Knowledge Engineering 64, 2008:
-with fixed neighbours, an attacker would know for each value the rows that it may have come from.
+with fixed neighbours, an attacker would know which rows each value may have come from.
 """
 
 from __future__ import annotations

@@ -1,33 +1,34 @@
-"""Targeted record swapping: records, or whole households, change places between regions, those at risk first.
+"""Targeted record swapping: records, or whole households, are swapped between regions, those at risk first.
 
-What it does. `move` names regions inside each other, the coarsest first. A record is at risk in a region if fewer than
-`k` rows of that region have its combination of the columns under `risk`; a household, if one of its rows is. From the
-coarsest region to the finest, all that are at risk there and have not been swapped yet change places with a random
-one that is in another such region of the same next coarser region, has the same cells in `alike` (and `by`), and has
-not been swapped either. If fewer than `rate` have been swapped then, more are drawn at random, and swapped in the same
-way between the finest regions. The two exchange all regions, and what `carry` names; everything else stays with them.
-With `households` all rows of a household go together, and `move`, `carry`, `alike` and `by` must be the same in all of
-them.
+What it does. `move` names nested regions, the coarsest first. A record is at risk in a region if fewer than `k` rows of
+the region share its combination of the columns under `risk`; a household is, if one of its rows is. From the coarsest
+level to the finest, each record that is at risk and has not been swapped yet is swapped with a random one that has not
+been swapped either. The partner is in another region of that level but in the same next coarser region, and has the
+same cells in `alike` (and `by`). If fewer than `rate` have been swapped after that, more are drawn at random, and
+swapped in the same way between the finest regions. The two exchange all regions and the columns under `carry`;
+everything else stays. With `households` all rows of a household move together, and `move`, `carry`, `alike` and `by`
+must be the same in all of them.
 
-`alike` may be several lists of columns (profiles), the strictest first: who finds nobody by one is looked for by the
-next, before the next region. What is said of `alike` below then holds of the columns that are in all of them.
+`alike` may be several lists of columns (profiles), the strictest first: a record without a partner by one profile is
+tried by the next, before the next level of regions. The guarantees for `alike` below then hold for the columns that are
+in all profiles.
 
 What it guarantees. Within each combination of `alike` (and `by`) every region keeps its number of records (households):
 tables of these columns by region are exact. Households stay together. Both are measured in the written file. No record
 is swapped twice.
 
-What it does not. It bounds no risk: it makes it uncertain whether a record is where it is shown. Those at risk that
-find no partner stay, are counted, and the report warns of them: wider regions, or fewer columns in `alike`, find more.
-Tables of columns that are not in `alike` change for regions, those of the finest most. Rows of a place change in number
-unless the size of households is in `alike`.
+What it does not. It bounds no risk: it makes it uncertain whether a record is where it is shown. Records at risk
+without a partner stay where they are; they are counted, and the report warns of them. Wider regions, or fewer columns
+in `alike`, find more partners. Tables by region change for columns that are not in `alike`, most for the finest
+regions. The number of rows of a region changes unless the size of households is in `alike`.
 
-What else it discloses. The manifest says `rate` and `alike`. Which records were swapped, and how many, is in no file
-that is published; who is in an unusual place for what they are is more likely to have been.
+What else it discloses. The manifest contains `rate` and `alike`. No published file says which records were swapped, or
+how many. A record that is unusual in its region is more likely to have been swapped.
 
 Cost. A few sorts of the records.
 
 Reference. Office for National Statistics: statistical disclosure control for 2011 Census, 2011; Giessing, Schulte
-Nordholt: Harmonised protection of census data in the ESS, 2017. sdcMicro has it as `recordSwap`.
+Nordholt: Harmonised protection of census data in the ESS, 2017. It is `recordSwap` in sdcMicro.
 """
 
 from __future__ import annotations

@@ -1,20 +1,21 @@
 """Data shuffling: the values of a column are reassigned such that its rank correlations are preserved.
 
-What it does. A normal copula of all columns is fitted: the one of normal columns with the same rank correlations (2
-sin(pi r / 6) of Spearman's r). Given a row's ranks in the columns under `given`, scores of the shuffled columns are
-drawn from it. The row with the i-th lowest drawn score then shows the cell with the i-th lowest number, column by
-column. With `by`, each part by itself. Missing cells stay; a row that lacks a given number is taken to have the median
-of that column, and is counted in a warning.
+What it does. A normal copula of all columns is fitted: that of normal columns with the same rank correlations (2 sin(pi
+r / 6) of Spearman's r). Given a row's ranks in the columns under `given`, scores of the shuffled columns are drawn from
+it. Column by column, the row with the i-th lowest drawn score then shows the cell with the i-th lowest number. With
+`by`, each part is shuffled separately. Missing cells stay; a row that lacks a given number is treated as if it had the
+median of that column, and is counted in a warning.
 
-What it guarantees. Each column has the same cells as before, as often, in every part: this is measured in the written
-file. Given the columns under `given`, a row's new value has nothing to do with its old one: an attacker who knows these
-learns nothing from it that the columns under `given` and the copula do not tell. Rank correlations, with the given
-columns and among the shuffled ones, are kept but for chance, as far as a normal copula can have them all and ranks are
-not shared by many; the report has them before and after.
+What it guarantees. Each column has the same cells as before, equally often, in every part: this is measured in the
+written file. Given the columns under `given`, a row's new value is independent of its old one: an attacker who knows
+these columns learns from the value no more than they and the copula reveal. Rank correlations, with the given columns
+and among the shuffled ones, are kept up to chance, as far as a normal copula can have all of them and few rows share a
+rank; the report has them before and after.
 
-What it does not. Relations to columns that are not under `given` are lost but for what goes through these. Relations
-that rise and fall again are not seen by ranks. Where the given columns determine the ranks of a shuffled one, what is
-drawn is what was there: an error, or a warning with the number of rows where it is so in some parts only.
+What it does not. Relations to columns that are not under `given` are lost, except those that go through the given
+columns. Rank correlations do not see relations that rise and fall again. Where the given columns determine the ranks of
+a shuffled one, each row would get back its own value: this is an error, or a warning with the number of rows if it is
+so in some parts only.
 
 What else it discloses. The manifest names the columns under `given`.
 

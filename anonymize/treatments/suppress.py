@@ -5,33 +5,33 @@ columns. `combinations` requires this of some of the columns, or of every set of
 limits the individual risk of every row. Without any of these the step meets `k` and `combinations` of `privacy`. All
 other cells stay as they are, numbers included.
 
-A column of higher `importance` loses fewer cells: the search makes the sum of importances over suppressed cells small.
-sdcMicro's importances are ranks, 1 for the column to be kept first: of n columns, rank r is importance n + 1 - r here.
-Columns under `never` lose no cell, but count like the others: name there whatever else others know. `ghosts` are
-columns that say much the same as another, such as the city beside the postal code: their cells are suppressed wherever
-those of the other are, and they do not count. With `by`, every stratum is safe by itself.
+A column of higher `importance` loses fewer cells: the search minimizes the sum of importances over suppressed cells.
+Importances in sdcMicro are ranks, 1 for the column to be kept first: of n columns, rank r is importance n + 1 - r here.
+Columns under `never` lose no cell, but count like the others: list whatever else attackers know there. `ghosts` are
+columns that say much the same as another one, such as the city next to the postal code: their cells are suppressed
+wherever those of the other are, and they do not count. With `by`, every stratum is made safe separately.
 
-What it guarantees. At least k rows of a stratum read the same in these columns, a suppressed cell being a value of its
-own: where they are all the quasi-identifiers, the release is k-anonymous. Every cell is the original one or suppressed.
-Both are measured in the written file. `risk` bounds the individual risk after Benedetti and Franconi, by sampling
-weights where there are any, and one over the rows that read the same where there are none.
+What it guarantees. At least k rows of a stratum read the same in these columns, where a suppressed cell is a value of
+its own. If they are all the quasi-identifiers, the release is k-anonymous. Every cell is the original one or
+suppressed. Both are measured in the written file. `risk` bounds the individual risk after Benedetti and Franconi, by
+sampling weights if there are any, otherwise as one over the number of rows that read the same.
 
 What it does not guarantee. The fewest cells: finding these takes too long (the problem is NP-hard). Nothing bounds what
-the rows of a group have in common in other columns. sdcMicro counts otherwise: there a suppressed cell matches
-every value, so that fewer are needed, and a row counts as safe that reads like no other. `privacy: {missing: wildcard}`
-adds the figures of that reading for quasi-identifiers; they do not decide.
+the rows of a group have in common in other columns. sdcMicro counts differently: there a suppressed cell matches every
+value, so that fewer suppressions are needed, and a row that reads like no other may count as safe. `privacy: {missing:
+wildcard}` adds the figures of that reading for quasi-identifiers; they do not decide.
 
 Missing values are values of their own, and stay; texts that mean missing become the first of these. With `output:
 {suppressed: null}` suppressed cells are empty, and a column with missing values is refused. A row in which every
-quasi-identifier is suppressed is a suppressed row, of which `privacy.suppression` allows a share. Suppressed rows are
-one class; where it does not meet the models of `privacy`, they are left out, and counted.
+quasi-identifier is suppressed is a suppressed row; `privacy.suppression` allows a share of these. Suppressed rows form
+one class; if it does not meet the models of `privacy`, they are left out, and counted.
 
-Strata. A stratum of fewer than k rows is refused; or all such strata are taken together, with the next smallest where
-they are still too few (`pool`); or all their cells are suppressed, and they are counted (`keep`). Where the columns
-under `never` alone leave fewer than k rows that read the same, nothing can be done (exit 4).
+Strata. A stratum of fewer than k rows is refused; or all such strata are pooled, with the next smallest if they are
+still too few (`pool`); or all their cells are suppressed, and they are counted (`keep`). If the columns under `never`
+alone leave fewer than k rows that read the same, nothing can be done (exit 4).
 
-What else it discloses. The manifest names what is required. A suppressed cell tells that its row was rare, or was
-needed to hide one that was.
+What else it discloses. The manifest contains what is required. A suppressed cell reveals that its row was rare, or was
+needed to hide a rare one.
 
 Cost. Proportional to the rows that are not safe as they are, and to the sets of columns (all of them for up to 9
 columns, else those of few columns). Groups of small tables are refined as those of `bottom-up`.
