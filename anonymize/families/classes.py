@@ -23,7 +23,8 @@ from anonymize.privacy import Requirement
 from anonymize.publication import SAVE_RECODING, Files
 from anonymize.recoding import Levels, Recoding, Released
 from anonymize.records import dataclass
-from anonymize.report.data import Beside, Blocks, ClassedFacts, classed_blocks
+from anonymize.report.classed import Beside, ClassedFacts, classed_blocks
+from anonymize.report.data import Blocks
 from anonymize.report.passing import PASSING
 from anonymize.request import Request
 from anonymize.risk import Text
