@@ -243,6 +243,8 @@ def _untried(scene: Scene, name: str, nests: bool) -> Success:
 def nested(release: ShownRows, classes: Ints) -> Any:
     """(some classes, classes) sparse, 1 where the region of the second is inside that of the first, and smaller: where
     both its corners are, and of a set all members."""
+    from scipy.sparse import csr_array
+
     some = release.of_classes(classes)
     corners = [some.candidates(ends).T.tocsr() for ends in (release.first, release.last)]
     inside = corners[0].multiply(corners[1]).tocoo()
@@ -254,7 +256,7 @@ def nested(release: ShownRows, classes: Ints) -> Any:
         same &= (outer.first == inner.first) & (outer.last == inner.last) & (outer.counts == inner.counts)
         fits &= _covering(outer, inner)
     fits &= ~same
-    return _sparse(wider[fits], within[fits], inside.shape)
+    return csr_array((np.ones(int(fits.sum())), (wider[fits], within[fits])), shape=inside.shape)
 
 
 def _covering(outer: LeafSets, inner: LeafSets) -> Bools:
@@ -265,12 +267,6 @@ def _covering(outer: LeafSets, inner: LeafSets) -> Bools:
         for some in np.array_split(outer.gapped.places, max(len(fits) * codes.size // REFINEMENT_CELLS, 1)):
             fits[some] = (outer.of_cells(some).holding(codes) | ~inner.of_cells(some).holding(codes)).all(axis=1)
     return fits
-
-
-def _sparse(rows: Ints, columns: Ints, shape: tuple[int, ...]) -> Any:
-    from scipy.sparse import csr_array
-
-    return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from anonymize.table.encode import (
     Field,
     TextCodes,
     TextColumn,
-    UniquenessSample,
     is_text,
     joined,
 )
@@ -79,6 +78,45 @@ class KeptTexts(TextCodes):
     def _texts(self) -> pl.Series:
         """The different texts so far, in the order of their codes, from 1."""
         return self._categories.to_series().cast(pl.String).drop_nulls()
+
+
+class UniquenessSample:
+    """Whether the values of a column that passes through are nearly all different.
+
+    Estimated from a sample of the distinct values, not of the rows: a row is kept if the last bits of its value's hash
+    are zero, more and more bits as the sample grows. Equal values are kept or dropped together, so that the share of
+    different ones in the sample estimates that of the column. Exact while there are no more than `LIMIT` rows.
+    """
+
+    LIMIT = 1 << 16
+
+    def __init__(self, field: Field, key: str) -> None:
+        self.name, self._key = field.name, key
+        texts = field.missing.texts if is_text(field.dtype) else ()
+        self._missing = np.array(
+            [_hash_of(None, field.dtype), *(_hash_of(text, field.dtype) for text in texts)], dtype=np.uint64
+        )
+        self._mask = np.uint64(0)
+        self._sample = np.zeros(0, dtype=np.uint64)
+        self.expressions = [column(field.name).hash().alias(key)]
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Takes the next rows."""
+        hashes = batch[self._key].to_numpy()
+        sampled = hashes[(hashes & self._mask) == 0]
+        self._sample = np.concatenate([self._sample, sampled[~np.isin(sampled, self._missing)]])
+        while len(self._sample) > self.LIMIT and self._mask < 1 << 63:
+            self._mask = self._mask * np.uint64(2) + np.uint64(1)
+            self._sample = self._sample[(self._sample & self._mask) == 0]
+
+    def exceeds(self, share: float, rows: int) -> bool:
+        """Whether more than `share` of the values that are not missing differ, there being at least `rows` of them."""
+        sampled = len(self._sample)
+        return sampled * (int(self._mask) + 1) >= rows and len(np.unique(self._sample)) > share * sampled
+
+
+def _hash_of(value: str | None, dtype: pl.DataType) -> int:
+    return int(pl.select(pl.lit(pl.Series([value], dtype=pl.String)).cast(dtype, strict=False).hash()).item())
 
 
 def with_few_texts(source: Source, names: Sequence[str]) -> frozenset[str]:

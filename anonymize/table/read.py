@@ -30,8 +30,16 @@ from anonymize.spec.override import resolve
 from anonymize.spec.patterns import left_over_warnings
 from anonymize.table import kept, model
 from anonymize.table.columns import Attribute, SensitiveColumn, warnings_of, zone_warnings
-from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn, UniquenessSample
-from anonymize.table.kept import KeptColumn, KeptTexts, UnitColumn, WeightColumn, unique_warnings, with_few_texts
+from anonymize.table.encode import DistinctValues, Field, NumberColumn, TextColumn
+from anonymize.table.kept import (
+    KeptColumn,
+    KeptTexts,
+    UniquenessSample,
+    UnitColumn,
+    WeightColumn,
+    unique_warnings,
+    with_few_texts,
+)
 from anonymize.table.model import Table
 from anonymize.table.named import grouped
 from anonymize.table.population import populations_of, read_population

@@ -9,7 +9,7 @@ problem chooses the cheapest cells that meet all cuts so far, and is solved agai
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -195,8 +195,11 @@ def _least(layers: Sequence[Layer], cost: Floats, unsafe: Bools, open_: Bools) -
     for _ in range(ROUNDS):
         before = len(cuts.least)
         for layer, own in zip(layers, known, strict=True):
-            for cut in _violated(_Program(layer, blank[layer.cells], own)):
-                cuts.add(layer.cells, *cut)
+            program = _Program(layer, blank[layer.cells], own)
+            for target in layer.targets:
+                reached = program.reach(target)
+                if not target.met_by(reached.far):
+                    cuts.add(layer.cells, program.cut(target, reached.prices), target.need)
         if len(cuts.least) == before:
             return blank, sure
         chosen = cuts.cheapest(cost, unsafe, open_)
@@ -206,14 +209,6 @@ def _least(layers: Sequence[Layer], cost: Floats, unsafe: Bools, open_: Bools) -
             return blank, False
         blank, sure = chosen
     return blank, False
-
-
-def _violated(program: _Program) -> Iterator[tuple[Floats, float]]:
-    """A cut for each target that is not protected."""
-    for target in program.layer.targets:
-        reached = program.reach(target)
-        if not target.met_by(reached.far):
-            yield program.cut(target, reached.prices), target.need
 
 
 class Reach(NamedTuple):
@@ -287,8 +282,6 @@ class _Program:
         return reached
 
     def _solved(self, target: ProtectedSide) -> Reach:
-        from scipy.optimize import linprog
-
         rows, matrix = self._constraints
         down, up = self.layer.reach
         low, high = -down[self.columns], up[self.columns]
@@ -303,20 +296,10 @@ class _Program:
         if not len(rows):
             change[target.cell] = high[own][0] if target.side > 0 else low[own][0]
             return Reach(float(target.side * change[target.cell]), prices, change)
-        result = linprog(
-            objective,
-            A_eq=matrix,
-            b_eq=np.zeros(len(rows)),
-            bounds=np.column_stack([low, high]),
-            method="highs",
-        )
+        result = _cheapest(objective, matrix, low, high)
         prices[rows] = result.eqlin.marginals
         change[self.columns] = result.x
         return Reach(-float(result.fun), prices, change)
-
-    def protects(self, target: ProtectedSide) -> bool:
-        """Whether the blanks so far are enough."""
-        return target.met_by(self.reach(target).far)
 
     def cut(self, target: ProtectedSide, prices: Floats) -> Floats:
         """(cells,) what each cell, blank, can add to the reach at these prices at most: of each its reduced cost times
@@ -331,6 +314,14 @@ class _Program:
         return np.asarray(coefficients)
 
 
+def _cheapest(cost: Floats, equations: Any, low: Floats, high: Floats) -> Any:
+    """The changes between bounds that keep to equations, at least cost."""
+    from scipy.optimize import linprog
+
+    bounds = np.column_stack([low, high])
+    return linprog(cost, A_eq=equations, b_eq=np.zeros(equations.shape[0]), bounds=bounds, method="highs")
+
+
 # --- one after the other ----------------------------------------------------------------------------------------------
 
 
@@ -342,7 +333,7 @@ def _completed(layers: Sequence[Layer], cost: Floats, blank: Bools, open_: Bools
         lost: set[int] = set()
         program = _Program(layer, blank[layer.cells], KnownChanges(layer))
         for target in sorted(layer.targets, key=lambda each: (-each.need, each.cell, each.side, each.known)):
-            if program.protects(target):
+            if target.met_by(program.reach(target).far):
                 continue
             moved = _cheapest_flow(layer, target, cost, blank, open_)
             if moved is None:
@@ -359,7 +350,6 @@ def _completed(layers: Sequence[Layer], cost: Floats, blank: Bools, open_: Bools
 def _cheapest_flow(layer: Layer, target: ProtectedSide, cost: Floats, blank: Bools, open_: Bools) -> Bools | None:
     """(cells,) which cells change where the target is as far from its value as it must be able to be, at least cost;
     None where it cannot be."""
-    from scipy.optimize import linprog
     from scipy.sparse import hstack
 
     size = len(layer.cells)
@@ -372,13 +362,7 @@ def _cheapest_flow(layer: Layer, target: ProtectedSide, cost: Floats, blank: Boo
     place, other = (target.cell, size + target.cell) if target.side > 0 else (size + target.cell, target.cell)
     low[place] = high[place] = target.need
     high[other] = 0.0
-    result = linprog(
-        np.concatenate([price, price]),
-        A_eq=hstack([layer.matrix, -layer.matrix]),
-        b_eq=np.zeros(layer.equations.count),
-        bounds=np.column_stack([low, high]),
-        method="highs",
-    )
+    result = _cheapest(np.concatenate([price, price]), hstack([layer.matrix, -layer.matrix]), low, high)
     if result.x is None:
         return None
     return np.asarray(result.x[:size] + result.x[size:] > FLOW * min(1.0, target.need))

@@ -7,14 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymize.spec import Missing
-from anonymize.table.encode import LARGEST, Field, NumberColumn, TextColumn, UniquenessSample, code_type
+from anonymize.table.encode import LARGEST, Field, NumberColumn, TextColumn, code_type
 
 TEXT = Field("x", pl.String(), Missing(("", "?")))
 
 
-def fed(
-    encoder: NumberColumn | TextColumn | UniquenessSample, values: list[object], dtype: pl.DataType, size: int = 3
-) -> None:
+def fed(encoder: NumberColumn | TextColumn, values: list[object], dtype: pl.DataType, size: int = 3) -> None:
     frame = pl.DataFrame({"x": pl.Series(values, dtype=dtype)}).select(encoder.expressions)
     for start in range(0, len(frame), size):
         encoder.add(frame[start : start + size])
@@ -168,29 +166,3 @@ def test_texts_survive(values: list[str | None]) -> None:
     codes = column.codes({text: code for code, text in enumerate(texts)}, len(texts), len(texts) + 1)
     assert [[*texts, None][code] for code in codes] == [None if v in ("", "?") else v for v in values]
     assert any_missing == bool({None, "", "?"} & set(values))
-
-
-def sampled(values: list[object], dtype: pl.DataType | None = None) -> UniquenessSample:
-    column = UniquenessSample(Field("x", dtype or pl.String(), Missing(("", "?"))), "0")
-    fed(column, values, dtype or pl.String(), 20_000)
-    return column
-
-
-def test_nearly_unique_in_a_small_column() -> None:
-    assert sampled([str(n) for n in range(100)]).exceeds(0.95, 100)
-    assert not sampled([str(n) for n in range(99)]).exceeds(0.95, 100)
-    assert sampled([*map(str, range(96)), *"0123"]).exceeds(0.95, 100)
-    assert not sampled([*map(str, range(95)), *"01234"]).exceeds(0.95, 100)
-
-
-def test_missing_values_do_not_count() -> None:
-    assert sampled([*map(str, range(100)), *["?", None, ""] * 500]).exceeds(0.95, 100)
-    assert not sampled(["?", None, ""] * 500).exceeds(0.95, 100)
-    assert sampled([*range(100), *[None] * 500], pl.Int64()).exceeds(0.95, 100)
-
-
-@pytest.mark.parametrize(("distinct", "expected"), [(300_000, True), (270_000, False), (3, False), (1, False)])
-def test_nearly_unique_in_a_large_column(distinct: int, expected: bool) -> None:
-    column = sampled([str(n % distinct) for n in range(300_000)])
-    assert column.exceeds(0.95, 100) is expected
-    assert len(column._sample) <= UniquenessSample.LIMIT

@@ -20,7 +20,7 @@ from anonymize.spec.columns import QuasiIdentifier
 from anonymize.spec.model import Spec
 from anonymize.table import Source, Table, kept, read
 from anonymize.table.encode import Field
-from anonymize.table.kept import MOST_TEXTS
+from anonymize.table.kept import MOST_TEXTS, UniquenessSample
 
 Reads = Callable[..., Any]
 
@@ -161,3 +161,34 @@ def test_rows_are_counted_over_batches(file_of: Callable[[str], Path]) -> None:
         with pytest.raises(DataError) as error:
             column.check(source)
     assert error.value.problems[0].line == 7
+
+
+# --- columns of which nearly all values differ ------------------------------------------------------------------------
+
+
+def sampled(values: list[object], dtype: pl.DataType | None = None) -> UniquenessSample:
+    column = UniquenessSample(Field("x", dtype or pl.String(), Missing(("", "?"))), "0")
+    frame = pl.DataFrame({"x": pl.Series(values, dtype=dtype or pl.String())}).select(column.expressions)
+    for start in range(0, len(frame), 20_000):
+        column.add(frame[start : start + 20_000])
+    return column
+
+
+def test_nearly_unique_in_a_small_column() -> None:
+    assert sampled([str(n) for n in range(100)]).exceeds(0.95, 100)
+    assert not sampled([str(n) for n in range(99)]).exceeds(0.95, 100)
+    assert sampled([*map(str, range(96)), *"0123"]).exceeds(0.95, 100)
+    assert not sampled([*map(str, range(95)), *"01234"]).exceeds(0.95, 100)
+
+
+def test_missing_values_do_not_count() -> None:
+    assert sampled([*map(str, range(100)), *["?", None, ""] * 500]).exceeds(0.95, 100)
+    assert not sampled(["?", None, ""] * 500).exceeds(0.95, 100)
+    assert sampled([*range(100), *[None] * 500], pl.Int64()).exceeds(0.95, 100)
+
+
+@pytest.mark.parametrize(("distinct", "expected"), [(300_000, True), (270_000, False), (3, False), (1, False)])
+def test_nearly_unique_in_a_large_column(distinct: int, expected: bool) -> None:
+    column = sampled([str(n % distinct) for n in range(300_000)])
+    assert column.exceeds(0.95, 100) is expected
+    assert len(column._sample) <= UniquenessSample.LIMIT

@@ -232,8 +232,9 @@ def counts_layer(seed: int) -> secondary.Layer:
 
 
 def unprotected(layer: secondary.Layer, blank: Bools) -> list[Any]:
-    """The cuts for targets that some blanks do not protect, nothing else being known."""
-    return list(secondary._violated(secondary._Program(layer, blank, secondary.KnownChanges(layer))))
+    """The targets that some blanks do not protect, nothing else being known."""
+    program = secondary._Program(layer, blank, secondary.KnownChanges(layer))
+    return [target for target in layer.targets if not target.met_by(program.reach(target).far)]
 
 
 def test_known_changes_prove_what_the_linear_programs_prove() -> None:
