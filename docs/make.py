@@ -469,31 +469,31 @@ def tables() -> str:
         "",
         "# Tables",
         "",
-        "[`tabulate`](commands/tabulate.md) makes tables of counts, shares, sums and means by groups, where nobody "
-        "needs the rows. The spec's [`tabulate`](spec.md#tabulate) says which, and what protects them.",
+        "[`tabulate`](commands/tabulate.md) makes tables of counts, shares, sums and means by groups, for users who do "
+        "not need the rows. The spec's [`tabulate`](spec.md#tabulate) lists the tables and their protection.",
         "",
         "```sh",
         "anonymize example tables -o .",
         "anonymize tabulate tables.yaml -o tables -r report.html",
         "```",
         "",
-        "The folder has a CSV for each table and `manifest.json`, which says what stands in which file, and of which "
-        "groups a total is the sum. All tables of a run are protected together: who has one has the others. Those of "
-        "two runs are not, and what changes from one to the next can be about one person.",
+        "The folder has a CSV for each table and `manifest.json`, which describes each file and says which groups add "
+        "up to a total. All tables of a run are protected together: an attacker who has one has the others. Tables of "
+        "two runs are not protected together, and a change from one to the next can be about one person.",
         "",
-        "Rows are counted; with a `unit` individuals, whoever has several rows in a group once, or with "
-        "`counted: rows` rows all the same. Where a group of few is looked for, an individual counts once either way, "
-        "and all rows of one are one contribution to a sum. Sums and means are of rows. Sampling weights are refused: "
-        "tables are about the rows of the input. Requirements of rows, such as `t-closeness`, are not judged, as "
-        "tables have no rows.",
+        "Tables count rows. With a `unit` they count individuals, who count once in a group even with several rows, "
+        "unless `counted: rows` is set. To decide whether a group is small, an individual always counts once, and all "
+        "rows of an individual are one contribution to a sum. Sums and means are of rows. Sampling weights are "
+        "refused: tables are about the rows of the input. Requirements for rows, such as `t-closeness`, are not "
+        "judged, as tables have no rows.",
         "",
         "A file has the columns of its groups, the figure, and `status`: `published`, `suppressed` (left blank), or "
-        "`empty` (a mean of nobody). Tables under differential privacy have `margin_95` as well, half of the 95 % "
-        "interval that noise leaves. Shares and means have the decimals of `digits`; without it so many that the "
-        "largest mean of a table has four digits that count, and the smallest share above 0 two. With the count beside "
-        "it, a mean gives the sum away but for what rounding leaves. Sums have up to fifteen digits; those under "
-        "differential privacy end where noise begins. Where the input has numbers with a decimal comma, figures have "
-        "one as well, and the manifest says so (`decimal`); labels of groups of numbers have a point.",
+        "`empty` (a mean of nobody). Tables under differential privacy also have `margin_95`, half the width of the "
+        "95 % interval for the noise. Shares and means have `digits` decimals; by default, as many as give the largest "
+        "mean of a table four significant digits, and the smallest share above 0 two. A mean and its count together "
+        "reveal the sum, up to rounding. Sums have up to fifteen digits; those under differential privacy end where "
+        "noise begins. If the input has numbers with a decimal comma, so do the figures, and the manifest says so "
+        "(`decimal`); labels of groups of numbers have a point.",
         "",
         table(("mechanism", "in a sentence"), rows),
     ]

@@ -1,35 +1,35 @@
-"""Counts are changed by noise that follows from who is counted, so that one group reads the same in every table.
+"""Counts get noise that depends only on who is counted, so that a group shows the same count in every table.
 
 Guarantees: No count is off by more than `maximum`, none is negative, and none lies between 1 and `smallest`. The same
-individuals read the same wherever they are counted, so that asking again, or in another table, tells nothing more.
-Noise has the mean 0 and at most the declared variance. Where nobody is, a table reads 0.
+individuals show the same count wherever they are counted: asking again, or in another table, reveals nothing more.
+Noise has mean 0 and at most the declared variance. An empty group shows 0.
 
-How: Every individual has a record key, drawn once. A cell's key is the sum of those of the individuals in it, modulo
-their range, and the perturbation table says what a count with that key is changed by. Its probabilities are those of
-the most entropy among all of mean 0 and at most the variance, over the changes that lead to a count that may appear; of
-a table that is given they are the table's.
+How: Every individual has a record key, drawn once. A cell's key is the sum of the keys of the individuals in it, modulo
+their range. The perturbation table gives the change for a count with that key. Its probabilities have the highest
+entropy among all with mean 0 and at most the declared variance, over the changes that lead to an allowed count; if a
+table is given, its own probabilities are used.
 
-Record keys: With --key they are the first four bytes of HMAC-SHA256 under it: of the `unit`, else of the whole row, and
-of which of those that read the same it is. So they are the same at every run with the same key, and whoever has it can
-undo the noise. Or `cell_keys.record_key` names a column that has them: fractions from 0 to below 1, or whole numbers
-where a table of cell keys is given.
+Record keys: With --key they are the first four bytes of an HMAC-SHA256 under that key. It is computed from the `unit`,
+or else from the whole row and its number among identical rows. Record keys are therefore the same in every run with the
+same key, and anyone who has the key can undo the noise. Alternatively `cell_keys.record_key` names a column of record
+keys: fractions from 0 to below 1, or whole numbers if a table of cell keys is given.
 
-Individuals: With a `unit`, individuals are counted, each once in a group, or with `counted: rows` their rows; a key is
-that of an individual either way.
+Individuals: With a `unit`, individuals are counted, each once in a group; with `counted: rows`, their rows are. Either
+way a record key belongs to an individual.
 
-Totals: They are changed by themselves, and are not the sums of what stands below them. Shares are of changed counts.
+Totals: They are changed separately, and are not the sums of the groups below them. Shares are of changed counts.
 
-Table: A CSV of the columns `i`, `v` and `p` (a count, a change, its probability; the largest `i` stands for all larger
-ones), as R's ptable has it, or of `pcv`, `ckey` and `pvalue`, as the UK's Office for National Statistics has it: there
-counts beyond the largest `pcv` take the last 250 in turn.
+Table: A CSV with the columns `i`, `v` and `p` (a count, a change, its probability; the largest `i` stands for all
+larger ones), as in R's ptable, or `pcv`, `ckey` and `pvalue`, as used by the UK's Office for National Statistics: there
+counts beyond the largest `pcv` use the last 250 in turn.
 
-Does not bound: Whoever sees many groups that add up can average noise away, or find that one true count alone fits: it
-is bounded, and a change of `maximum` tells the count. A group that everybody knows to have one individual reads 0 or
-more than `smallest`, and that somebody is there is no secret.
+Does not bound: An attacker who sees many groups that add up can average noise away, or find that only one true count is
+possible: the noise is bounded, and a change of `maximum` reveals the count. A group that everybody knows to have one
+individual shows 0 or more than `smallest`; that somebody is in it is not a secret.
 
-Sums and means: They are refused (2). Noise of a fixed size hides no large contribution, so that it would have to grow
-with the largest ones of each group, and a table of parameters for that is not built. `suppression` protects sums by who
-contributes how much, and `dp` adds noise by what one individual may contribute at most.
+Sums and means: They are refused (2). Noise of a fixed size hides no large contribution: it would have to grow with the
+largest contributions of each group, and a table of parameters for that is not available. `suppression` protects sums by
+the size of contributions, and `dp` adds noise by the most that one individual may contribute.
 
 Reference: B. Fraser, J. Wooton, A proposed method for confidentialising tabular output to protect against differencing,
 UNECE/Eurostat work session 2006. J. Marley, V. Leaver, A method for confidentialising user-defined tables, ISI 2011. G.

@@ -1,8 +1,8 @@
 """The cells of all tables of a run, as one system: groups are combinations of nodes of hierarchies, and a total is the
 sum of the cells below it.
 
-A cell is a node of each column that any table groups by, the root where a table does not group by the column. So the
-same group has the same number in every table, and tables that share totals share cells.
+A cell has a node for each column that any table groups by, and the root for columns by which its own table does not
+group. The same group therefore has the same number in every table, and tables that share totals share cells.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Noisy counts and sums whose totals agree: least squares of all that was drawn, then whole numbers.
+"""Noisy counts and sums with consistent totals: least squares over all that was drawn, then whole numbers.
 
 Source: M. Hay et al., Boosting the accuracy of differentially private histograms through consistency, VLDB 2010.
 """

@@ -1,9 +1,9 @@
-"""Which cells are blank beside the unsafe ones: of least total cost, so that every unsafe one is protected.
+"""Which cells are blank in addition to the unsafe ones: at the lowest total cost that protects every unsafe one.
 
-An attacker knows the equations between cells, what is not blank, and how low and high a cell can be. He narrows an
-unsafe cell down by two linear programs, the most and the least that it can be. Where that is less than it must be, the
-dual solution is a cut: a sum over cells, some of which have to be blank for the program to reach further. The master
-problem chooses the cheapest cells that meet all cuts so far, and is solved again until there are no further ones.
+An attacker knows the equations between cells, the published values, and how low and high a cell can be. Two linear
+programs, for the largest and the smallest possible value, narrow down an unsafe cell. If that interval is too narrow,
+the dual solution is a cut: a sum over cells, some of which have to be blank for the interval to widen. The master
+problem chooses the cheapest cells that meet all cuts so far, and is solved again until there are no further cuts.
 """
 
 from __future__ import annotations

@@ -1,40 +1,42 @@
-"""Groups that are unsafe are left blank, and others with them, so that nobody can derive them from the totals.
+"""Unsafe groups are left blank, and further groups with them, so that nobody can derive the unsafe ones from the
+totals.
 
-Guarantees: From all tables of a run together, and from the knowledge that counts, and sums of numbers that are never
-negative, are not below 0, the value of an unsafe group can be narrowed down to an interval that is at least as wide as
-its rule asks, and no further. So it is for somebody who is the only one counted in other blank groups of the same
-total, and knows what these come to. All counts are protected as one, those that means have among them, as a sum over a
-mean is a count, and who has a number is at most who there is.
+Guarantees: An attacker who has all tables of a run, and knows that counts and sums of non-negative numbers are not
+below 0, can narrow down the value of an unsafe group to an interval at least as wide as its rule requires, and no
+further. This also holds against an attacker who is the only one counted in other blank groups of the same total and
+knows their values. All counts are protected together, including those behind means: a sum divided by its mean is a
+count, and no more people have a number than there are people.
 
-Unsafe: A group of fewer than `minimum` individuals; for sums and means, and for counts of rows where there is a `unit`,
-also one of which the `n` largest contributions are more than `k` percent (`dominance`), and one whose second largest
-contributor could tell the largest contribution to within `p` percent of it (`p`). With a `unit`, all rows of an
-individual are one contribution.
+Unsafe: A group of fewer than `minimum` individuals. For sums and means, and for counts of rows if there is a `unit`,
+also a group in which the `n` largest contributions are more than `k` percent (`dominance`), or in which the second
+largest contributor could estimate the largest contribution to within `p` percent of it (`p`). With a `unit`, all rows
+of an individual are one contribution.
 
 Individuals: With a `unit`, counts and shares are of individuals, and sums and means of rows. Blanks are protected by
-totals that are sums; where somebody is in several groups of a column, they are not, and such tables of individuals are
-refused (3): `counted: rows` counts rows.
+totals that are sums of their groups. If individuals are in several groups of a column, totals are not sums, and such
+tables of individuals are refused (3); `counted: rows` counts rows instead.
 
-Uncertainty: Of a count, up to `minimum`, and down to 1 where groups of 0 are published (`zeros`), so that everybody
-knows that somebody is in a blank one, in a total to as many as it has such groups, else down to 0. Of a sum, on either
-side: by the p % rule what is lacking to `p` percent of the largest contribution; by dominance what is lacking to a
-value of which the `n` largest are `k` percent; of too few individuals `range` percent of the value.
+Uncertainty: A count must be uncertain up to `minimum` and down to 0. If groups of 0 are published (`zeros`), everybody
+knows that a blank group is not empty: then down to 1, and in a total down to the number of its groups that are not
+empty. A sum must be uncertain on either side: under the p % rule, by what is missing to `p` percent of the largest
+contribution; under dominance, by what is missing to a value of which the `n` largest are `k` percent; with too few
+individuals, by `range` percent of the value.
 
-Search: Tables of at most 2,000 cells and 150 unsafe ones are solved by integer programming (Fischetti and Salazar),
-round by round: the least total of the values that are blank, each as a share of the largest of its measure, where the
-rounds come to an end, and the report says whether it was proved. Else, and in larger tables, one unsafe group after the
-other gets the cheapest further blanks that protect it, and what the others make superfluous is published again. The
-tables of one measure must make a tree by the columns that they share: [a, b], [b, c] and [a, c] go round in a circle,
-tell more together than their common totals, and are refused. The total over everything, which is often known from
-elsewhere, is never blank unless it is unsafe itself. The check then solves the linear programs anew from the written
-tables.
+Search: Tables of at most 2,000 cells and 150 unsafe ones are solved by integer programming (Fischetti and Salazar), in
+rounds. If the rounds come to an end, the total of the blank values is the smallest possible, where each value is a
+share of the largest of its measure; the report says whether this was proved. Otherwise, and in larger tables, each
+unsafe group in turn gets the cheapest further blanks that protect it, and blanks that have become superfluous are
+published again. The tables of one measure must form a tree by the columns that they share: [a, b], [b, c] and [a, c]
+form a circle, reveal more together than their common totals, and are refused. The total over everything, which is often
+known from elsewhere, is never blank unless it is unsafe itself. The check then solves the linear programs anew from the
+written tables.
 
-Does not bound: What follows from whole numbers: the intervals are those of real ones. What somebody knows of other
-groups, such as one of several contributors to another blank sum who knows the own share. That a label without a
-hierarchy is there, and so that somebody has it. What differs between two runs, whose tables are not protected together.
-How many have no number, which is the difference between a count and that of a mean. What is true of all in a group: a 0
-tells of everyone in the total above it, and `zeros: suppress` blanks such groups; a sum of a column of 0 and 1 that is
-as large as the count is not blank.
+Does not bound: What follows because counts are whole numbers: the intervals are those of real numbers. What attackers
+know of other groups, such as their own share of another blank sum with several contributors. That a label without a
+hierarchy occurs, and so that somebody has it. Differences between two runs, whose tables are not protected together.
+How many people have no number: this is the difference between a count and the count behind a mean. What is true of
+everybody in a group: a 0 discloses something about everybody in the total above it, and `zeros: suppress` blanks such
+groups; a sum of a column of 0 and 1 that equals the count is not blank.
 
 Reference: M. Fischetti, J. J. Salazar, Solving the cell suppression problem on tabular data with linear constraints,
 Management Science 47(7), 2001. A. Hundepool et al., Statistical Disclosure Control, Wiley 2012, chapter 4.

@@ -1,4 +1,4 @@
-"""Tables as they are written: their rows, and the manifest that says what stands in which file."""
+"""Tables as they are written: their rows, and the manifest that describes each file."""
 
 from __future__ import annotations
 
