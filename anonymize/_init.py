@@ -104,7 +104,7 @@ def _without_derived(made: Sequence[Guess], source: Source, reading: Spec) -> li
     derivations: dict[str, Derivation] = {}
     for k in (NO_LESS, *KS) if kept else ():
         spec = make({**content, "privacy": {"k": k}} | ({"unit": unit.name} if unit else {}), PARAMETERS)
-        derivations |= {each.column: each for each in derived(source.scan(), spec, missing, released)}
+        derivations |= {each.column: each for each in derived(source.scan(), source.rows or 0, spec, missing, released)}
     return [
         each.as_role(
             "identifier", f"{derivations[each.name]}: left out, as it discloses what is generalized", "derived"

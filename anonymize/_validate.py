@@ -248,7 +248,7 @@ def _refuse_derived(spec: Spec, source: Source) -> None:
     from anonymize.spec import resolve
 
     spec = resolve(spec, source.columns)
-    derivations = derived(source.scan(), spec, spec.missing(source.format), source.columns)
+    derivations = derived(source.scan(), source.rows or 0, spec, spec.missing(source.format), source.columns)
     problems = [errors.Problem(each.problem, source.name) for each in derivations if not each.accepted]
     if problems:
         raise errors.UnsafeError(problems)

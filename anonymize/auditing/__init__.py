@@ -192,7 +192,9 @@ class Audited:
         with Source.open(self.spec if own is None else own, original) as other:
             _refuse_lacking([*self.spec.quasi_identifiers, *figures.columns], other)
             other.check()
-            derivations = derived(other.scan(), self.spec, self.spec.missing(other.format), figures.columns)
+            derivations = derived(
+                other.scan(), other.rows or 0, self.spec, self.spec.missing(other.format), figures.columns
+            )
         return replace(figures, derived=derivations)
 
     @property

@@ -237,7 +237,7 @@ def deriving(request: Request, source: Source, table: Table) -> Deriving:
     """What has the columns that pass through and follow from a quasi-identifier, as measured in the input: begun at
     once, beside the search, where the table is large and still takes little memory. Of invented rows nobody asks."""
     spec = request.spec
-    work = partial(derived, source.scan(), spec, spec.missing(source.format), source.columns)
+    work = partial(derived, source.scan(), table.rows, spec, spec.missing(source.format), source.columns)
     at_once = table.rows <= MANY_ROWS and not ALGORITHMS[request.algorithm].NEEDS.domains
     return meanwhile(work, worth(threads_at_once(request, table), table.rows) if at_once else 1)
 

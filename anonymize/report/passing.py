@@ -102,9 +102,11 @@ class PassingText:
         return PassingColumns(tuple(passing), tuple(generalized), tuple(sensitive), k, bounds, tuple(apart))
 
 
-def derived(frame: pl.LazyFrame, spec: Spec, missing: Missing, released: Container[str]) -> tuple[Derivation, ...]:
+def derived(
+    frame: pl.LazyFrame, rows: int, spec: Spec, missing: Missing, released: Container[str]
+) -> tuple[Derivation, ...]:
     """What columns that pass through have to do with quasi-identifiers in the original table that a release is made of,
-    `frame`. `missing`: what means missing in it; `released`: the columns of the release."""
+    `frame`, of so many rows. `missing`: what means missing in it; `released`: the columns of the release."""
     present, roles = frame.collect_schema().names(), spec.roles()
     kept = [name for name in present if name in released and roles.get(name, "insensitive") in PASSING]
     kept = [name for name in kept if name not in spec.treated]
@@ -116,7 +118,7 @@ def derived(frame: pl.LazyFrame, spec: Spec, missing: Missing, released: Contain
     accepted = () if passing is None else passing.accept_derived
     quasi_identifiers = [name for name in spec.quasi_identifiers if name in present]
     notations = {name: spec.notation(name) for name in (*quasi_identifiers, *kept)}
-    measured = derivations(table, quasi_identifiers, kept, spec.largest_k, notations)
+    measured = derivations(table, quasi_identifiers, kept, rows, spec.largest_k, notations)
     return tuple(replace(each, accepted=each.column in accepted) for each in measured)
 
 

@@ -142,7 +142,7 @@ def with_derived(verdict: Verdict, df: DataFrame, spec: Spec, rows: int) -> Verd
         frame = frame.where(f"pmod({hash_of([*places.values()])}, {share}) = 0")
     texts = collected(frame.selectExpr(*(f"cast({places[name]} as string) as {places[name]}" for name in names)))
     texts.columns = names
-    derivations = derived(texts.lazy(), spec, spec.missing("arrow"), passing.columns)
+    derivations = derived(texts.lazy(), texts.height, spec, spec.missing("arrow"), passing.columns)
     looked_at = texts.height if share > 1 else None
     return replace(verdict, passing=replace(passing, derived=derivations, derived_rows=looked_at))
 

@@ -13,9 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.spec import POINT
 from anonymize.verify import derived
-from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.derived import derivations
 from anonymize.verify.kept import Derivation
 from anonymize.verify.numbering import Numbering
@@ -32,7 +30,8 @@ def found(
     texts = pl.DataFrame({name: [str(value) for value in values] for name, values in columns.items()})
     people = None if units is None else pl.Series(units, dtype=pl.UInt32)
     table = TextTable(texts.lazy(), (), ("?",), "", people, normalize=True)
-    return derivations(table, quasi_identifiers, [name for name in columns if name not in quasi_identifiers], k)
+    kept = [name for name in columns if name not in quasi_identifiers]
+    return derivations(table, quasi_identifiers, kept, texts.height, k)
 
 
 def rules(derivations: Sequence[Derivation]) -> list[tuple[str, str, bool]]:
@@ -152,20 +151,6 @@ def test_two_values_as_frequent_as_each_other_are_no_guess() -> None:
     assert rules(found({"x": x, "y": y})) == [("y", "copy", False)]
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=60, max_size=200), st.integers(5, 20))
-def test_the_accuracy_is_that_of_leaving_each_row_out(rows: list[tuple[int, int]], k: int) -> None:
-    """Counted row by row: the value that most of the others of its group have, alone, is its own."""
-    sizes, right, asked = Counter(x for x, _ in rows), 0, 0
-    for place, (x, y) in enumerate(rows):
-        others = Counter(b for other, (a, b) in enumerate(rows) if a == x and other != place).most_common(2)
-        asked += sizes[x] >= k
-        first = others and (len(others) == 1 or others[0][1] > others[1][1])
-        right += bool(sizes[x] >= k and first and others[0][0] == y)
-    given, told = (Numbering(pl.Series([row[place] for row in rows], dtype=pl.UInt32), 4) for place in (0, 1))
-    groups = derived._groups(given, told, None).filter(pl.col("people") >= k)
-    assert (groups["size"].sum(), groups["right"].sum()) == (asked, right)
-
-
 # --- order -----------------------------------------------------------------------------------------------------------
 
 
@@ -227,64 +212,6 @@ def test_missing_values_are_one_value_that_may_be_told() -> None:
     """Whoever has no date of death is alive."""
     died = ["?" if row % 3 else f"d{row % 4}" for row in range(1200)]
     assert rules(found({"x": died, "alive": [each == "?" for each in died]})) == [("alive", "predicted", True)]
-
-
-def test_a_sample_rules_out_nothing_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same findings whether rows are looked at in a sample first, of columns that go together and that do not."""
-    drawn = Random(5)
-    rows = range(6000)
-    zip_code = [drawn.randrange(900) for _ in rows]
-    columns = {
-        "x": zip_code,
-        "sex": letters([drawn.randrange(2) for _ in rows]),
-        "region": letters([each // 90 for each in zip_code]),
-        "mostly": letters([each // 90 if drawn.random() < 0.98 else 0 for each in zip_code]),
-        "half": letters([each // 90 if drawn.random() < 0.5 else 0 for each in zip_code]),
-        "noise": letters([drawn.randrange(3) for _ in rows]),
-        "rare": letters([drawn.randrange(50) == 0 for _ in rows]),
-        "fine": [1000 * each + drawn.randrange(1000) for each in zip_code],
-    }
-    expected = found(columns, ("x", "sex"))
-    assert [each.column for each in expected] == ["region", "mostly", "fine"]
-    monkeypatch.setattr(derived, "SAMPLE", 1000)
-    assert found(columns, ("x", "sex")) == expected
-
-
-def test_a_sample_rules_out_no_pair_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`both` follows from two columns together; nothing from the pairs with `code`, whose groups are small."""
-    drawn = Random(6)
-    a, b, code = ([drawn.randrange(size) for _ in range(6000)] for size in (6, 8, 5000))
-    columns = {
-        "a": letters(a),
-        "b": letters(b),
-        "code": letters(code),
-        "both": letters([3 * x % 6 + (x + 2 * y) % 5 for x, y in zip(a, b, strict=True)]),
-        "noise": letters([drawn.randrange(3) for _ in a]),
-    }
-    expected = found(columns, ("a", "b", "code"))
-    assert [(each.column, each.sources) for each in expected] == [("both", ("a", "b"))]
-    monkeypatch.setattr(derived, "SAMPLE", 1000)
-    assert found(columns, ("a", "b", "code")) == expected
-
-
-@pytest.mark.parametrize(("size", "likely"), [(1, set()), (2, {"copy"}), (8, {"copy", "predicted"})])
-def test_groups_of_a_pair_are_counted_by_some_rows_first(size: int, likely: set[str]) -> None:
-    first, second = ([row // size % 40 for row in range(8000)], [row // size // 40 for row in range(8000)])
-    sample = pl.int_range(8000, eager=True).sample(1000, seed=0).sort()
-    search = derived._Search(None, group=5, least=5, sample=sample)
-    columns = [
-        search.column(
-            name, NumberedColumn(Numbering(pl.Series(values), max(values) + 1), pl.Series([], dtype=pl.String)), POINT
-        )
-        for name, values in (("a", first), ("b", second))
-    ]
-    pair = derived._Pair(search, columns[0], columns[1])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(derived, "PIECE", 900)
-        together = pair.numbers.of_row
-        assert pl.concat(pair.pieces()).equals(together)
-        assert pair.gathered(sample).of_row.equals(together.gather(sample))
-    assert pair.as_given == likely and "sizes" not in vars(pair)
 
 
 # --- sizes of groups -------------------------------------------------------------------------------------------------
