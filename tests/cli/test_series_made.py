@@ -12,6 +12,7 @@ import pytest
 
 from anonymize.cli.exits import outcome
 from anonymize.cli.main import run
+from tests.series.nights import LITTLE
 
 SPEC = """\
 version: 1
@@ -39,7 +40,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         (folder / f"in{night}.csv").write_text("\n".join(["id,age,zip,ill", *rows]) + "\n")
         start = ["--start-series" if night == 0 else "--after", "state", "--key", "key.json"]
         files = ["-i", f"in{night}.csv", "-o", f"out{night}.{request.param}", "--save-link", f"link{night}.json"]
-        assert call("mondrian", "spec.yaml", *start, *files, "-q") == 0
+        assert call("mondrian", "spec.yaml", *start, *files, "-q", *LITTLE["mondrian"]) == 0
         rows = [row for row in rows if draw.random() < 0.95]
         rows += [person(draw, 1000 * (night + 1) + number) for number in range(10)]
     yield folder
