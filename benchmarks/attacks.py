@@ -269,24 +269,25 @@ INTRODUCTION = """\
 # What attackers get
 
 The excess of [each attacker](attacks.md#the-attackers), with the upper end of its 95 % interval: what is learned
-because of the release, as a share of what was left to learn. Below 0 nothing is. Of the attackers who attack several
-columns it is the column of which most is learned; of seven, one is expected to look a little better than it is.
+because of the release, as a share of what was left to learn. Below 0, nothing is learned. For attackers of several
+columns, the figure is that of the column about which most is learned; the highest of seven is expected to look a little
+too high.
 
-Adult: 24,130 people released, 6,032 held out as the control; age, sex, race, marital status, education, native
-country and workclass with the hierarchies of the extract, occupation sensitive. Patients: the
-[sample](../sample_data/README.md) of hospital stays in the same way; age, sex, zipcode, marital status, education,
-occupation and day of admission, diagnosis sensitive. Up to 5 % of the rows may be suppressed; 2,000 targets. All
-options are the defaults but those that are named, and `edges: open`. `incognito iterate=true` is the local recoding of
-ARX (Prasser, Kohlmayer and Kuhn, 2016), made by this tool; a release by ARX itself was not at hand. `python
+Adult: 24,130 people released, 6,032 held out as the control; age, sex, race, marital status, education, native country
+and workclass with the hierarchies of the extract, occupation sensitive. Patients: the
+[sample](../sample_data/README.md) of hospital stays, split in the same way; age, sex, zipcode, marital status,
+education, occupation and day of admission, diagnosis sensitive. Up to 5 % of the rows may be suppressed; 2,000 targets.
+All options are the defaults, except those named and `edges: open`. `incognito iterate=true` is the local recoding of
+ARX (Prasser, Kohlmayer and Kuhn, 2016), made by this tool; a release by ARX itself was not available. `python
 benchmarks/attacks.py FOLDER` measures this, and writes the page.
 
-The control does not apply to those who need a row of the release: prosecutor, smallest-region, journalist, marketer,
-refinement, minimality, reconstruction-row. What they get is over picking at random, over a condition as
-rare, over what the cell shows, or over the most frequent value.
-smallest-region looks for a class, and not for a row in it: 1.000 of a release by level says that nothing but the
-suppressed rows overlaps with a class. Rows that have a figure of it were measured on 2026-11-26. The others are older:
-singling-out and downcoding were not put to the control then, downcoding took the ends that a cell does not say (`77+`,
-`*`) from the original, and the list of journalist had only some of those who were held out.
+The control does not apply to attackers who need a row of the release: prosecutor, smallest-region, journalist,
+marketer, refinement, minimality, reconstruction-row. Their excess is over picking at random, over an equally rare
+condition, over what the cell shows, or over the most frequent value. smallest-region looks for a class, not for a row
+in it: 1.000 for a release by level means that only the suppressed rows overlap with a class. Releases with a figure of
+it were measured on 2026-11-26. The others are older: singling-out and downcoding were not compared with the control
+then, downcoding took ends that a cell does not show (`77+`, `*`) from the original, and journalist's list had only some
+of the people held out.
 
 *Tests.* `tests/attacks/test_intervals.py`, of the intervals. That a requirement cannot be met is an error of the
 command: `tests/test_release.py`.

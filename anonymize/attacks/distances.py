@@ -1,5 +1,6 @@
-"""Numbers that were changed, and what they still give away: records linked by distance, intervals that hold what
-they were, and the attacker who links a person to the row whose numbers are nearest."""
+"""Numbers that were changed, and what they still reveal: records linked by distance, intervals that contain the true
+values, and the attacker who links a person to the row with the closest numbers.
+"""
 
 from __future__ import annotations
 
@@ -288,23 +289,23 @@ MOST_LINKED = 1000
 
 
 class DistanceLinkage:
-    """Distance linkage: looks for the row whose numbers are nearest to those of a person.
+    """Distance linkage: finds the row whose numbers are closest to those of a person.
 
-    Knows: the numbers of the targets as they were before the release changed them: by microaggregation, noise, swaps,
-    or a mean in place of a value.
-    Does: standardizes the changed columns and takes, for each target, the released row at the least distance; among
-    rows at the same distance, any. Tries ranks in place of values as well, and counts what comes out better.
-    Success: the row is that about the person; rows that are equally near share the chance. Baseline: a row picked at
-    random. Where it is not known whom rows are about, nobody can be attacked.
-    Control: none, as nobody who is not in the release has a row there.
+    Knows: the numbers of the targets before the release changed them, by microaggregation, noise, swaps, or a mean
+    instead of a value.
+    Does: standardizes the changed columns and takes, for each target, the released row at the smallest distance; among
+    rows at the same distance, any. Also tries ranks instead of values, and counts the better of the two.
+    Success: the row is the person's; rows at the same distance share the chance.
+    Baseline: a row picked at random. If it is not known whom rows are about, nobody can be attacked.
+    Control: none, as people who are not in the release have no row.
     Figures: `columns`, how many numbers are known of a person; `standardized` and `ranks`, the rate of each way;
     `one_to_one`, where there are at most 1,000 rows, the rate of an attacker who knows everybody and assigns each a
-    different row; `intervals`, the share of rows all of whose true values are within 5 % of a standard deviation of the
+    different row; `intervals`, the share of rows whose true values are all within 5 % of a standard deviation of the
     released ones; `robust`, with scikit-learn (extra `ml`), the share of rows with a released value in an interval
-    around the true one that grows with the robust Mahalanobis distance of the row, and `robust_apart`, of those among
-    them that have no other released row near.
-    Limits: columns that are numbers in both tables, of which at least one cell was changed; rows that lack a number are
-    left out.
+    around the true one that grows with the robust Mahalanobis distance of the row, and `robust_apart`, the share of
+    rows that, in addition, have no other released row nearby.
+    Limits: columns that are numbers in both tables, with at least one changed cell; rows that lack a number are left
+    out.
     Remedy: larger groups or more noise: a larger `k` or `scale` of the step in `treatments` that changes the columns.
     Source: Domingo-Ferrer and Torra, A quantitative comparison of disclosure control methods for microdata, 2001.
     """

@@ -1,5 +1,6 @@
-"""Attackers who infer a sensitive value: the most frequent one, the only one, a kept value that everybody of a class
-has, or the likeliest by naive Bayes or another model."""
+"""Attackers who infer a sensitive value: the most frequent one, the only one, a kept value that is the same in a whole
+class, or the likeliest one by naive Bayes or another model.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +26,14 @@ def offered(scene: Scene, name: str) -> list[Floats]:
 
 
 class Majority:
-    """Inference by the majority: guesses the sensitive value that is most frequent where the person could be.
+    """Inference by the majority: guesses the most frequent sensitive value of the rows that could be the person's.
 
     Knows: the quasi-identifiers of one person.
-    Does: takes the classes that could be the person's, by regions that overlap, counts their sensitive values, a class
-    the more the fewer combinations of values it stands for, and guesses the most frequent one.
-    Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack
-    on people who are not in the release; what succeeds there follows from how things are, and not from the person's
-    data.
+    Does: finds the classes that could be the person's, by overlapping regions, counts their sensitive values, where a
+    class counts more the fewer combinations of values it stands for, and guesses the most frequent value.
+    Success: the value is the person's. Baseline: the most frequent value of the whole release.
+    Control: the same attack on people who are not in the release; success there comes from general patterns, and not
+    from the person's data.
     Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
     Remedy: require diversity of the column (`-l 3`), or closeness (`model: t-closeness, t: 0.2`).
     Source: Machanavajjhala and others, l-diversity, TKDD 2007 (homogeneity); Taub and others, PSD 2018.
@@ -55,10 +56,10 @@ class Certain:
     """Inference where it is certain: guesses a sensitive value only where the release leaves no other (homogeneity).
 
     Knows: the quasi-identifiers of one person.
-    Does: as the majority does, but guesses as without the release unless at least 0.95 of what the release offers for
-    the person is one value. So one class that leaks stands out of many that do not.
-    Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack
-    on people who are not in the release.
+    Does: the same as the majority, but guesses as if there were no release unless one value makes up at least 0.95 of
+    what the release offers for the person. A single class that leaks thus stands out among many that do not.
+    Success: the value is the person's. Baseline: the most frequent value of the whole release.
+    Control: the same attack on people who are not in the release.
     Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md; WEAP is the share of targets for whom there is certainty.
     Remedy: require diversity of the column (`-l 3`), so that no class leaves one value.
     Source: Machanavajjhala and others, l-diversity, TKDD 2007; Taub and others, PSD 2018 (TCAP).
@@ -116,18 +117,18 @@ def _named(scene: Scene, name: str, size: int) -> list[tuple[Ints, Bools]]:
 
 
 class RetainedHomogeneity:
-    """Homogeneity of what is kept: names the value of a kept column where everybody of a class has the same one.
+    """Homogeneity of kept columns: names the value of a kept column where everybody in a class has the same one.
 
     Knows: the quasi-identifiers of one person.
-    Does: takes the classes that could be the person's, by regions that overlap, a class the more the fewer combinations
-    of values it stands for, and names the value of a kept column (insensitive, targets, the sampling weight as it is
-    released) where at least 0.95 of what they show is that value; otherwise the most frequent value of the whole
-    release.
-    Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack
-    on people who are not in the release.
+    Does: finds the classes that could be the person's, by overlapping regions; a class counts more the fewer
+    combinations of values it stands for. If one value makes up at least 0.95 of what these classes show of a kept
+    column (insensitive, targets, the sampling weight as it is released), names that value; otherwise the most frequent
+    one of the whole release.
+    Success: the value is the person's. Baseline: the most frequent value of the whole release.
+    Control: the same attack on people who are not in the release.
     Figures: the share of targets for whom classes name a value (`named`).
     Limits: no privacy model bounds what is kept, so this attacker is judged by `--max-excess` or `risk.max_excess` only
-    if named. A column that is worth hiding is `sensitive`.
+    if named. A column that needs protection belongs under `sensitive`.
     Remedy: list the column as `sensitive`, so that `-l` is about it.
     Source: Machanavajjhala and others, l-diversity, TKDD 2007 (homogeneity).
     """
@@ -172,14 +173,15 @@ def _evidence(people: TargetPeople, model: list[Floats]) -> Floats:
 
 
 class Bayes:
-    """Inference by naive Bayes: learns from all classes how values go together, and applies it within one (deFinetti).
+    """Inference by naive Bayes: learns relations between values from all classes, and applies them within one
+    (deFinetti).
 
     Knows: the quasi-identifiers of one person.
-    Does: estimates from the whole release how probable each value of each quasi-identifier is beside each sensitive
-    value, a cell that spans several values counting for each alike. Weighs the sensitive values of the classes that
-    could be the person's by that, and guesses the likeliest.
-    Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack
-    on people who are not in the release.
+    Does: estimates from the whole release the probability of each value of each quasi-identifier given each sensitive
+    value; a cell that spans several values counts equally for each. Weighs the sensitive values of the classes that
+    could be the person's with these probabilities, and guesses the likeliest.
+    Success: the value is the person's. Baseline: the most frequent value of the whole release.
+    Control: the same attack on people who are not in the release.
     Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
     Limits: quasi-identifiers are taken to be independent given the sensitive value, and nothing is iterated.
     Remedy: require closeness of the column (`model: t-closeness, t: 0.2`); `-l` alone does not bound it.
@@ -302,16 +304,17 @@ class ModelAttacker:
     """Inference by a model: trains on the release, and predicts each person's sensitive value.
 
     Knows: the quasi-identifiers of one person.
-    Does: parts each quasi-identifier into at most 32 bins that are about as frequent, describes each class by the share
-    of its span in each bin, and fits a multinomial logistic regression to how often classes have each value. Predicts
-    the value from the bins of the person.
-    Success: the value is the person's. Baseline: the most frequent value of the whole release. Control: the same attack
-    on people who are not in the release; a model that has learned how things are succeeds there as well.
+    Does: divides each quasi-identifier into at most 32 bins of about equal frequency, describes each class by the share
+    of its span in each bin, and fits a multinomial logistic regression to the frequencies of values in the classes.
+    Predicts the value from the bins of the person.
+    Success: the value is the person's. Baseline: the most frequent value of the whole release.
+    Control: the same attack on people who are not in the release; a model that has learned general patterns succeeds
+    there as well.
     Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
-    Limits: at most 20,000 classes, drawn, and 50 sensitive values: of more, the most frequent ones.
+    Limits: at most 20,000 classes, drawn, and 50 sensitive values: if there are more, the most frequent ones.
     Remedy: require closeness of the column (`model: t-closeness, t: 0.2`); `-l` alone does not bound it.
     Source: Thees, Müller and Templ, RAPID: risk of attribute prediction-induced disclosure, 2026; the attacker of Taub
-    and others, PSD 2018, with a model in place of equal keys.
+    and others, PSD 2018, with a model instead of equal keys.
     """
 
     ID = "inference-model"

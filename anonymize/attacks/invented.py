@@ -1,7 +1,7 @@
-"""Attackers of invented rows, as Anonymeter has them: nobody's row is there to be found, so that what they learn of
-people shows only beside what they learn in the same way of people who are not in the original.
+"""Attackers of invented rows, as in Anonymeter: such a table has no rows of real people to find. What it reveals about
+them shows only in comparison with what it reveals in the same way about people who are not in the original.
 
-`singled_out` and `linked` are what those who single people out, or link two lists, do with invented rows.
+`singled_out` and `linked` are the versions of singling out and linkability for invented rows.
 
 Source: Giomi, Boenisch, Wehmeyer and Tasnádi, A unified framework for quantifying privacy risk in synthetic data,
 PoPETs 2023, and its library, Anonymeter.
@@ -97,14 +97,15 @@ def _same(first: Bools, second: Bools) -> Floats:
 
 
 class NearestInference:
-    """Inference by the nearest row: guesses the sensitive value of the invented row that is most like the person.
+    """Inference by the nearest row: guesses the sensitive value of the invented row that is most similar to the person.
 
     Knows: the quasi-identifiers of one person.
-    Does: takes the invented row at the least distance (Gower's: numbers as shares of their range, categories alike or
-    not), of several any, and guesses its sensitive value.
-    Success: the value is the person's; a number is right within 5 %. Baseline: the most frequent value of all invented
-    rows; of numbers, the value of one drawn at random. Control: the same attack on people who are not in the original;
-    what succeeds there follows from how things are, and not from the person's data.
+    Does: finds the invented row at the smallest distance (Gower's: numbers as shares of their range, categories equal
+    or not), any of them in a tie, and guesses its sensitive value.
+    Success: the value is the person's; a number is right within 5 %.
+    Baseline: the most frequent value of all invented rows; for numbers, the value of one drawn at random.
+    Control: the same attack on people who are not in the original; success there comes from general patterns, and not
+    from the person's data.
     Figures: for categories DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
     Limits: at most 50,000 invented rows, drawn.
     Remedy: a smaller epsilon (`privacy: {differential: {epsilon: 0.5}}`) bounds what one person can change.
@@ -181,17 +182,19 @@ def _numbers_guessed(values: Floats, right: list[Floats], truths: list[Floats], 
 
 
 class ClosestRecord:
-    """Closest record: tells whether invented rows lie nearer to the people of the original than to others.
+    """Closest record: measures whether invented rows lie closer to the people of the original than to others.
 
     Knows: nothing of anybody; it is a measure of whether rows were copied.
-    Does: takes invented rows, and looks for the nearest person of each by all columns (Gower's distance: numbers as
-    shares of their range, categories alike or not), among everybody of the original and of the control. Of several who
-    are as near any is taken. Everybody who is the nearest of some row counts once.
-    Success: the nearest is of the original. Baseline: the share of the original among all who were looked at, which it
-    is where rows are as near to people whom the model never had. Control: none beside the baseline, which is of the
-    people who are not in the original; without them there is nothing to attack.
+    Does: finds the nearest person for each invented row, by all columns (Gower's distance: numbers as shares of their
+    range, categories equal or not), among everybody in the original and the control; any of them in a tie. Everybody
+    who is nearest to some row counts once.
+    Success: the nearest person is of the original.
+    Baseline: the share of the original among all people compared, which is the rate expected if rows are just as close
+    to people whom the model never had.
+    Control: none other than the baseline, for which people who are not in the original are needed; without them there
+    is nothing to attack.
     Figures: the medians of the distances to either group (`closest`, `closest_control`), and how many of the rows equal
-    somebody (`equal`, `equal_control`); of the smaller group they are farther away by its number alone.
+    somebody (`equal`, `equal_control`); the distance to the smaller group is larger because of its size alone.
     Limits: at most 50,000 people each, drawn.
     Remedy: a smaller epsilon (`privacy: {differential: {epsilon: 0.5}}`) bounds what one person can change.
     Source: Platzer and Reutterer, Holdout-based empirical assessment of mixed-type synthetic data, Frontiers in Big

@@ -1,6 +1,7 @@
-"""Attackers who link a person to a row: prosecutor, who knows that the person is in the release, alone or with what is
-kept; journalist, who does not; marketer, who links everybody at once; an attacker who links entries of two lists, or
-finds the class of somebody whom several cover."""
+"""Attackers who link a person to a row: the prosecutor, who knows that the person is in the release, with or without
+the kept columns; the journalist, who does not; the marketer, who links everybody at once; an attacker who links entries
+of two lists, and one who finds the class of somebody covered by several classes.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ class Prosecutor:
     """Prosecutor: finds the row of somebody who is known to be in the release.
 
     Knows: the quasi-identifiers of one person, and that the person is in the release.
-    Does: takes the classes whose cells could all be about the person, by regions that overlap and not by equal text,
-    and picks a row of the one that stands for the fewest combinations of values.
-    Success: the row is the person's: one over the rows of the class, if the class is right. Where it is not known which
+    Does: finds the classes whose cells could all be about the person, by overlapping regions rather than equal text,
+    and picks a row of the class that stands for the fewest combinations of values.
+    Success: the row is the person's: one over the rows of the class, if the class is right. If it is not known which
     row is the person's, the probability is the one that the attacker assumes.
     Baseline: a row picked at random. Control: none, as people who are not in the release have no row.
     Figures: the highest chance of any target, and the share of targets whose chance is above 0.2.
     Remedy: a larger k makes classes larger (`-k`), and so do fewer quasi-identifiers.
-    Source: Dankar and El Emam, A method for evaluating marketer re-identification risk, PAIS 2010; by regions, as
-    released cells that overlap leave more rows than a class has.
+    Source: Dankar and El Emam, A method for evaluating marketer re-identification risk, PAIS 2010; by regions, because
+    with overlapping cells more rows than those of one class remain possible.
     """
 
     ID = "prosecutor"
@@ -51,21 +52,22 @@ class Prosecutor:
 
 
 class RetainedProsecutor:
-    """Prosecutor who knows what is kept: finds the row of somebody whose kept columns are also known.
+    """Prosecutor who knows kept columns: finds the row of somebody whose kept columns are also known.
 
     Knows: the quasi-identifiers of one person, the columns that the release keeps as they are (insensitive, targets,
     the sampling weight as it is released), and that the person is in the release.
-    Does: takes the rows whose cells could all be about the person, as prosecutor does, and of these the ones that show
-    the person's values in every kept column; picks one of those that stand for the fewest combinations of values.
-    Success: the row is the person's: one over the rows that are left, if it is among them. Where it is not known which
-    row is the person's, the probability is the one that the attacker assumes.
+    Does: finds the rows whose cells could all be about the person, as the prosecutor does; of these, keeps the rows
+    that show the person's values in every kept column, and picks one of those that stand for the fewest combinations of
+    values.
+    Success: the row is the person's: one over the remaining rows, if it is among them. If it is not known which row is
+    the person's, the probability is the one that the attacker assumes.
     Baseline: a row picked at random. Control: none, as people who are not in the release have no row.
     Figures: the highest chance of any target, and the share of targets whose chance is above 0.2.
     Limits: k-anonymity gives no protection against this attacker, who is judged by `--max-excess` or `risk.max_excess`
     only if named.
     Remedy: bound what is kept (`privacy: {passing: {uniques: 0}}`), or make quasi-identifiers of the kept columns.
-    Source: Dankar and El Emam, PAIS 2010, as prosecutor; that what is kept singles people out as quasi-identifiers do,
-    Narayanan and Shmatikov, Myths and fallacies of "personally identifiable information", CACM 2010.
+    Source: Dankar and El Emam, PAIS 2010, as for the prosecutor; that kept columns single people out like
+    quasi-identifiers, Narayanan and Shmatikov, Myths and fallacies of "personally identifiable information", CACM 2010.
     """
 
     ID = "prosecutor-retained"
@@ -104,9 +106,9 @@ class JournalistAttacker:
     """Journalist: finds the person whom a released row is about, without knowing who is in the release.
 
     Knows: the quasi-identifiers of everybody in a list of people: those of the original, and all of the control.
-    Does: takes a released row, lists the people whom it could be about, by regions that overlap, and picks one at
+    Does: takes a released row, lists the people whom it could be about, by overlapping regions, and picks one at
     random.
-    Success: the person is the one whom the row is about; the chance is one over the people whom it could be about.
+    Success: the row is about that person; the chance is one over the people whom it could be about.
     Baseline: a person of the list picked at random. Control: none, as only rows of the release are attacked.
     Figures: the highest chance of any row that was tried.
     Remedy: a larger k makes classes larger (`-k`), and so do fewer quasi-identifiers.
@@ -167,14 +169,13 @@ class Marketer:
     """Marketer: links everybody to a row at once.
 
     Knows: the quasi-identifiers of all people in the release.
-    Does: finds for each person the classes that could be theirs, by regions that overlap, and how probable each is when
-    all people must find a row and every row a person: shares are balanced in turn over people and classes (Sinkhorn).
-    Then links each person to a row of the class whose rows are the most probable.
-    Success: the row is the person's. Where it is not known which row that is, the chance is what the balanced shares
-    say.
-    Baseline: rows dealt at random. Control: none, as people who are not in the release have no row.
+    Does: finds for each person the classes that could be theirs, by overlapping regions, and how probable each is,
+    given that every person has a row and every row a person: shares are balanced in turn over people and classes
+    (Sinkhorn). Then links each person to a row of the class whose rows are the most probable.
+    Success: the row is the person's. If it is not known which row that is, the chance is given by the balanced shares.
+    Baseline: rows assigned at random. Control: none, as people who are not in the release have no row.
     Figures: whether shares were balanced (1).
-    Limits: beyond 50,000 people only the targets are linked, and nothing is balanced.
+    Limits: with more than 50,000 people only the targets are linked, and nothing is balanced.
     Remedy: a larger k makes classes larger (`-k`), and so do fewer quasi-identifiers.
     Source: Dankar and El Emam, A method for evaluating marketer re-identification risk, PAIS 2010; Sinkhorn, Diagonal
     equivalence to matrices with prescribed row and column sums, 1967.
@@ -225,19 +226,19 @@ def _sum_of_products(first: Any, weights: Any, second: Any) -> Floats:
 
 
 class Linkability:
-    """Linkability: finds out which of two lists' entries are about the same person.
+    """Linkability: finds out which entries of two lists are about the same person.
 
-    Knows: half of the quasi-identifiers of the targets in one list, the other half in another list, neither with names
-    that agree: of the spec's quasi-identifiers the first list has every second one.
-    Does: for each entry of the first list and each of the second, sums up how probable it is that both are about one
-    person: over the released classes that span both, those that stand for fewer combinations more, against what would
-    be expected if halves did not go together. Takes the most probable entry.
-    Success: it is the right one; the chance is one over those alike. Baseline: an entry picked at random. Control: the
-    same with people who are not in the release.
-    Invented: the halves are linked if the same row is nearest to both, by Gower's distance; of rows as near, any.
+    Knows: half of the quasi-identifiers of the targets in one list and the other half in another, without names that
+    would link them; the first list has every second quasi-identifier of the spec.
+    Does: for each pair of an entry of the first list and one of the second, adds up the probability that both are about
+    one person, over the released classes that span both; a class that stands for fewer combinations counts more.
+    Compares this with the sum expected if the halves were unrelated, and takes the most probable entry.
+    Success: it is the right one; among identical entries, the chance is one over their number.
+    Baseline: an entry picked at random. Control: the same attack on people who are not in the release.
+    Invented: the halves are linked if the same row is nearest to both, by Gower's distance; in a tie, any of them.
     Limits: at most 1,000 targets, as every entry is compared with every other one.
     Remedy: a larger k (`-k`), or some of the quasi-identifiers coarser (`levels: {min: 1}`).
-    Source: Giomi and others, PoPETs 2023, section 4.2; by regions in place of nearest neighbours.
+    Source: Giomi and others, PoPETs 2023, section 4.2; by regions instead of nearest neighbours.
     """
 
     ID = "linkability"
@@ -271,21 +272,22 @@ def covered(release: ShownRows, pairs: Any, class_of: Ints | None) -> CoveredPeo
 class SmallestRegion:
     """Smallest region: finds the class of somebody whom several classes cover.
 
-    Knows: the quasi-identifiers of a person in the release, and that the method puts people where they lose little.
-    Does: takes the classes whose regions cover the person, and of these the one that stands for the fewest combinations
-    of values; of several such, one by its rows.
-    Success: the person is in that class. Where it is not known which row is the person's, the chance is what the
-    attacker himself believes, a class counting the more the more rows it has and the fewer combinations it stands for.
-    Baseline: a class picked by its rows among all that cover the person. Control: none, as people who are not in the
-    release have no class.
+    Knows: the quasi-identifiers of a person in the release, and that the method assigns people to classes that lose
+    little.
+    Does: finds the classes whose regions cover the person, and picks the one that stands for the fewest combinations of
+    values; among several such classes, in proportion to their rows.
+    Success: the person is in that class. If it is not known which row is the person's, the chance is the attacker's own
+    belief, in which a class counts more the more rows it has and the fewer combinations it stands for.
+    Baseline: a class picked among all that cover the person, in proportion to its rows. Control: none, as people who
+    are not in the release have no class.
     Figures: the median over the targets of the rows that may be theirs, by regions alone (`by_regions`) and in the
     smallest of these regions (`by_method`).
     Limits: a class that is found still has as many rows as required, so no privacy model bounds this attacker, who is
     judged by `--max-excess` or `risk.max_excess` only if named. If no regions overlap there is nothing to find, and the
     excess is 0.
-    Remedy: a larger k (`-k`), which is what is left of the rows, or a release by level (`incognito`), whose classes do
-    not overlap.
-    Source: the prosecutor of Dankar and El Emam, PAIS 2010, who looks for the class in place of the row.
+    Remedy: a larger k (`-k`), as the rows of the class remain possible, or a release by level (`incognito`), whose
+    classes do not overlap.
+    Source: the prosecutor of Dankar and El Emam, PAIS 2010, looking for the class instead of the row.
     """
 
     ID = "smallest-region"

@@ -1,5 +1,6 @@
 """What attackers share: how a row is picked, how a sensitive value is guessed, whom a condition singles out; and how
-often an attack succeeds, beside how often it would have succeeded anyway, with intervals."""
+often an attack succeeds, compared with how often it would have succeeded anyway, with intervals.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Attackers who narrow what a row shows: by where it stands, or by narrow classes inside the wide ones of a release
-that was made in rounds."""
+"""Attackers who narrow what a row shows: by its position, or by narrow classes inside the wide ones of a release that
+was made in rounds.
+"""
 
 from __future__ import annotations
 
@@ -59,17 +60,17 @@ def _frequent(shares: Floats, first: Ints, last: Ints, cells: LeafSets) -> Ints:
 
 
 class RowOrder:
-    """Order: narrows what each row shows by where it stands.
+    """Row order: narrows what each row shows by its position.
 
     Knows: that the original was sorted by some column, upwards or downwards, and that the release kept its order.
-    Does: for each quasi-identifier takes the running maximum of the lower ends and, from behind, the running minimum of
-    the upper ends; if these contradict each other nowhere, in one direction, the column was sorted, and they are what
-    each cell can be. Then guesses the most frequent value within.
+    Does: for each quasi-identifier, computes the running maximum of the lower ends and, from the end, the running
+    minimum of the upper ends. If these nowhere contradict each other in one direction, the column was sorted, and they
+    bound each cell. Then guesses the most frequent value within these bounds.
     Success: the value is that of the person whom the row is about. Cells that show one value are not attacked. If
-    nothing is narrowed, or the rows are in the order of what they show, nothing is guessed, and the excess is 0,
-    without an interval; where something is, and it is not known whom rows are about, it could not be measured.
-    Baseline: the most frequent value within what the cell shows.
-    Control: none, as people who are not in the release have no place in it.
+    nothing is narrowed, or the rows are sorted by what they show, nothing is guessed, and the excess is 0, without an
+    interval. If something is narrowed but it is not known whom rows are about, it could not be measured.
+    Baseline: the most frequent value within what the cell shows. Control: none, as people who are not in the release
+    have no place in it.
     Figures: how many cells are narrowed.
     Limits: columns that are sorted only within runs of others are not found; `anonymize audit` looks for these.
     Remedy: sort the rows by what they show (`output: {row_order: sorted}`).
@@ -357,21 +358,21 @@ class RoundsAttacker:
     """Refinement: narrows the wide classes of a release that was made in rounds by the narrow ones inside them.
 
     Knows: that every round released all rows that it could, as the local recoding of ARX and `incognito --iterate` do.
-    Does: where the region of a class has that of another one inside, the other came first and took all of its region,
-    so that no row of the wider class lies there. Draws combinations of values of each wide class as frequent as they
-    are in the release, drops those that are in a class inside, spreads the rows over what is left so that no
+    Does: if the region of a class contains that of another one, the inner class came first and took all rows of its
+    region, so that no row of the wider class lies there. Draws combinations of values of each wide class by their
+    frequencies in the release, and drops those that are in a class inside. Spreads the rows over the rest so that no
     combination that an earlier round could have released has k of them, and guesses for each cell the value that most
-    rows have then.
+    rows then have.
     Success: the value is that of the person whom the row is about. Cells that show one value are not attacked. If no
-    class is inside another nothing is guessed, and the excess is 0, without an interval; where some is, and it is not
+    class is inside another nothing is guessed, and the excess is 0, without an interval. If some class is but it is not
     known whom rows are about, it could not be measured.
     Baseline: the most frequent value within what the cell shows. Control: none, as people who are not in the release
     have no row.
     Figures: the share of the targets' combinations that is ruled out (`ruled_out`), how many targets are in classes
-    with another inside (`nested`), and of how many of them k bounded how their rows are spread (`bounded`).
-    Limits: quasi-identifiers are taken to be independent, and each class is looked at by itself, where the linear
-    program of the source shares the rows of a combination among all later classes. Sizes are used where k is all that
-    was asked, and hierarchies have the classes' spans as nodes. The metric by which rounds were chosen is not used.
+    with another inside (`nested`), and for how many of them k limited how their rows are spread (`bounded`).
+    Limits: quasi-identifiers are taken to be independent, and each class is treated separately, whereas the linear
+    program of the source divides the rows of a combination among all later classes. Sizes are used if only k was
+    required and the hierarchies have the classes' spans as nodes. The metric by which rounds were chosen is not used.
     Remedy: make the release again with `--mask-minimality`, or by level (`incognito`).
     Source: Chhillar, Righi, Sutter and Kornaropoulos, Exposing privacy risks in anonymizing clinical data:
     combinatorial refinement attacks on k-anonymity without auxiliary information, 2025.

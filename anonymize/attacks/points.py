@@ -1,8 +1,8 @@
-"""Rows of single values, numbers and categories mixed, as invented ones are: how far apart they are, and which of them
-meet a condition.
+"""Rows of single values, numbers and categories mixed, such as invented ones: their distances, and which of them meet a
+condition.
 
-The distance of two rows is the one of Gower, summed over columns: of numbers the difference as a share of the column's
-range, at most 1; of categories 0 or 1. A missing value is at no distance from another one, and at 1 from the rest.
+The distance of two rows is Gower's, summed over columns: for numbers the difference as a share of the column's range,
+at most 1; for categories 0 or 1. A missing value is at distance 0 from another missing one, and at 1 from all others.
 """
 
 from __future__ import annotations

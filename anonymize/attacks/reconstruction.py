@@ -1,5 +1,6 @@
-"""Attackers who undo what a release did to its values, on average or for the row of one person, and one who asks why a
-class was not made finer."""
+"""Attackers who reverse what a release did to its values, on average or for the row of one person, and one who asks why
+a class was not made finer.
+"""
 
 from __future__ import annotations
 
@@ -102,14 +103,13 @@ def _sums(labels: Ints, size: int) -> Any:
 
 
 class Reconstruction:
-    """Reconstruction: undoes on average what a randomized release or groups of values did, and guesses the likeliest
-    value.
+    """Reconstruction: reverses a randomization or a grouping of values on average, and guesses the likeliest value.
 
     Knows: the quasi-identifiers of one person and, for a randomized release, the parameters that come with it.
     Does: for a randomized table, estimates by the inverse distortion how many people with these quasi-identifiers have
     each sensitive value, and guesses the most frequent one. For a bucketized one (anatomy's pair), learns in turn how
-    values go together with each quasi-identifier, and which row of a group each value belongs to, for ten rounds; then
-    guesses the value that the person's rows most likely have.
+    values relate to each quasi-identifier, and which row of a group each value belongs to, for ten rounds; then guesses
+    the value that the person's rows most likely have.
     Success: the value is the person's. Baseline: the most frequent value of the whole release, as reconstructed.
     Control: the same attack on people who are not in the release.
     Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
@@ -137,16 +137,16 @@ class Reconstruction:
 
 
 class RowReconstruction:
-    """Reconstruction of one row: weighs what the person's row shows by the true parameters (Bayes).
+    """Reconstruction of a row: weighs what the person's row shows by the true parameters (Bayes).
 
     Knows: the quasi-identifiers of one person, which row of a randomized release is the person's, and the parameters.
-    Does: takes the shares of sensitive values among people of the same quasi-identifiers, as `reconstruction` estimates
-    them, multiplies each by the probability that the row shows what it shows if it were the person's value, and guesses
-    the largest.
+    Does: takes the shares of sensitive values among people with the same quasi-identifiers, as estimated by
+    `reconstruction`. Multiplies each by the probability that the row would show its value if this were the person's
+    value, and guesses the largest.
     Success: the value is the person's. Baseline: the most frequent value of the whole release, as reconstructed.
     Control: none, as people who are not in the release have no row.
     Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md.
-    Limits: those of `reconstruction`. Where it is not known whose each row is, it could not be measured.
+    Limits: those of `reconstruction`. If it is not known whom each row is about, it could not be measured.
     Remedy: a smaller p (`--p COLUMN=0.5`), or a larger l of `disclosure`.
     Source: Guo, Ying and Wu, On attribute disclosure in randomization based privacy preserving data publishing, ICDMW
     2010, formula 4.
@@ -188,18 +188,18 @@ CLASSES = 500
 class Minimality:
     """Minimality: asks why a class was not made finer, and concludes that its parts would not have been diverse.
 
-    Knows: everybody's quasi-identifiers, what the release had to meet, and that a class is refined wherever it may
-    be: numbers cut at their median, nodes replaced by the branches below them.
-    Does: takes a class whose people are known, and every refinement of it all of whose parts have enough people.
-    Since it was not taken, some part would not have been diverse. Deals the values of the class to its people at
-    random, keeps the deals in which this is so of every refinement, and guesses for each person the value that most
-    of these have.
-    Success: the value is the person's. Baseline: the most frequent value of the class, so that the excess is what
-    is learned from the refusal. Control: none, as people who are not in the release have no class.
-    Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md; how many targets are in classes of which a refusal
-    tells something (`refused`).
-    Limits: distinct and frequency l-diversity; 400 deals; classes whose regions overlap are left out, and so are
-    those for which hardly a deal is left: there the method did not try what he thinks.
+    Knows: everybody's quasi-identifiers, the requirements of the release, and that a class is refined wherever
+    possible: numbers cut at their median, nodes replaced by the branches below them.
+    Does: takes a class whose people are known, and every refinement of it whose parts all have enough people. As the
+    refinement was not made, some part would not have been diverse. Assigns the values of the class to its people at
+    random, keeps the assignments for which this holds for every refinement, and guesses for each person the value that
+    is most frequent among these.
+    Success: the value is the person's. Baseline: the most frequent value of the class, so that the excess is what is
+    learned from the refusal. Control: none, as people who are not in the release have no class.
+    Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md; how many targets are in classes where a refusal reveals
+    something (`refused`).
+    Limits: distinct and frequency l-diversity; 400 assignments; classes whose regions overlap are left out, and so are
+    those for which hardly any assignment is left: there the method did not try what the attacker assumes.
     Remedy: make the release again with `--mask-minimality`.
     Source: Wong, Fu, Wang and Pei, Minimality attack in privacy preserving data publishing, VLDB 2007.
     """

@@ -1,4 +1,4 @@
-"""Attackers who put several releases of the same people together: as classes, or as histories of rows."""
+"""Attackers who combine several releases of the same people: as classes, or as histories of rows."""
 
 from __future__ import annotations
 
@@ -77,27 +77,28 @@ def _together(new: Floats, old: Floats, common: Floats) -> Floats:
 
 
 class Composition:
-    """Composition: puts releases of the same people together.
+    """Composition: combines releases of the same people.
 
-    Knows: the quasi-identifiers of one person, who is in all releases, or was in the one before and has left since; and
+    Knows: the quasi-identifiers of one person, who is in all releases, or was in the previous one and has left since;
     not which rows belong together.
-    Does: takes the sensitive values where the person could be in each release, by regions that overlap, and guesses the
-    one that all make likeliest; a value that one of them rules out is none. Of somebody who left, compares two files:
-    takes the values of the person's class in the earlier one, and those of the rows in the later one whose regions lie
-    within it (of several such classes the smallest), and guesses the value of which most are missing.
-    Success: the value is the person's. Baseline: the same guess from one release alone, so that the excess is what the
-    other one adds: from this one, and of those who left from their class in the one before. Control: the same attack on
-    people who are in none; of those who left there is none.
-    Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md; their baselines are those of one release alone. Where it
-    is not known who left (`--series` with `--key` says so), every value that is missing counts as that of somebody who
-    did.
-    Limits: nothing bounds what two files tell of those who left, a series neither: it says what is excluded of those
-    who are there. Of groups of values (anatomy) those who left are not attacked.
+    Does: finds in each release the sensitive values of the rows that could be the person's, by overlapping regions, and
+    guesses the value that is likeliest in all of them together; a value that one release rules out is excluded. For
+    somebody who left, compares two files: takes the values of the person's class in the earlier one, and those of the
+    rows in the later one whose regions lie within it (of several such classes the smallest), and guesses the value of
+    which most are missing.
+    Success: the value is the person's.
+    Baseline: the same guess from one release alone, so that the excess is what the other one adds: from this release,
+    and for those who left from their class in the previous one.
+    Control: the same attack on people who are in no release; for those who left there is none.
+    Figures: DCAP, WEAP, TCAP and RAPID, see docs/attacks.md; their baselines are those of one release alone. If it is
+    not known who left (`--series` with `--key` says so), every missing value counts as that of somebody who did.
+    Limits: nothing bounds what two files reveal about those who left, not even a series, which bounds it for those who
+    are still there. In groups of values (anatomy) those who left are not attacked.
     Remedy: make releases of the same people in one series (`--start-series STATE`, then `--after STATE`); for those who
     leave, a larger k and `series: {departures: deferred}`, where they leave k together.
     Source: Ganta, Kasiviswanathan and Smith, Composition attacks and auxiliary information in data privacy, KDD 2008
     (intersection); for those who left, Xiao and Tao, m-Invariance, SIGMOD 2007, whose counterfeits keep the difference
-    from telling a value.
+    from revealing a value.
     """
 
     ID = "composition"
@@ -191,20 +192,21 @@ class _Chains:
 class Histories:
     """Histories: knows which rows of a series of releases belong together.
 
-    Knows: the quasi-identifiers of one person, in which releases of a series the person is, and which row of each
-    release is about the same individual as which row of another.
-    Does: of all chains of rows takes those whose cells could all be about the person, by regions that overlap, and that
-    are where the person is, and absent where not; picks one of those that stand for the fewest combinations of values,
-    and guesses the sensitive value that is most frequent in them, by that weight.
+    Knows: the quasi-identifiers of one person, in which releases of a series the person is, and which rows of different
+    releases are about the same individual.
+    Does: finds the chains of rows whose cells could all be about the person, by overlapping regions, and that are
+    present and absent in the same releases as the person. Picks one of those that stand for the fewest combinations of
+    values, and guesses the sensitive value that is most frequent in them, weighted in the same way.
     Success: the chain is the person's: one over the people of the history, if the history is right. Or the value is the
-    person's. Baseline: the same from this release alone, so that the excess is what the earlier ones add.
+    person's.
+    Baseline: the same from this release alone, so that the excess is what the earlier ones add.
     Control: none, as people who are not in the releases have no chain.
-    Figures: the fewest chains that could be one target's, the highest chance of any, and the share of targets whose
-    chance is above 0.2.
-    Limits: somebody whose quasi-identifiers have changed is looked for by the present ones.
+    Figures: the smallest number of chains that could be a target's, the highest chance of any, and the share of targets
+    whose chance is above 0.2.
+    Limits: if a person's quasi-identifiers have changed, the present ones are used.
     Remedy: leave out the pseudonym (`output.pseudonym`), or make the releases in one series with a larger k.
     Source: the attacker of docs/over-time.md; Fung, Wang, Fu and Pei, Anonymity for continuous data publishing, EDBT
-    2008, whose attacker has to work that out.
+    2008, whose attacker has to find out which rows belong together.
     """
 
     ID = "histories"

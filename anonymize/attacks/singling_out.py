@@ -1,5 +1,6 @@
-"""Attackers who single somebody out: by one column, by several, by a number that an interval shows as its end, or by
-what a cell must hold because it is no narrower."""
+"""Attackers who single somebody out: by one column, by several, by a number shown as the end of an interval, or by what
+a cell must contain because it is no narrower.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +53,9 @@ class Univariate:
     Knows: the release alone.
     Does: tries every span of a quasi-identifier that the release shows, the tails that its outermost spans leave, and
     every sensitive value.
-    Success: exactly one person of the original meets the condition. Baseline: the chance that a condition as rare
-    isolates somebody. Control: the same conditions on people who are not in the release, as if they were as many.
+    Success: exactly one person of the original meets the condition.
+    Baseline: the chance that an equally rare condition isolates somebody.
+    Control: the same conditions on people who are not in the release, scaled to the same number of people.
     Figures: how many of the conditions isolate somebody. Every condition is tried, so that the excess has no interval.
     Remedy: round or band the column (`round: 10`), or list it as a quasi-identifier.
     Source: Giomi and others, PoPETs 2023, section 4.1; Article 29 Working Party, Opinion 05/2014; Cohen and Nissim,
@@ -119,16 +121,16 @@ class SinglingOut:
     """Singling out by all columns: finds a condition on several columns that exactly one person meets.
 
     Knows: the release alone.
-    Does: takes a released row, and asks for the people who lie in all of its spans and have its sensitive values.
-    Success: exactly one person of the original does. Baseline: the chance that a condition as rare, if columns were
-    independent, isolates somebody. Control: the same conditions on people who are not in the release, as if they were
-    as many.
+    Does: takes a released row, and looks for people who lie in all of its spans and have its sensitive values.
+    Success: exactly one person of the original does. Baseline: the chance that an equally rare condition isolates
+    somebody, if columns were independent. Control: the same conditions on people who are not in the release, scaled to
+    the same number of people.
     Invented: draws three columns of a row, takes a category as it is and a number as at least or at most that, and
-    keeps a condition that exactly one invented row meets; how many there were is `conditions`.
-    Limits: people of one class who differ in their sensitive values are singled out by them, so that k-anonymity alone
-    does not prevent it, as Cohen and Nissim show.
-    Remedy: fewer columns that are released as they are (`identifiers` leaves one out), as these tell people of one
-    class apart; a larger k (`-k`) bounds what the others do.
+    keeps a condition that exactly one invented row meets; `conditions` is their number.
+    Limits: the sensitive values single out people of one class if these differ in them; k-anonymity alone does not
+    prevent this, as Cohen and Nissim show.
+    Remedy: fewer columns that are released as they are (`identifiers` leaves one out), as these distinguish people of
+    one class; a larger k (`-k`) limits what the other columns reveal.
     Source: Giomi and others, PoPETs 2023, section 4.1; Cohen and Nissim, PNAS 2020.
     """
 
@@ -180,15 +182,15 @@ def _of_column(scene: Scene, column: int, classes: Ints, codes: Ints, within: In
 
 
 class PublishedEnd:
-    """Singling out by a published end: finds one person by a number that an interval shows as its end.
+    """Singling out by a published end: finds one person by a number that is shown as the end of an interval.
 
     Knows: the release alone.
-    Does: takes a class and an end of one of its intervals of numbers, and asks for the people who lie in all spans of
-    the class and have that very number. Of `77+` there is one end; an upper end that is left out, as in `[20-25)`, is
-    none.
+    Does: takes a class and an end of one of its intervals of numbers, and looks for people who lie in all spans of the
+    class and have exactly that number. `77+` has one end; an upper end that is excluded, as in `[20-25)`, does not
+    count.
     Success: exactly one person of the original does. Baseline: the same with a number from within the interval, drawn
-    at random among those that occur in the column. Control: none, as the baseline is the same condition without what
-    the end tells.
+    at random among those that occur in the column. Control: none, as the baseline is the same condition without the
+    information of the end.
     Figures: the rate of the lower ends and that of the upper ones; null where no class has one.
     Limits: a rounded end may be a number that nobody has; such a condition is tried as well, and isolates nobody.
     Remedy: leave ends open or round (`output: {edges: rounded}`).
@@ -299,20 +301,20 @@ def _alone(rows: Ints, share: Floats, *, certain: bool) -> Floats:
 
 
 class Downcoding:
-    """Downcoding: singles somebody out by what a cell must hold because it is no narrower.
+    """Downcoding: singles somebody out by what a cell must contain because it is no narrower.
 
-    Knows: the release, and that its cells are as narrow as their classes allow: some row has each end that an interval
-    shows, and no single branch below a node has all rows. For `77+` one end is known, for `*` none.
-    Does: takes a class and one of its wide cells, and narrows the cell to an end of the interval, or to a branch below
-    the node: to whichever of all of them holds exactly one row with the highest chance, if the others are as frequent
-    as they are in the release and what is known of the ends and branches is so.
-    Success: exactly one person of the original meets the narrowed condition. Baseline: the chance that a condition as
-    rare, if columns were independent, isolates somebody. Control: the same conditions on people who are not in the
-    release, as if they were as many.
+    Knows: the release, and that its cells are as narrow as their classes allow: each end that an interval shows occurs
+    in some row, and no single branch below a node contains all rows. For `77+` one end is known, for `*` none.
+    Does: takes a class, and narrows one of its wide cells to an end of the interval, or to a branch below the node. Of
+    all these it chooses the one that contains exactly one row with the highest chance, given the frequencies of values
+    in the release and what is known of the ends and branches.
+    Success: exactly one person of the original meets the narrowed condition.
+    Baseline: the chance that an equally rare condition isolates somebody, if columns were independent.
+    Control: the same conditions on people who are not in the release, scaled to the same number of people.
     Figures: how many classes have a cell to narrow (`narrowed`), and the success rate that the attacker expects
-    (`expected`). Where every class is attacked the excess has no interval.
-    Limits: of the sensitive values nothing is used. Where cells are wider than they need be, as in a full-domain
-    release, this assumption is wrong, and the attack fails more often than expected.
+    (`expected`). If every class is attacked the excess has no interval.
+    Limits: the sensitive values are not used. If cells are wider than they need be, as in a full-domain release, the
+    assumption is wrong, and the attack fails more often than expected.
     Remedy: ends that are not values (`output: {edges: rounded}`), or a release by level (`datafly`, `incognito`), whose
     cells are wider than their classes.
     Source: Cohen, Attacks on deidentification's defenses, USENIX Security 2022; Cohen and Nissim, PNAS 2020.
