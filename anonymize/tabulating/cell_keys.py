@@ -56,7 +56,8 @@ from anonymize.spec import Spec
 from anonymize.spec.tabulation import CellKeyNoise, Mechanism, TabulatedMeasure, Tabulation
 from anonymize.table import Source, Table
 from anonymize.table.encode import Field
-from anonymize.tabulating.cells import Bools, CellValues, Floats, Ints, TableGrid, count, key_sums
+from anonymize.tabulating.cells import Bools, Floats, Ints, TableGrid
+from anonymize.tabulating.counting import CellValues, count, key_sums
 from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
 from anonymize.tabulating.written import ShownTable, ratios, rounded_table
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from itertools import pairwise, product
-from math import frexp, prod
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -31,8 +31,6 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 MOST_CELLS = 1_000_000
 """Cells of all tables together."""
-MOST_DIGITS = 6
-"""Decimals of numbers that are made whole."""
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------
@@ -280,137 +278,3 @@ class TableGrid:
         join = np.concatenate
         empty = np.zeros(0, np.int64)
         return Equations(len(known), join([empty, *rows]), join([empty, *places]), join([np.zeros(0), *signs]))
-
-
-# --- counting ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class CellValues:
-    """What a measure comes to in each of some cells.
-
-    Attributes:
-        cells: (cells,) sorted.
-        value: (cells,) the rows of each, or the sum of a column times `scale`.
-        contributors: (cells,) the individuals who are counted there.
-        whole: (cells,) the sum of what each individual contributes, without signs.
-        largest: (cells, several) the largest of these contributions, in falling order.
-        sole: (cells,) who is the only one counted there; -1 where several are, or nobody.
-        scale: by what numbers were multiplied so that they are whole; 1.0 of counts.
-        signed: whether an individual contributes less than 0 anywhere.
-    """
-
-    cells: Ints
-    value: Floats
-    contributors: Ints
-    whole: Floats
-    largest: Floats
-    sole: Ints
-    scale: float = 1.0
-    signed: bool = False
-
-    def places(self, cells: Ints) -> Ints:
-        """The places of some of the cells."""
-        return np.searchsorted(self.cells, cells)
-
-    def published(self, value: Floats) -> list[float]:
-        """Values as they are published: to fifteen digits that count, which all have whatever was added up. So how one
-        reads does not depend on which other rows have a fraction."""
-        return [float(f"{each / self.scale:.15g}") for each in value.tolist()]
-
-
-def scaled(values: Floats) -> tuple[Floats, float]:
-    """Numbers (nan: missing) times the smallest power of ten that makes them whole, and that power; as they are, and 1,
-    where there is none."""
-    present = values[~np.isnan(values)]
-    for digits in range(MOST_DIGITS + 1):
-        power = 10.0**digits
-        whole = np.rint(present * power)
-        small = not len(whole) or float(np.abs(whole).max()) < 2.0**53
-        if small and np.allclose(present * power, whole, rtol=1e-12, atol=1e-9):
-            return np.rint(values * power), power
-    return values, 1.0
-
-
-def summed(amounts: Floats, starts: Ints) -> Floats:
-    """The sums of amounts from each start to the next one, rounded once, whatever their order: each amount is a
-    multiple of a power of two, whose sums are exact, and a rest that is so small that rounding it is not seen."""
-    unit = 2.0 ** (frexp(float(np.abs(amounts).max(initial=0.0)))[1] - 26)
-    high = np.floor(amounts / unit)
-    return np.asarray(np.add.reduceat(high, starts) * unit + np.add.reduceat(amounts - high * unit, starts))
-
-
-def count(
-    grid: TableGrid,
-    groups: Sequence[Sequence[str]],
-    values: Floats,
-    units: NDArray[np.integer] | None,
-    several: int,
-    *,
-    once: bool = False,
-) -> CellValues:
-    """What the rows come to in the cells of all tables that group by any of `groups`.
-
-    `values`: (rows,) what each row counts, nan for nothing. `units`: (rows,) whom each row is about; None: somebody
-    else each. `several`: how many of the largest contributions are kept. `once`: individuals are counted, each once in
-    a cell, whatever their rows count.
-    """
-    numbers, scale = scaled(values)
-    present = ~np.isnan(numbers)
-    every = np.unique(np.concatenate([grid.cells(by).ravel() for by in groups]))
-    shape = len(every)
-    value, whole, largest = np.zeros(shape), np.zeros(shape), np.zeros((shape, several))
-    contributors, sole, signed = np.zeros(shape, np.int64), np.full(shape, -1), False
-    for by in groups:
-        for cell in grid.rows_of(by):
-            owners, amounts, whom = _contributions(
-                cell[present], numbers[present], None if units is None else units[present]
-            )
-            amounts = np.ones(len(amounts)) if once else amounts
-            signed = signed or bool((amounts < 0).any())
-            order = np.lexsort((-np.abs(amounts), owners))
-            owners, amounts, whom = owners[order], amounts[order], whom[order]
-            starts = np.flatnonzero(np.r_[True, owners[1:] != owners[:-1]]) if len(owners) else np.zeros(0, np.int64)
-            if not len(starts):
-                continue
-            places = np.searchsorted(every, owners[starts])
-            stops = np.r_[starts[1:], len(owners)]
-            value[places] = summed(amounts, starts)
-            whole[places] = summed(np.abs(amounts), starts)
-            contributors[places] = stops - starts
-            sole[places] = np.where(stops - starts == 1, whom[starts], -1)
-            for rank in range(several):
-                reached = starts + rank < stops
-                largest[places[reached], rank] = np.abs(amounts[(starts + rank)[reached]])
-    return CellValues(every, value, contributors, whole, largest, sole, scale, signed)
-
-
-def _contributions(cells: Ints, amounts: Floats, units: NDArray[np.integer] | None) -> tuple[Ints, Floats, Ints]:
-    """What each individual contributes to each cell: the cell, the sum of the amounts of the individual's rows, and who
-    that is, of rows about somebody else each the row's place."""
-    if units is None or not len(units):
-        return cells, amounts, np.arange(len(cells))
-    order = np.lexsort((units, cells))
-    cells, amounts, whom = cells[order], amounts[order], units[order]
-    starts = np.flatnonzero(np.r_[True, (cells[1:] != cells[:-1]) | (whom[1:] != whom[:-1])])
-    return cells[starts], summed(amounts, starts), whom[starts].astype(np.int64)
-
-
-def key_sums(
-    grid: TableGrid, groups: Sequence[Sequence[str]], cells: Ints, keys: Ints, units: NDArray[np.integer] | None
-) -> Ints:
-    """(cells,) the sum of the keys of the individuals in each of `cells` (sorted), each counted once.
-
-    `keys`: (rows,) that of whom each row is about, below 2^32.
-    """
-    sums = np.zeros(len(cells), np.int64)
-    for by in groups:
-        for cell in grid.rows_of(by):
-            places, own = np.searchsorted(cells, cell), keys
-            if units is not None:
-                _, first = np.unique(places * np.int64(units.max() + 1) + units, return_index=True)
-                places, own = places[first], keys[first]
-            fresh = np.zeros(len(cells), np.int64)
-            np.add.at(fresh, places, own)
-            sums[np.unique(places)] = fresh[np.unique(places)]
-    return sums

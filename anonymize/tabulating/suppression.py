@@ -53,7 +53,8 @@ from anonymize.records import dataclass
 from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, SuppressionRules, TabulatedMeasure, Tabulation
 from anonymize.table import Table
-from anonymize.tabulating.cells import Bools, CellValues, Equations, Floats, Ints, TableGrid, count
+from anonymize.tabulating.cells import Bools, Equations, Floats, Ints, TableGrid
+from anonymize.tabulating.counting import CellValues, count
 from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
 from anonymize.tabulating.secondary import Layer, Pattern, Unprotected, protect
 from anonymize.tabulating.written import ShownTable, ratios, rounded_table, with_blanks

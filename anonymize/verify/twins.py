@@ -11,7 +11,7 @@ from typing import Literal
 import polars as pl
 
 from anonymize.records import dataclass
-from anonymize.verify import population
+from anonymize.verify import estimates
 from anonymize.verify.numbering import summed
 from anonymize.verify.verdict import THRESHOLD, Given
 
@@ -55,7 +55,7 @@ def people_like(given: Given) -> pl.Expr:
     significance = float(given.get("significance", 0.01))
 
     def expected(sizes: pl.Series) -> pl.Series:
-        of_size = {rows: population.people_like(rows, fraction, estimator, significance) for rows in sizes.unique()}
+        of_size = {rows: estimates.people_like(rows, fraction, estimator, significance) for rows in sizes.unique()}
         return sizes.replace_strict(of_size, return_dtype=pl.Int64)
 
     return SIZE.map_batches(expected, return_dtype=pl.Int64)
@@ -65,8 +65,8 @@ def _uniques(given: Given) -> pl.Expr:
     """The share of the table's population that is unique."""
 
     def share(columns: Sequence[pl.Series]) -> pl.Series:
-        sizes = population.sizes_of(columns[0], columns[1])
-        figure = population.unique_people(sizes, float(given["fraction"]), str(given.get("estimator", "dankar")))
+        sizes = estimates.sizes_of(columns[0], columns[1])
+        figure = estimates.unique_people(sizes, float(given["fraction"]), str(given.get("estimator", "dankar")))
         return pl.repeat(figure, len(columns[0]), dtype=pl.Float64, eager=True)
 
     return pl.map_batches([SIZE, WEIGHT], share, return_dtype=pl.Float64)
@@ -121,7 +121,7 @@ def _perplexity(given: Given) -> pl.Expr:
 
 def _substitute(numbers: pl.Expr) -> pl.Expr:
     """What Grassberger takes for the logarithm of each number."""
-    return numbers.map_batches(lambda each: each.cast(pl.Float64).map_elements(population.grassberger, pl.Float64))
+    return numbers.map_batches(lambda each: each.cast(pl.Float64).map_elements(estimates.grassberger, pl.Float64))
 
 
 def _top_to_rest(given: Given) -> pl.Expr:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from anonymize.algorithms.base import Context
 from anonymize.algorithms.lattice import distributed
-from anonymize.algorithms.lattice.branch_and_bound import StringClassifier, frontier
+from anonymize.algorithms.lattice.frontiers import StringClassifier, frontier
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
 from anonymize.algorithms.lattice.strings import Strings, StringSearch, every_string
 from anonymize.algorithms.research_value import Options, pre_pruned, roots, run

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from anonymize.spec.tabulation import DominanceRule, SuppressionRules, TabulatedMeasure, Tabulation
-from anonymize.tabulating.cells import CellValues, Floats, GroupedColumn, Ints, TableGrid, count
+from anonymize.tabulating.cells import Floats, GroupedColumn, Ints, TableGrid
+from anonymize.tabulating.counting import CellValues, count
 from anonymize.tabulating.suppression import contributions, groups_of, is_count, measures_of
 
 

@@ -12,7 +12,8 @@ from scipy.optimize import linprog
 from anonymize.errors import InfeasibleError
 from anonymize.spec.tabulation import DominanceRule, SuppressionRules, TabulatedMeasure
 from anonymize.tabulating import secondary
-from anonymize.tabulating.cells import Bools, CellValues, TableGrid, count
+from anonymize.tabulating.cells import Bools, TableGrid
+from anonymize.tabulating.counting import CellValues, count
 from anonymize.tabulating.suppression import COUNTS, Blanks, _layer, is_count, protection, suppress
 from tests.tabulating.systems import flat, paired, random_system, tables, values_of
 

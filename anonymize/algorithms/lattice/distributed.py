@@ -21,17 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
-from anonymize.algorithms.lattice.branch_and_bound import (
-    GAIN_TOLERANCE,
-    Diver,
-    Frontier,
-    Gains,
-    Outcome,
-    Partial,
-    SearchBranch,
-    StringClassifier,
-    frontier,
-)
+from anonymize.algorithms.lattice.branch_and_bound import GAIN_TOLERANCE, Diver, Gains, Outcome, Partial, SearchBranch
+from anonymize.algorithms.lattice.frontiers import Frontier, StringClassifier, frontier
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.strings import StringSearch
 from anonymize.parallel import Workers, workers
