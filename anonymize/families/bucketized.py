@@ -14,7 +14,7 @@ from anonymize.classes import Runs, mixed_radix
 from anonymize.errors import Caution, UsageError
 from anonymize.families.base import Draft, Measured
 from anonymize.families.checks import refuse_seed
-from anonymize.families.steps import by_weights, text_shown, with_passing
+from anonymize.families.steps import text_shown, with_passing
 from anonymize.fidelity import BothSides, fidelity
 from anonymize.files import pair_of
 from anonymize.meaning import Manifest
@@ -26,7 +26,7 @@ from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import LEAST_COUNT, Blocks, output_block, verdict_blocks
 from anonymize.report.head import order_warnings, unused
 from anonymize.request import Request
-from anonymize.risk import guessing, merged
+from anonymize.risk import guessing, merged, sampled
 from anonymize.spec import Spec
 from anonymize.table import SensitiveColumn, Table
 from anonymize.table.named import unnamed
@@ -85,7 +85,7 @@ class BucketizedDraft(Draft):
     def measure(self, files: Files) -> Measured:
         """The text of the files, group by group."""
         verdict = with_passing(self.request, files.table, self._verdict(files), self.columns)
-        return Measured(verdict, by_weights(text_shown(self.request, files.table, list(self.columns.values()))))
+        return Measured(verdict, sampled(text_shown(self.request, files.table, list(self.columns.values()))))
 
     def _verdict(self, files: Files) -> Verdict:
         spec = self.request.spec

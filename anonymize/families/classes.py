@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from anonymize import privacy, recoding, verify
 from anonymize.classes import Bools
 from anonymize.declared import declared
+from anonymize.errors import UsageError, have
 from anonymize.families import steps
 from anonymize.families.base import Draft, DraftText, Measured
 from anonymize.judging import Judge, withheld
@@ -27,7 +28,7 @@ from anonymize.report.classed import Beside, ClassedFacts, classed_blocks
 from anonymize.report.data import Blocks
 from anonymize.report.passing import PASSING
 from anonymize.request import Request
-from anonymize.risk import Text
+from anonymize.risk import Text, sampled
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.scratch import Arrays, copied
@@ -55,7 +56,7 @@ class ClassedDraft(Draft):
         Classes may read as suppressed rows do. Where these are more than may be suppressed, all rows are shown as one
         class; raises InfeasibleError where that cannot be, or they are too many even so.
         """
-        steps.check_hidden(request.spec, table)
+        _check_hidden(request.spec, table)
         drawn = cls._rendered(request, requirements, table, result)
         if drawn.released.suppressed_rows > steps.suppression_limit(request.spec, table.rows):
             whole = result.whole()
@@ -121,7 +122,7 @@ class ClassedDraft(Draft):
         verdict = text.with_combinations(verdict)
         return Measured(
             replace(verdict, passing=passing()),
-            steps.by_weights(self.text(files)),
+            sampled(self.text(files)),
             shared.texts_of([name for names in columns.values() for name in names]),
         )
 
@@ -209,3 +210,12 @@ def _passing(table: Table, result: Recoding, requirements: tuple[Requirement, ..
     class_of = partition.class_of(table.rows)
     class_of[result.suppressed] = partition.count
     return Judge(table, requirements).grants(class_of, partition.count + 1)
+
+
+def _check_hidden(spec: Spec, table: Table) -> None:
+    """Raises UsageError where suppressed cells are written as nothing, and cannot be told from missing ones."""
+    lacking = [each.name for each in table.as_read.attributes if each.domain.missing is not None]
+    if spec.hides and lacking:
+        missing = f"{have(lacking)} missing values"
+        message = f"`output.suppressed: null`: {missing}, which are empty as well"
+        raise UsageError(spec.problem(("output", "suppressed"), message, "choose a text for suppressed cells"))

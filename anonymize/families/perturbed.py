@@ -15,7 +15,7 @@ from anonymize.algorithms.perturb import Unchanged
 from anonymize.classes import Bools
 from anonymize.errors import Problem, UsageError
 from anonymize.families.base import Draft, DraftText, Measured
-from anonymize.families.steps import by_weights, check_suppression, numbers_of, passing_text, text_shown
+from anonymize.families.steps import check_suppression, numbers_of, passing_text, text_shown
 from anonymize.fidelity import DISTRIBUTIONS
 from anonymize.judging import Judge, withheld
 from anonymize.meaning import Manifest
@@ -27,7 +27,7 @@ from anonymize.report.codebook import codebook, columns_of
 from anonymize.report.data import Blocks, left_out_warnings, output_block, verdict_blocks
 from anonymize.report.head import beside_steps, order_warnings, unused
 from anonymize.request import Request
-from anonymize.risk import Text, merged
+from anonymize.risk import Text, merged, sampled
 from anonymize.spec import Spec
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Table
@@ -130,7 +130,7 @@ class PerturbedDraft(Draft):
         if hidden:
             hidden_rows = verdict.suppressed_rows + self._dropped
             check_suppression(request, self.table.rows, hidden_rows, MORE_KEPT)
-        return Measured(replace(verdict, passing=text.measured()), by_weights(self._classes(files)))
+        return Measured(replace(verdict, passing=text.measured()), sampled(self._classes(files)))
 
     def derived(self, derivations: tuple[Derivation, ...]) -> tuple[Derivation, ...]:
         """Derivations from columns that a step changes: what is not treated is there to be read anyway."""

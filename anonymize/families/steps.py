@@ -18,7 +18,7 @@ from anonymize.algorithms import ALGORITHMS, Context
 from anonymize.algorithms.deadline import INTERRUPTED, ended_by, ends_early
 from anonymize.dp.ledger import Ledger
 from anonymize.dp.mechanisms import ROW, Charge, sentence
-from anonymize.errors import Caution, InfeasibleError, OwnNote, Problem, UnsafeError, UsageError, have
+from anonymize.errors import Caution, InfeasibleError, OwnNote, Problem, UnsafeError
 from anonymize.families.base import Draft, Measured
 from anonymize.judging import check_protected
 from anonymize.meaning import Manifest
@@ -34,7 +34,7 @@ from anonymize.report.data import Blocks
 from anonymize.report.passing import PassingText, derived
 from anonymize.report.published import Published, PublishedFile
 from anonymize.request import Request
-from anonymize.risk import Text, before_and_after, households, record_risks, sampled
+from anonymize.risk import Text, before_and_after, households, record_risks
 from anonymize.spec import Spec
 from anonymize.table import Codes, OutputFile, Source, Table
 from anonymize.table.scratch import Room, Scratch
@@ -99,21 +99,18 @@ def search(
         searched += rows
         request.progress("search", searched, table.rows)
 
-    limit = suppression_limit(request.spec, table.rows)
-    keep = request.save_recoding is not None
-    refining, bounding = partial(request.progress, "refine"), partial(request.progress, "bound")
     output = request.spec.output
-    ending = (output.suppressed, output.suppressed_rows == "keep")
     context = Context(
-        limit,
+        suppression_limit(request.spec, table.rows),
         request.seed,
         request.threads,
         progress,
-        refining,
-        bounding,
+        partial(request.progress, "refine"),
+        partial(request.progress, "bound"),
         files,
-        keep,
-        *ending,
+        request.save_recoding is not None,
+        output.suppressed,
+        output.suppressed_rows == "keep",
         output=output,
         by_parts=by_parts,
         spec=request.spec,
@@ -171,11 +168,6 @@ def text_shown(
     return Text(frame, columns, request.spec, request.spec.missing(target.format), subjects)
 
 
-def by_weights(text: Text) -> dict[str, Any]:
-    """The risk by sampling weights, measured from the file as it was written; nothing where there are none."""
-    return sampled(text, verify.THRESHOLD)
-
-
 def write_risks(request: Request, files: Files, table: Table, draft: Draft) -> None:
     """The risk of every row of the input, before and after, where it is asked for. The last rows of a table that has
     some of an earlier input are none of this one."""
@@ -198,15 +190,6 @@ def numbers_of(
     will all be looked at; `hidden`: of these, in which the spec may write suppressed cells as nothing."""
     frame = verify.text_of(target.part, target.format, target.separator)
     return verify.SharedNumbers(frame if spec is None else with_suppressed(frame, spec, hidden), columns)
-
-
-def check_hidden(spec: Spec, table: Table) -> None:
-    """Raises UsageError where suppressed cells are written as nothing, and cannot be told from missing ones."""
-    lacking = [each.name for each in table.as_read.attributes if each.domain.missing is not None]
-    if spec.hides and lacking:
-        missing = f"{have(lacking)} missing values"
-        message = f"`output.suppressed: null`: {missing}, which are empty as well"
-        raise UsageError(spec.problem(("output", "suppressed"), message, "choose a text for suppressed cells"))
 
 
 def with_passing(

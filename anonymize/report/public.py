@@ -221,7 +221,7 @@ def _with_unknown(published: Published, verdict: Verdict, requirements: Sequence
     measured = {**blocks, "privacy": privacy_block}
     if spec.unit is not None:
         return {**measured, "risk": {"passing": _by_rows(spec, risk["passing"])}}
-    return measured | {"risk": merged(risk, sampled(_text(published), verify.THRESHOLD))}
+    return measured | {"risk": merged(risk, sampled(_text(published)))}
 
 
 def _text(published: Published) -> Text:
@@ -277,7 +277,7 @@ def _bucketized(published: Published) -> Blocks:
     blocks = verdict_blocks(verdict)
     sizes = _group_sizes(published, detached.by)
     kind = {"kind": "buckets", "files": "one" if len(texts) == 1 else "two", "groups": len(sizes)}
-    weighed = sampled(_text(published), verify.THRESHOLD)
+    weighed = sampled(_text(published))
     return Blocks(
         output={"rows": verdict.rows, **({"sensitive_sha256": files[1].sha256} if len(files) > 1 else {})},
         measured={**blocks, "risk": merged(blocks["risk"], weighed)},

@@ -44,6 +44,7 @@ from anonymize.spec import Missing, Spec
 from anonymize.table import named
 from anonymize.table.encode import is_text
 from anonymize.verify.risk import matching
+from anonymize.verify.verdict import THRESHOLD
 
 
 @dataclass(frozen=True)
@@ -222,7 +223,7 @@ class Text:
         )
 
 
-def sampled(text: Text, threshold: float, frequency: TextFrequencySet | None = None) -> dict[str, Any]:
+def sampled(text: Text, threshold: float = THRESHOLD, frequency: TextFrequencySet | None = None) -> dict[str, Any]:
     """What sampling weights add to the report's block `risk`: `sample`, and under `wildcard` the same in that meaning
     of missing, where the spec declares it. Nothing without weights. `frequency`: that of the text, if it is known."""
     if text.spec.weight_column is None:
