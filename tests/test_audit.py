@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anonymize._audit import Against, Audit, AuditResult
+from anonymize._audit import AuditResult
 from anonymize._audit import audit as measured
+from anonymize.auditing.request import Against, Audit
 from anonymize.auditing.sample import Deeper
 from anonymize.claims import State
 from anonymize.errors import DataError, SpecError, UsageError

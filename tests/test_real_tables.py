@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from anonymize._audit import Audit, audit
+from anonymize._audit import audit
 from anonymize._evaluate import Evaluate, evaluate
 from anonymize._recode import Recode, recode
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
+from anonymize.auditing.request import Audit
 from anonymize.errors import DataError
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request

@@ -301,8 +301,8 @@ def audit(
     check_engine(engine, threads=threads, master=master)
     options.use_threads(threads)
     from anonymize import privacy
-    from anonymize._audit import Against, Audit
     from anonymize._audit import audit as walk
+    from anonymize.auditing.request import Against, Audit
     from anonymize.auditing.sample import Deeper
     from anonymize.spec import load
 

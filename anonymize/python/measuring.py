@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from anonymize._attack import Attack
 from anonymize._attack import attack as attack_road
-from anonymize._audit import Against, Audit
 from anonymize._audit import audit as audit_road
 from anonymize._evaluate import Evaluate
 from anonymize._evaluate import evaluate as evaluate_road
+from anonymize.auditing.request import Against, Audit
 from anonymize.auditing.sample import Deeper
 from anonymize.auditing.series import SeriesAudit, audit_series
 from anonymize.channels.estimate import Method

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anonymize._audit import Against, Audit, audit
+from anonymize._audit import audit
 from anonymize.auditing import released_as, undivided
+from anonymize.auditing.request import Against, Audit
 from anonymize.auditing.sample import Deeper
 from anonymize.errors import DataError, UsageError
 from anonymize.link import Link, LinkedFile

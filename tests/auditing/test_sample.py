@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from anonymize._audit import Audit, audit
+from anonymize._audit import audit
+from anonymize.auditing.request import Audit
 from anonymize.auditing.sample import Deeper
 from anonymize.errors import UsageError
 

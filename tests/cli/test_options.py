@@ -13,9 +13,9 @@ import click
 import pytest
 
 from anonymize._attack import Attack
-from anonymize._audit import Audit
 from anonymize._evaluate import Evaluate
 from anonymize.algorithms import ALGORITHMS
+from anonymize.auditing.request import Audit
 from anonymize.cli.main import COMMANDS, cli
 from anonymize.cli.options import MEMORY, NAME, spec_above, use_threads
 from anonymize.evaluation.patterns import Tolerance, TreePlan

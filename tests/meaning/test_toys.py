@@ -13,11 +13,12 @@ import polars as pl
 import pytest
 
 from anonymize._attack import Attack, attack
-from anonymize._audit import Audit, audit
+from anonymize._audit import audit
 from anonymize._evaluate import Evaluate, evaluate
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS, Algorithm, mondrian
 from anonymize.algorithms.base import Family
+from anonymize.auditing.request import Audit
 from anonymize.claims import Basis, State
 from anonymize.errors import Caution, UsageError
 from anonymize.families import FAMILIES, Draft, Measured

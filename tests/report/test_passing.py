@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from anonymize._audit import Audit, audit
+from anonymize._audit import audit
+from anonymize.auditing.request import Audit
 from anonymize.privacy import PARAMETERS
 from anonymize.report.passing import PassingText
 from anonymize.spec import Missing, make

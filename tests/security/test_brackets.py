@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize._audit import Audit, audit
+from anonymize._audit import audit
 from anonymize._recode import recode_frame
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
+from anonymize.auditing.request import Audit
 from anonymize.errors import UsageError
 from anonymize.privacy import PARAMETERS
 from anonymize.recoding.saved import load

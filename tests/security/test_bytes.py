@@ -21,10 +21,11 @@ import pyarrow.ipc
 import pyarrow.parquet
 import pytest
 
-from anonymize._audit import Audit, audit
+from anonymize._audit import audit
 from anonymize._evaluate import Evaluate, evaluate
 from anonymize._recode import Recode, recode
 from anonymize._release import release
+from anonymize.auditing.request import Audit
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import make

@@ -12,11 +12,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from anonymize._audit import Against, Audit, audit
+from anonymize._audit import audit
 from anonymize._evaluate import Evaluate, evaluate
 from anonymize._recode import Recode, recode
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
+from anonymize.auditing.request import Against, Audit
 from anonymize.auditing.sample import Deeper
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request

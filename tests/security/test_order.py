@@ -17,10 +17,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from anonymize._audit import Audit, audit
+from anonymize._audit import audit
 from anonymize._recode import Recode, recode
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
+from anonymize.auditing.request import Audit
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import load, make
