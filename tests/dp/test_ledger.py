@@ -40,6 +40,10 @@ def zcdp(bound: EpsilonDelta = ONE, individual: str = ROW) -> Charge:
     return Charge.of_zcdp("synthesize", individual, bound, rho_of(bound.epsilon, bound.delta))
 
 
+def sampled(bound: EpsilonDelta) -> Charge:
+    return Charge.of_approximate("safepub", ROW, bound.epsilon, bound.delta)
+
+
 def beside(individual: str = ROW) -> Charge:
     return Charge("mondrian", individual)
 
@@ -67,7 +71,7 @@ def test_pure_epsilon_is_half_its_square_and_delta_is_slack(folder: Path) -> Non
 
 @pytest.mark.parametrize("bound", [CAP, ONE])
 def test_the_whole_cap_can_be_spent_at_once_and_then_nothing_more(folder: Path, bound: EpsilonDelta) -> None:
-    for charge in (zcdp(bound), Charge.of_approximate("safepub", ROW, bound.epsilon, bound.delta)):
+    for charge in (zcdp(bound), sampled(bound)):
         name = charge.what
         ledger(folder, bound, name).charge(charge)
         with pytest.raises(InfeasibleError, match="would bring it above: nothing more fits"):
@@ -86,23 +90,18 @@ def test_what_is_said_to_be_left_fits_and_more_does_not(folder: Path, spent: int
         ledger(folder).check(zcdp(EpsilonDelta(epsilon=left["epsilon"] * 1.001, delta=CAP.delta)))
 
 
-@pytest.mark.parametrize(
-    "charge", [zcdp(EpsilonDelta(epsilon=3.9, delta=1e-9)), Charge.of_approximate("safepub", ROW, 3.9, 1e-9)]
-)
-def test_a_refusal_says_what_fits_at_the_delta_of_the_charge(folder: Path, charge: Charge) -> None:
+@pytest.mark.parametrize("charged", [zcdp, sampled])
+def test_a_refusal_says_what_fits_at_the_delta_of_the_charge(
+    folder: Path, charged: Callable[[EpsilonDelta], Charge]
+) -> None:
     ledger(folder).charge(zcdp(EpsilonDelta(epsilon=2, delta=1e-9)))
     with pytest.raises(InfeasibleError, match="at delta 1e-09 still fits") as refusal:
-        ledger(folder).check(charge)
+        ledger(folder).check(charged(EpsilonDelta(epsilon=3.9, delta=1e-9)))
     (number,) = re.findall(r"up to epsilon (\S+) at", str(refusal.value))
-
-    def again(epsilon: float) -> Charge:
-        if charge.slack:
-            return Charge.of_approximate("safepub", ROW, epsilon, 1e-9)
-        return zcdp(EpsilonDelta(epsilon=epsilon, delta=1e-9))
-
-    assert ledger(folder).check(again(float(number)))["left"]["epsilon"] < 0.1
+    fits = EpsilonDelta(epsilon=float(number), delta=1e-9)
+    assert ledger(folder).check(charged(fits))["left"]["epsilon"] < 0.1
     with pytest.raises(InfeasibleError):
-        ledger(folder).check(again(float(number) * 1.002))
+        ledger(folder).check(charged(EpsilonDelta(epsilon=fits.epsilon * 1.002, delta=1e-9)))
 
 
 def test_of_an_empty_sum_the_whole_cap_is_left(folder: Path) -> None:
