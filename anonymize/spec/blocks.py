@@ -67,13 +67,13 @@ class SeriesOptions(Entry):
     """Identifiers that together identify a person, the same in every release. Default: the `unit`."""
     reserve: Annotated[int, Field(ge=0)] | None = None
     """Classes are made for this many people more than k, so that some may leave before those who stay are too few.
-    Default: by how many leave."""
+    Default: estimated from how many leave."""
     known: Annotated[float, Field(ge=0, le=1)] | None = None
     """The share of the people of the last release who have to be in the table, so that people whose identifiers changed
     are not taken for newcomers. Default: half of the smallest share so far, from the fourth release on."""
     departures: Literal["unseen", "deferred"] = "unseen"
-    """What is shown of people who leave. unseen: they are gone at once, so that what one known person's absence tells
-    is not bounded, and counted. deferred: they are shown as they were last until k people of their history have left,
+    """What is shown of people who leave. unseen: they disappear at once; what the absence of a known person discloses
+    is not bounded, but counted. deferred: they are shown as they last were until k people of their history have left,
     which is not compatible with erasure."""
     wait: Annotated[int, Field(ge=0)] = 3
     """For how many releases newcomers wait for others, so that their classes lose less; 0: they are admitted as soon as
@@ -173,16 +173,16 @@ class ColumnDomain(Entry):
     that a hierarchy, `bins` or a `domain` of the column says."""
 
     values: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
-    """Every value that there may be."""
+    """Every possible value."""
     low: Number | None = None
-    """The lowest number that there may be."""
+    """The lowest possible number."""
     high: Number | None = None
-    """The highest number that there may be."""
+    """The highest possible number."""
     bins: Bins | None = None
-    """Into how many bins of equal width numbers fall, or where bins begin. Left out: whole numbers of at most 100
-    values are a bin each, all others fall into 32."""
+    """The number of bins of equal width, or where bins begin. Default: whole numbers with at most 100 values have a bin
+    each, all others 32 bins."""
     whole: bool | None = None
-    """Whether the numbers are whole ones. Left out: where `low`, `high` and `bins` are."""
+    """Whether the numbers are whole numbers. Default: if `low`, `high` and `bins` are."""
     missing: bool = True
     """Whether a value may be missing."""
 
@@ -220,18 +220,17 @@ class Synthesis(Entry):
     """How a synthetic table is made under `privacy.differential`, by `anonymize synthesize`."""
 
     method: Literal["independent", "mst", "aim", "fixed"] = "aim"
-    """Which marginals are measured. independent: those of single columns. mst: a tree of pairs that depend on each
-    other most. aim: round by round the one that the model so far gets most wrong. fixed: those that `marginals`
-    lists."""
+    """Which marginals are measured. independent: those of single columns. mst: a tree of the most dependent pairs. aim:
+    in each round, the one with the largest error under the model so far. fixed: those that `marginals` lists."""
     marginals: Marginals | None = None
-    """Of aim: the most columns of a marginal, 3 unless said otherwise. Of fixed: the list of them, each a list of
-    columns."""
+    """For aim: the largest number of columns in a marginal, by default 3. For fixed: the list of marginals, each a list
+    of columns."""
     count: Literal["private", "public"] = "private"
-    """What neighbouring tables are. private: one has a person more, and the number of rows is measured with noise.
-    public: a person is replaced, and the number of rows is no secret."""
+    """The definition of neighbouring tables. private: one table has one person more, and the number of rows is measured
+    with noise. public: one person is replaced, and the number of rows is not secret."""
     rows_per_unit: Annotated[int, Field(ge=1)] = 1
-    """The most rows of one individual of `unit` that count, drawn at random where there are more; noise grows with
-    it."""
+    """The largest number of rows of one individual (`unit`) that count; if there are more, they are drawn at random.
+    Noise grows with it."""
 
 
 # --- input ------------------------------------------------------------------------------------------------------------

@@ -154,9 +154,9 @@ class LevelRange(Entry):
     """The levels of a hierarchy that a release may show, both ends included."""
 
     min: Annotated[int, Field(ge=0)] = 0
-    """The lowest level; 0 is the values themselves. Nothing finer is shown, whatever the algorithm is."""
+    """The lowest level; 0 is the values themselves. Nothing finer is shown by any algorithm."""
     max: Annotated[int, Field(ge=0)] | None = None
-    """The highest level: no class spans two of its nodes. Left out: the root of the hierarchy."""
+    """The highest level: no class spans two of its nodes. Default: the root of the hierarchy."""
 
     @property
     def binding(self) -> bool:
@@ -179,18 +179,18 @@ class QuasiIdentifier(Definition):
         ]
         | None
     ) = None
-    """The research value of each level, as an expert gives it, from the values to the root; the root's may be left out,
-    and is 0. It takes the place of weight, detail and rules. Left out: computed of these."""
+    """The research value of each level according to an expert, from the values to the root; the root's may be left out,
+    and is 0. It replaces weight, detail and rules. Default: computed from these."""
     range: Literal["width", "leaves"] = "width"
     """For numbers: what the research value takes as the range of a group. width: the numbers that it spans; leaves: the
     leaves of the hierarchy under it."""
     identifying: Literal["most", "more", "yes"] | None = None
     """How identifying the attribute is, for mu-argus: most, more or yes."""
     domain: Annotated[tuple[Number, Number], AfterValidator(_ascending)] | None = None
-    """For numbers: the lowest and the highest that there can be, whatever the table has. A public report gives costs as
-    shares of it; left out: of the range that the release shows."""
+    """For numbers: the lowest and the highest possible number, independent of the table. A public report gives costs as
+    shares of this range. Default: the range that the release shows."""
     level: Annotated[int, Field(ge=0)] | None = None
-    """For randomize: the level of the hierarchy whose values are distorted. Left out: the values."""
+    """For randomize: the level of the hierarchy whose values are distorted. Default: the values."""
     levels: LevelRange | None = None
     """The lowest and the highest level of the hierarchy that may be released, by every algorithm; it is measured in the
     release. Suppressed and missing cells are exempt. {min: 1, max: 3}."""
@@ -198,13 +198,13 @@ class QuasiIdentifier(Definition):
     """For randomize: where bins of numbers begin. [18, 30]: below 18, 18 to 30, from 30 on."""
 
     round: Positive | None = None
-    """Rounding of numbers, before anything else: each becomes the nearest multiple, of two the larger. 5: 37 becomes
-    35. What rounding loses is in no figure."""
+    """Rounding of numbers, before anything else: each becomes the nearest multiple, in a tie the larger. 5: 37 becomes
+    35. No figure includes the loss by rounding."""
     bottom: Value | None = None
-    """Bottom coding of numbers and dates: what lies at or below it is one value. 18 reads `18-`; of dates a year, a
+    """Bottom coding of numbers and dates: all values at or below it are one value. 18 reads `18-`; for dates a year, a
     month or a day: 1934, and all before it, reads `1934-`."""
     top: Value | None = None
-    """Top coding of numbers and dates: what lies at or above it is one value. 90 reads `90+`."""
+    """Top coding of numbers and dates: all values at or above it are one value. 90 reads `90+`."""
 
     @property
     def date_ends(self) -> tuple[str | None, str | None]:
@@ -252,11 +252,11 @@ class SamplingWeight(NumberFormat):
     column: Text
     """The column."""
     round: Positive | None = None
-    """Rounding: each weight becomes the nearest multiple, of two the larger, and no less than one. 50: 1230 becomes
-    1250."""
+    """Rounding: each weight becomes the nearest multiple, in a tie the larger, and at least one multiple. 50: 1230
+    becomes 1250."""
     bands: Annotated[int, Field(ge=1)] | None = None
-    """Bands: the weights by size in at most so many parts of about as many rows, none of fewer than k; each shows its
-    mean, so that totals stay as they are."""
+    """Bands: the sorted weights are divided into at most this many parts with about equal numbers of rows, none of
+    fewer than k; each shows its mean, so that totals are preserved."""
 
 
 def _weight_kind(value: object) -> str | None:
@@ -279,6 +279,6 @@ class Sensitive(Definition):
     """An attribute that nobody may learn about an individual; released as it is."""
 
     missing: Literal["uncounted", "value", "apart"] = "uncounted"
-    """What a missing value counts as in models of this attribute. uncounted: as none, so that it makes no class more
-    diverse. value: as one more value, where it tells something that a value is missing. apart: each as a value of its
-    own; refused, as a class of missing values alone would be diverse."""
+    """How a missing value counts in models of this attribute. uncounted: not at all, so that it makes no class more
+    diverse. value: as one more value, if the fact that a value is missing is informative. apart: each as a value of its
+    own; refused, as a class with only missing values would be diverse."""

@@ -138,7 +138,7 @@ class Zip3(Entry):
 
     zip3: SpecPath
     """A table of populations: a CSV with a line of names, ZIP codes or their first three digits in the first column,
-    and people in the second. Areas of 20,000 people or fewer, and those that the table has not, are 000."""
+    and people in the second. Areas of 20,000 people or fewer, and those not in the table, are 000."""
 
 
 class Mask(Entry):
@@ -161,14 +161,14 @@ Format = Annotated[str, AfterValidator(_format)]
 
 
 class FormattedDates(Entry):
-    """Dates that are not written as ISO has them, or are taken as UTC, and what they are coarsened to."""
+    """Dates that are not in ISO format, or are taken as UTC, and what they are coarsened to."""
 
     format: Format | None = None
-    """How a date is written: "%Y/%m/%d %H:%M:%S", with the signs of strptime. Left out: as ISO has it."""
+    """How a date is written: "%Y/%m/%d %H:%M:%S", with the codes of strptime. Default: ISO format."""
     levels: DateLevels
     """What a date is coarsened to, from fine to coarse: [day, month, year]."""
     utc: Annotated[bool, Field(strict=True)] = False
-    """Whether levels are of the time in UTC; every value then has a zone. false: of local time, as it is written."""
+    """Whether levels use the time in UTC; every value then needs a zone. false: local time, as written."""
 
     @model_validator(mode="after")
     def _fitting(self) -> FormattedDates:
@@ -259,8 +259,8 @@ class Pool(Entry):
     """Which values are pooled, and what the pool is called."""
 
     below: Annotated[int, Field(ge=2)]
-    """Values that fewer rows than this have are pooled, and more of the rarest until the pool has so many rows and two
-    values."""
+    """Values of fewer rows than this are pooled, and further ones, the rarest first, until the pool has this many rows
+    and two values."""
     label: Annotated[Text, Field(min_length=1)] = "Other"
     """How the pool reads; none of the column's values."""
 

@@ -42,8 +42,8 @@ class Passing(Entry):
     uniques: Annotated[float, Field(ge=0, le=1)] | None = None
     """The share of rows, from 0 to 1, that may be unique in them together with the quasi-identifiers as released."""
     below_k: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The share of rows that may be in groups of fewer than k by the same columns, k being the largest one that is
-    required of people, or 5."""
+    """The share of rows that may be in groups of fewer than k by the same columns, where k is the largest required for
+    people, or 5."""
     accept_derived: tuple[Text, ...] = ()
     """Columns that may be released although they follow from a quasi-identifier, or determine it."""
 
@@ -55,13 +55,14 @@ class Passing(Entry):
 
 
 class EpsilonDelta(Entry):
-    """A bound of differential privacy: of what one release, or several together, tell about whether anybody is in the
-    table."""
+    """A bound of differential privacy: on what one release, or several together, reveal about whether a person is in
+    the table."""
 
     epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    """The most by which anybody's presence changes the logarithm of the probability of any output, but for `delta`."""
+    """The most by which one person's presence changes the logarithm of the probability of any output, except for
+    `delta`."""
     delta: Annotated[float, Field(gt=0, lt=1)]
-    """The probability that is left out of that: well below one in as many people as there are."""
+    """The probability exempt from that bound: well below one over the number of people."""
 
 
 class Privacy(Entry):
@@ -77,14 +78,14 @@ class Privacy(Entry):
     """k-anonymity of combinations of quasi-identifiers, each by `columns` or `size`: instead of `k`, a weaker
     guarantee, or in addition to it with a larger one. [{columns: [age, zip], k: 20}, {size: 2, k: 5}]"""
     differential: EpsilonDelta | None = None
-    """Differential privacy: {epsilon: 1, delta: 1e-9}. Met by what is drawn at random under it alone: classes,
-    treatments and randomized values do not meet it."""
+    """Differential privacy: {epsilon: 1, delta: 1e-9}. Only outputs drawn under it meet it: classes, treatments and
+    randomized values do not."""
     suppression: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The share of rows that may be suppressed, from 0 to 1."""
     missing: Literal["own-category", "wildcard"] = "own-category"
     """What a missing or suppressed cell of a quasi-identifier counts as when classes are measured. own-category: a
-    value like any other. wildcard: the report has a second figure, in which it matches anything, and which does not
-    decide."""
+    value like any other. wildcard: the report has a second figure, in which it matches anything; this one does not
+    affect the verdict."""
     passing: Passing | None = None
     """Bounds on what the columns that pass through disclose: {uniques: 0.01, below_k: 0.05}. Default: measured, but not
     judged."""

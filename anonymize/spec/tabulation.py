@@ -20,9 +20,9 @@ class TabulatedMeasure(Entry):
     """The columns whose values, together, are the groups: all of their combinations, with the totals over each column
     and over the nodes of its hierarchy."""
     count: Literal[True] | None = None
-    """How many there are in each group: rows, or with a `unit` individuals (`counted`)."""
+    """The number in each group: of rows, or with a `unit` of individuals (`counted`)."""
     share: Literal[True] | None = None
-    """The same as a share of all that there are."""
+    """The same as a share of the total."""
     sum: Text | None = None
     """The sum of this column of numbers in each group; missing numbers are left out."""
     mean: Text | None = None
@@ -55,48 +55,48 @@ class DominanceRule(Entry):
     """The (n, k) rule: a group is unsafe where its n largest contributions are more than k percent of the whole."""
 
     n: Annotated[int, Field(ge=1)]
-    """How many of the largest contributions are looked at together."""
+    """How many of the largest contributions are added up."""
     k: Percent
-    """The percentage of the group's value that they may come to."""
+    """The largest percentage of the group's value that their sum may be."""
 
 
 class SuppressionRules(Entry):
     """When a group is unsafe, and how uncertain its value must stay."""
 
     minimum: Annotated[int, Field(ge=2)] | None = None
-    """The fewest individuals of a group that is safe. Left out: the largest k that is required, or 5."""
+    """The smallest number of individuals in a safe group. Default: the largest k that is required, or 5."""
     dominance: DominanceRule | None = None
     """The (n, k) rule for sums and means: {n: 2, k: 85}."""
     p: Percent | None = None
-    """The p % rule for sums and means: no other contributor may tell the largest contribution of a group to within p
-    percent of it."""
+    """The p % rule for sums and means: no other contributor may be able to estimate the largest contribution of a group
+    to within p percent of it."""
     range: Percent = 10.0
     """The percentage of its value by which a sum of too few individuals must stay uncertain, on either side."""
     zeros: Literal["publish", "suppress"] = "publish"
-    """Groups without anybody. publish: they read 0. suppress: that nobody is there is protected as small counts are."""
+    """Empty groups. publish: they show 0. suppress: the fact that they are empty is protected like a small count."""
 
 
 class CellKeyNoise(Entry):
     """The noise of cell keys: a perturbation table of these parameters, or one that is given."""
 
     maximum: Annotated[int, Field(ge=1, le=50)] = 5
-    """The most that a count is changed by."""
+    """The largest change of a count."""
     variance: Positive = 2.0
     """The variance of the noise."""
     smallest: Annotated[int, Field(ge=0, le=20)] = 0
     """Counts from 1 up to this one never appear."""
     table: SpecPath | None = None
-    """A perturbation table in place of these three: a CSV with the columns i (the count), v (the change) and p (its
+    """A perturbation table instead of these three: a CSV with the columns i (the count), v (the change) and p (its
     probability); the largest i stands for all larger counts."""
     record_key: Text | None = None
-    """The column that has each row's record key, a number from 0 to below 1. Left out: keys are made with --key."""
+    """The column that has each row's record key, a number from 0 to below 1. Default: keys are made with --key."""
 
 
 class PrivateTables(Entry):
     """What tables under differential privacy take beside `privacy.differential`."""
 
     rows_per_unit: Annotated[int, Field(ge=1)] = 1
-    """With a `unit`: how many rows of one individual are counted at most; those are drawn at random."""
+    """With a `unit`: the largest number of rows of one individual that are counted, drawn at random."""
 
 
 class Tabulation(Entry):
@@ -104,19 +104,20 @@ class Tabulation(Entry):
 
     mechanism: Mechanism
     """dp: noise under differential privacy. cell-keys: noise that is the same wherever the same rows are counted.
-    suppression: small and dominated groups are left blank, and others so that nobody derives them from totals."""
+    suppression: small and dominated groups are left blank, and others with them so that nobody can derive them from
+    totals."""
     tables: Annotated[tuple[TabulatedMeasure, ...], Field(min_length=1)]
     """The tables: [{by: [region, sex], count: true}, {by: [region], mean: wage}]. Each has one of count, share, sum and
     mean."""
     counted: Literal["individuals", "rows"] = "individuals"
-    """With a `unit`, what counts and shares are of. individuals: whoever has several rows in a group counts once there.
-    rows: each of them counts. Sums and means are of rows either way."""
+    """With a `unit`, what counts and shares count. individuals: an individual with several rows in a group counts once
+    there. rows: each row counts. Sums and means are always of rows."""
     digits: Annotated[int, Field(ge=0, le=12)] | None = None
-    """Decimals of shares and means. Left out: of means so many that the largest of a table has four digits that count;
-    of shares three, and more where the smallest above 0 would not have two digits; with `mechanism: dp` as many as the
-    noise leaves, one more than the first of the margin."""
+    """Decimals of shares and means. Default: for means, as many as give the largest of a table four significant digits;
+    for shares, three, and more if the smallest above 0 would not have two digits; with `mechanism: dp`, one more than
+    the first digit of the margin."""
     total: Text = "Total"
-    """What a total over a whole column reads."""
+    """The label of a total over a whole column."""
     suppression: SuppressionRules | None = None
     """The rules of `mechanism: suppression`."""
     cell_keys: CellKeyNoise | None = None
