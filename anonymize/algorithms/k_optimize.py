@@ -11,17 +11,16 @@ set-enumeration tree over splits, pruned by lower bounds on the cost and of usel
 better.
 
 In stages. Coarse values come before fine ones (the levels of the hierarchies, from the top down to `--level`), and for
-each of them no suppression before as much as the spec allows. Each stage takes over what earlier ones have found. So
-with the same `--nodes`, or more, a release costs no more than one of a coarser `--level`, or of a spec that allows no
-suppression, or what the search began with. That holds for `--nodes`, and not for `--work` or `--time-limit`, by which
-the stages share what there is.
+each of them no suppression before as much as the spec allows. Each stage takes over the results of earlier ones. With
+the same `--nodes`, or more, a release therefore costs no more than one of a coarser `--level`, one of a spec that
+allows no suppression, or the initial sets of the search. This does not hold for `--work` or `--time-limit`, which the
+stages share.
 
 The cost. `--cost discernibility`: the size of a class for each row, the number of all rows for a suppressed one.
 `--cost classification`: 1 for each row whose class label is not the most frequent one of its class, and for each
 suppressed row; it needs targets under `workload`, of which several are summed. The cost is that of the classes as they
-are found. Classes that read the same, such as those of a number that is neither known to be missing nor to be present,
-are one in the release, and its report counts them so. Costs are in rows, also where the spec has a `unit` and classes
-have to hold so many persons.
+are found. Classes that read the same, such as those of a number that may or may not be missing, are one in the release,
+and its report counts them as one. Costs are in rows, even if the spec has a `unit` and classes need enough individuals.
 
 The bound. A row costs at least k in the published bound, or what its cell of the finest intervals has. Where the size
 of a class alone decides (k-anonymity without a `unit`), three things are added. A class of n rows becomes at most n //
@@ -30,7 +29,7 @@ the attribute of most open splits are chosen for all classes at once, by a short
 at least. And where no other attribute has open splits, that path is the best set itself, so that its splits are not
 tried one by one.
 
-When it stops. When the set is proved to be the best one; or after `--nodes` of the tree, in rounds of up to 256;
+When it stops. When the best set is proved to be optimal; or after `--nodes` of the tree, in rounds of up to 256;
 `--work` million numbers read by the last stage; or `--time-limit` seconds, after the round that is under way. Then the
 report's `recoding` block has the cost of the best set, the lower bound that is proved, the gap between them as a share
 of the cost, and what `stopped` it (`nodes`, `work` or `time`); on a terminal, bound and cost are shown while the search

@@ -1,4 +1,4 @@
-"""MinGen: of all full-domain generalizations that are safe, the one of least distortion.
+"""MinGen: the safe full-domain generalization of least distortion.
 
 What it does. It searches the whole lattice of level vectors for the safe node of least distortion, 1 - Prec: the
 weighted mean over all cells of level / height, where every cell of a suppressed row counts 1. Ties go to the node of

@@ -2,7 +2,7 @@
 
 What it does. The spec says how identifying an attribute is: `identifying: most | more | yes` (by default yes).
 
-1. Each attribute is generalized, by itself, to the lowest level at which each of its values is safe: the rows that show
+1. Each attribute is generalized separately to the lowest level at which each of its values is safe: the rows that show
    it, taken as one class, meet every requirement (under k-anonymity, there are k of them). For requirements on the
    table as a whole (`risk: marketer`, `sample-uniqueness`), no value is unsafe if all values, taken as the classes of a
    table, meet them.

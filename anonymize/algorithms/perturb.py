@@ -4,10 +4,10 @@ What it does. Every row is released. Columns that no step of `treatments` change
 quasi-identifiers. The steps are microaggregation, local suppression, PRAM, rank swapping, record swapping, noise,
 shuffling and date shifting. Every other release command applies the same steps in addition to forming classes.
 
-What it guarantees. Nothing by itself. Requirements on classes (`k`, `l`, models) are measured in the written table as
-for any release: microaggregation or local suppression of all quasi-identifiers meets `k`, as does the one of some and
-the other of the rest, but values that pass through unchanged do so only by chance. If nothing is required, the verdict
-says so. What a step guarantees is in its own manual.
+What it guarantees. Nothing on its own. Requirements on classes (`k`, `l`, models) are measured in the written table as
+for any release: microaggregation or local suppression of all quasi-identifiers meets `k`, and so do both together if
+each treats a part of them, but values that pass through unchanged meet it only by chance. If nothing is required, the
+verdict says so. What a step guarantees is in its own manual.
 
 What is checked. The written table is read again, and each step is checked against the input by independent code: which
 values may not have changed, which sums and ranks are preserved, how far values moved.

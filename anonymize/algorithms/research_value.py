@@ -7,7 +7,7 @@ highest research value is released; ties go to the one with the fewest attribute
 found in lexicographic order. The report lists all safe strings that the search found, with both figures, and `gap`: by
 how much another string may have a higher research value at most (0 if none has).
 
-- Pre-pruning: levels at which an attribute by itself is not safe, with the levels below, are left out.
+- Pre-pruning: levels at which an attribute alone is not safe are left out, with the levels below.
 - `--search global`: the strings are sorted by research value, and the one in the middle of those left is checked. If it
   is safe, all of lower research value and all more general ones are dropped; if not, all more specific ones; until none
   is left.
@@ -19,10 +19,10 @@ how much another string may have a higher research value at most (0 if none has)
 - `--search hybrid`: the binary search of local and one descent, then global among the strings that these have not
   settled, at a quarter of those left.
 - `--search distributed`: for lattices whose strings do not fit in memory. The attributes are parted into subsets of at
-  most `--memory-limit` strings (and at most 65,536). Each subset by itself has its whole frontier of minimal safe
-  strings found, in processes of their own with `--threads`. The subsets are then joined by branch and bound, in which
-  the best of the last attributes bounds what these can add to any string; a local search has given it a good string to
-  begin with. Global and hybrid search in this way where there are more strings than `--memory-limit`.
+  most `--memory-limit` strings (and at most 65,536). For each subset separately, the whole frontier of minimal safe
+  strings is found, in processes of their own with `--threads`. The subsets are then joined by branch and bound, in
+  which the best of the last attributes bounds what these can add to any string; a local search has given it a good
+  string to begin with. Global and hybrid search in this way where there are more strings than `--memory-limit`.
 
 What it guarantees. Every class meets every model of the spec within the suppression limit, or nothing is released.
 Global, hybrid and distributed find the optimum, unless `--time-limit` or `--work` ends them: then `gap` says how far

@@ -1,13 +1,13 @@
-"""(alpha,k)-anonymity: every class has k rows, and no sensitive value more than the share alpha of it.
+"""(alpha,k)-anonymity: every class has k rows, and no sensitive value has more than the share alpha of them.
 
 Guarantees: an attacker who finds a person's class, and knows nothing else, faces k rows, and is right with probability
 at most alpha when betting on any one sensitive value.
 
 Does not bound: how many values there are: with alpha of 0.5 two are enough, and they may be similar. A value that is
 rare in the table may still have the share alpha in a class (see beta-likeness). An attacker who knows the values of
-other people in the class, tells its rows apart by columns that pass through, or compares several releases of the same
-people may be right more often; and so may an attacker who knows the method, and asks which classes would have been
-smaller if their values had met alpha (minimality).
+other people in the class, distinguishes its rows by columns that pass through, or compares several releases of the same
+people may be right more often. So may an attacker who knows the method and asks which classes would have been smaller
+if their values had met alpha (minimality).
 
 Formula: the size of every class >= k, and max over s of n(s) / n <= alpha in every class, n(s) the rows of the class
 with the sensitive value s, n those with any.

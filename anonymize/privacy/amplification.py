@@ -1,18 +1,18 @@
 """Amplification: no row of a randomized table lifts a belief about a sensitive value from rho1 to rho2.
 
-Guarantees: whatever an attacker believes of a person beforehand, and whatever the person's row shows of the sensitive
-attribute, there is neither an upward rho1-to-rho2 privacy breach (a property of the sensitive value that has a
-probability of at most rho1 before the row is seen, and of at least rho2 after) nor a downward one (from at least rho2
+Guarantees: for any prior belief of an attacker about a person, and any value that the person's row shows of the
+sensitive attribute, there is neither an upward rho1-to-rho2 privacy breach (a property of the sensitive value that has
+a probability of at most rho1 before the row is seen, and of at least rho2 after) nor a downward one (from at least rho2
 to at most rho1). It holds for every row that can be observed, not on average.
 
-Does not bound: a belief that lies above rho1 before the row is seen. What the table as a whole tells about groups of
-people, and what quasi-identifiers and columns that pass through show, belongs to what is believed beforehand, however
-near to certainty that comes. As with local differential privacy (which bounds the same ratio) it is about one release
-of one attribute: several attributes that depend on each other, several rows of one person, and several releases of the
+Does not bound: a belief that is above rho1 before the row is seen. Prior beliefs include whatever the table as a whole
+discloses about groups of people, and whatever quasi-identifiers and columns that pass through show, even if that is
+close to certainty. As with local differential privacy (which bounds the same ratio) the guarantee is for one release of
+one attribute: several attributes that depend on each other, several rows of one person, and several releases of the
 same rows amplify more.
 
-Formula: gamma < rho2 (1 - rho1) / (rho1 (1 - rho2)), gamma the most by which the distortion P amplifies: the largest
-P(v | u) / P(v | u') over values v that are shown and u, u' that they may have been. With randomized response over d
+Formula: gamma < rho2 (1 - rho1) / (rho1 (1 - rho2)), where gamma is the largest amplification by the distortion P: the
+largest P(v | u) / P(v | u') over released values v and possible true values u, u'. With randomized response over d
 values gamma is p / q, q = (1 - p) / (d - 1). Measured: gamma rho1 / (1 - rho1 + gamma rho1), which rho2 has to exceed;
 1 where p is 1. Equality is not enough.
 

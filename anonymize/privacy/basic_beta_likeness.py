@@ -1,14 +1,14 @@
 """Basic beta-likeness: no sensitive value is much more frequent in a class than in the whole table.
 
 Guarantees: an attacker who finds a person's class, and knows nothing else, raises the probability of any one sensitive
-value, compared with the released table as a whole, by at most beta times what it was. Unlike t-closeness it protects
-rare values as well as frequent ones, as the gain is relative.
+value, compared with the released table as a whole, by at most beta times its previous value. Unlike t-closeness it
+protects rare values as well as frequent ones, as the gain is relative.
 
 Does not bound: losses: an attacker may learn that a person does not have a value (see delta-disclosure). A beta of 1 /
-q - 1 or more does not bind a value of the share q, which may then be everybody's in a class (see the enhanced model);
-and what the table as a whole tells counts as known. Knowledge about others in the class, columns that pass through, and
-several releases of the same people may raise a probability further, and so may the question what the method would have
-released otherwise (minimality).
+q - 1 or more does not bind a value with the share q: everybody in a class may then have it (see the enhanced model).
+The distribution in the table as a whole counts as known. Knowledge about others in the class, columns that pass
+through, and several releases of the same people may raise a probability further, and so may asking what else the method
+could have released (minimality).
 
 Formula: (P(s) - Q(s)) / Q(s) <= beta for every value s of every class, P the distribution of the values in the class,
 Q that of all released rows.

@@ -1,15 +1,14 @@
 """delta-disclosure privacy: no sensitive value is much more, or much less, frequent in a class than in the whole table.
 
 Guarantees: an attacker who finds a person's class, and knows nothing else, changes the probability of any one sensitive
-value, compared with the released table as a whole, by a factor of less than e^delta, up or down. The strictest of its
-kind: every class has every value that the table has, so that nothing can be excluded either; rare values make large
-classes.
+value, compared with the released table as a whole, by a factor of less than e^delta, up or down. It is the strictest
+model of its kind: every class has every value of the table, so that nothing can be excluded either. Rare values lead to
+large classes.
 
-Does not bound: what the table as a whole already tells: a value that most people have is about as probable in every
+Does not bound: what the table as a whole already discloses: a value that most people have is about as probable in every
 class. With `values`, those that are not protected may be excluded, or certain. An attacker who knows the values of
-others in the class may exclude a value all the same, as each may occur there only once; and neither columns that pass
-through, nor several releases of the same people, nor the question what the method would have released otherwise
-(minimality) are covered by the factor.
+others in the class may still exclude a value, as each may occur there only once. The factor does not cover columns that
+pass through, several releases of the same people, or asking what else the method could have released (minimality).
 
 Formula: |ln(P(s) / Q(s))| < delta for every value s that the table has, in every class, P the distribution of the
 values in the class, Q that of all released rows, ln the natural logarithm. Equality is not enough. A value that is

@@ -1,18 +1,18 @@
-"""delta-presence: bounds the probability with which anybody of the population can be said to be in the table.
+"""delta-presence: bounds the probability that a person of the population is in the table.
 
-Guarantees: an attacker who knows the population, and nothing else, and links a person of it to the release, finds the
-probability that the person is in the table between `min` and `max`. The population has to be one, and to have everybody
-in it who is in the table.
+Guarantees: an attacker who knows the population, and nothing else, and links a person of it to the release, finds that
+the probability of the person being in the table is between `min` and `max`. The population has to be complete, and to
+contain everybody in the table.
 
-Does not bound: anything about sensitive values: of an attacker who is known to be in the table, what the rows of the
-class have in common is known. Who knows of some people under a class whether they are in the table finds another
-probability for the rest, and so does an attacker who knows a smaller population, or knows columns that pass through of
-the people in it. Two releases of a table that people join or leave may tell together who they are.
+Does not bound: anything about sensitive values: for a person known to be in the table, everything that the rows of the
+class have in common is known. An attacker who knows for some people under a class whether they are in the table finds a
+different probability for the rest; so does an attacker who knows a smaller population, or columns that pass through of
+the people in it. Two releases of a table that people join or leave may together disclose who they are.
 
 Formula: min <= f / F <= max for every class, f its rows, F the rows of the population all of whose quasi-identifiers
-lie under the labels and intervals that the class shows. Whoever is under no class is in the table with probability 0:
-with `min` above 0 there may be no such people. Regions with gaps between them (mondrian) leave some, so that such a
-`min` is for full-domain generalization; and rows can then not be left out.
+lie under the labels and intervals that the class shows. A person under no class is in the table with probability 0:
+with `min` above 0 there may be no such people. Regions with gaps between them (mondrian) leave some, so use such a
+`min` with full-domain generalization; rows can then not be left out.
 
 Parameters: `min` and `max` (probabilities, from 0 to 1), `population` (a table with the same quasi-identifiers).
 

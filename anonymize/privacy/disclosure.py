@@ -1,4 +1,4 @@
-"""Disclosure: who knows a person's quasi-identifiers, and guesses in proportion, is right with probability at most 1/l.
+"""Disclosure: an attacker who guesses in proportion to the posterior is right with probability at most 1/l.
 
 Guarantees: of a randomized table, the probability Pr(S | QI) that an attacker who guesses in proportion to the
 posterior gets a person's sensitive value right is at most 1/l, for every combination of quasi-identifiers and every
@@ -6,9 +6,10 @@ value that occurs with it.
 
 Does not bound: any other guess: an attacker who names the most frequent value of the reconstructed table instead is
 right more often, nearly as often as in the original, and the private report says how often. The bound is an average
-over the randomization; what one observed row says may be more certain (see local-dp and amplification for bounds on
-that). It is about one release: a second one of the same rows, or columns that pass through, may tell the value. The
-parameters of the distortion are found from the table and published, and what they tell about it does not count.
+over the randomization; a single observed row may disclose more (see local-dp and amplification for bounds on that). It
+is about one release: a second one of the same rows, or columns that pass through, may disclose the value. The
+parameters of the distortion are computed from the table and published; the bound does not include what they disclose
+about it.
 
 Formula: R_QI(a) * share of u within a * R_S(u | a) <= 1/l; R_QI and R_S are the probabilities that the attacker, who
 guesses in proportion to the posterior, gets the quasi-identifiers and then the sensitive value right; 1 for what is not

@@ -1,7 +1,7 @@
 """Distinct l-diversity: at least l different sensitive values in every class.
 
-Guarantees: an attacker who finds a person's class, and knows nothing else, cannot exclude all but fewer than l
-sensitive values.
+Guarantees: an attacker who finds a person's class, and knows nothing else, cannot narrow down the person's sensitive
+value to fewer than l values.
 
 Does not bound: how sure a guess is: of 100 rows, 99 may have the same value (see frequency and entropy l-diversity),
 and a value that is rare in the table may be frequent in a class (see beta-likeness). The l values may be similar: l
@@ -18,8 +18,8 @@ Example: with l: 2, the class (flu, flu, flu, cold) passes and the class (flu, f
 
 Monotone: yes. A merged class has the values of both.
 
-Missing values: a missing sensitive value is not one more value; a class with nothing else measures 0. Numbers are
-compared as numbers where the attribute is numeric (`1.0` is `1`), as text where it is not (`01234` is not `1234`).
+Missing values: a missing sensitive value is not one more value; a class with nothing else measures 0. Values are
+compared as numbers if the attribute is numeric (`1.0` is `1`), otherwise as text (`01234` is not `1234`).
 
 Reference: A. Machanavajjhala, J. Gehrke, D. Kifer, M. Venkitasubramaniam, "l-diversity: privacy beyond k-anonymity",
 ICDE 2006 and TKDD 1(1), 2007.

@@ -1,14 +1,14 @@
 """Enhanced beta-likeness: as basic beta-likeness, with a tighter bound for frequent values.
 
 Guarantees: an attacker who finds a person's class, and knows nothing else, raises the probability of any one sensitive
-value, compared with the released table as a whole, by at most beta times what it was, and by less for a frequent one: a
-value of the share q never becomes more probable than q (1 - ln q), which is below 1.
+value, compared with the released table as a whole, by at most beta times its previous value, and by less for a frequent
+one: a value of the share q never becomes more probable than q (1 - ln q), which is below 1.
 
 Does not bound: losses: an attacker may learn that a person does not have a value (see delta-disclosure). A value that
-is frequent in the table may be so in every class, as what the whole table tells counts as known. The limit of q (1 - ln
-q) is that of an attacker who knows the class alone: an attacker who knows the values of others in it, has columns that
-pass through or another release of the same people, or asks what the method would have released otherwise (minimality)
-may come to certainty.
+is frequent in the table may be so in every class, as the distribution in the whole table counts as known. The limit q
+(1 - ln q) holds for an attacker who knows only the class: an attacker who knows the values of others in it, has columns
+that pass through or another release of the same people, or asks what else the method could have released (minimality)
+may become certain.
 
 Formula: (P(s) - Q(s)) / Q(s) <= min(beta, -ln Q(s)) for every value s of every class, P the distribution of the values
 in the class, Q that of all released rows. Measured: the least beta that a class meets; infinite where some value gains

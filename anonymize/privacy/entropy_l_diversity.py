@@ -6,20 +6,20 @@ has to meet it.
 
 Does not bound: the share of one value by 1/l: a class of eight rows, four with the same value and four with others that
 are all different, has perplexity 4, and a guess is right for half of them (see frequency l-diversity). Similar values
-count as different ones, and values that are rare in the table may be frequent in a class. The perplexity is that of an
-attacker who knows the class alone; knowledge about others in it, columns that pass through, several releases of the
-same people, and the question what the method would have released otherwise (minimality) may all leave less.
+count as different ones, and values that are rare in the table may be frequent in a class. The perplexity is that for an
+attacker who knows only the class; knowledge about others in it, columns that pass through, several releases of the same
+people, and asking what else the method could have released (minimality) may all reduce it.
 
 Formula: exp(H) >= l in every class, H = -sum over s of p(s) ln p(s) = ln n - (sum over s of n(s) ln n(s)) / n, n(s)
 the rows of the class with the sensitive value s, n their sum, p(s) = n(s) / n.
 
 With `estimator: grassberger` the class is taken as a sample, and H is Grassberger's estimate of the entropy of what it
 was drawn from: ln n - (sum over s of n(s) G(n(s))) / n, G(2 m) = G(2 m + 1) = -gamma - ln 2 + 2 (1 + 1/3 + ... + 1 / (2
-m - 1)). It is higher than that of the class itself, in small classes much higher (a single row has 3.56 values by it),
-so that it asks for less: it does not bound what the class itself tells, and k-anonymity belongs beside it. With
-`estimator: stammler` G(n) takes the place of ln n too, and a class has at most as many values as it shows: that is what
-ARX calls Grassberger's estimator. A single row has one value by it; a class of an odd number of rows has somewhat fewer
-than by the other.
+m - 1)). It is higher than the entropy of the class itself, in small classes much higher (a single row counts as 3.56
+values), so it is a weaker requirement: it does not bound what the class itself discloses, and should be combined with
+k-anonymity. With `estimator: stammler` G(n) also replaces ln n, and a class has at most as many values as it shows:
+this is what ARX calls Grassberger's estimator. A single row then counts as one value; a class with an odd number of
+rows has somewhat fewer values than with the other estimator.
 
 Parameters: `l`, equally frequent values (a number, at least 1, not necessarily whole), `estimator` (grassberger or
 stammler; the class itself if left out).
@@ -27,7 +27,7 @@ stammler; the class itself if left out).
 Example: with l: 1.8, the class (flu, flu, cold) passes and the class (flu, flu, flu, cold) fails.
 
 Monotone: yes. Entropy is concave: a mixture's is at least the mean of the parts', hence at least the smaller one.
-Estimates are not: there only full-domain methods are for it, which take nothing for granted.
+Estimates are not: only full-domain methods that rely on no monotonicity accept them.
 
 Missing values: do not count, not in n either; a class with no present value measures 0.
 

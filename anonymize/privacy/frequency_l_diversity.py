@@ -1,11 +1,11 @@
 """Frequency l-diversity: the most frequent sensitive value of every class has at most the share 1/l.
 
 Guarantees: an attacker who finds a person's class, knows nothing else, and bets on its most frequent sensitive value is
-right with probability at most 1/l. The l-diversity of Anatomy and of Xiao and Tao's work; ((alpha,k)-anonymity bounds
-the same share of one value.)
+right with probability at most 1/l. This is the l-diversity of Anatomy and of Xiao and Tao's work. ((alpha,k)-anonymity
+bounds the same share of one value.)
 
-Does not bound: an attacker who knows the method, and asks what it would have released otherwise: a class that was
-generalized only because too many of its people share a value gives them away, with certainty in some tables
+Does not bound: an attacker who knows the method, and asks what else it could have released: a class that was
+generalized only because too many of its people share a value discloses this value, in some tables with certainty
 (minimality), unless the release is made with `--mask-minimality`, which not all algorithms have. An attacker who knows
 the values of others in the class is left with fewer rows to bet on, and so is one who has columns that pass through or
 another release of the same people. A value that one person in a thousand has may have the share 1/l in a class (see

@@ -1,4 +1,4 @@
-"""k-anonymity: by their quasi-identifiers, everybody looks like at least k - 1 others.
+"""k-anonymity: everybody looks like at least k - 1 others in the quasi-identifiers.
 
 Guarantees: every combination of quasi-identifier values in the release is shared by at least k rows, so that an
 attacker who knows these values of a person, and nothing else, links the person to a row with probability at most 1/k.

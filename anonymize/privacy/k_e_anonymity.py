@@ -6,8 +6,8 @@ numeric sensitive attribute, the largest of which exceeds the smallest by at lea
 Does not bound: where the numbers between the two lie, and how often each occurs: of 0, 1, 2 and 50, three are close
 together (see squared-error diversity), and nearly all rows of a class may have the same one. An attacker who knows the
 number of one person, the smallest or the largest, may be left with a narrow range; columns that pass through and
-several releases of the same people have the same effect. A class that was generalized because its numbers were too near
-each other tells that they were, to an attacker who knows the method (minimality).
+several releases of the same people have the same effect. To an attacker who knows the method, a class that was
+generalized because its numbers were too close discloses that they were (minimality).
 
 Formula: |{s : n(s) > 0}| >= k and max s - min s >= e in every class, n(s) the rows of the class with the number s.
 

@@ -1,21 +1,22 @@
-"""k-map: of the population, k people at least look like everybody in the release.
+"""k-map: everybody in the release looks like at least k people of the population.
 
 Guarantees: an attacker who does not know that a person is in the table, and links it to the population, faces at least
-k people whose quasi-identifiers lie under what the person's class shows. Weaker than k-anonymity, and enough where
-being in the table is a secret. The population has to be one: people whom the table of it lacks are not counted.
+k people whose quasi-identifiers lie under what the person's class shows. It is weaker than k-anonymity, and enough if
+it is secret who is in the table. The population has to be complete: people who are missing from its table are not
+counted.
 
 Does not bound: anything for people who are known to be in the table: a class may have a single row. Nor does it bound
 what the rows of a class have in common: a sensitive value that all of them share is known. An attacker who knows that
-some of the k people are not in the table, knows columns that pass through of them, or has several releases of the same
-people may be left with fewer than k.
+some of the k people are not in the table, knows their values in columns that pass through, or has several releases of
+the same people may be left with fewer than k.
 
-Without a table of the population, the table is taken as a random sample of it, and how many people look like a class is
-estimated from its rows. With `fraction` p, the share of the population that is in the table, a class of F people has a
-number of rows that is Poisson distributed with mean p F (`estimator: poisson`), or that of a class which is not empty
-(`zero-truncated`, the default). A class of f rows meets the model where so many would be seen with a probability of at
-most `significance` (0.01 if left out) if it had k people; and where it has k rows. That is a test, and says nothing of
-a single class for certain: a table that is not a random sample, say of one hospital, may have far fewer people like a
-class in its population.
+Without a table of the population, the table is treated as a random sample of it, and the number of people who look like
+a class is estimated from its rows. With `fraction` p, the share of the population that is in the table, a class of F
+people has a number of rows that is Poisson distributed with mean p F (`estimator: poisson`), or that of a class which
+is not empty (`zero-truncated`, the default). A class of f rows meets the model if f or more rows would have a
+probability of at most `significance` (0.01 if left out) if the class had k people, or if it has k rows. This is a
+statistical test, and gives no certainty about a single class: a table that is not a random sample, say of one hospital,
+may have far fewer people like a class in its population.
 
 Formula: F >= k for every class, F the rows of the population all of whose quasi-identifiers lie under the labels and
 intervals that the class shows. A suppressed cell shows everything; a missing value lies under the missing value.

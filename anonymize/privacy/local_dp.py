@@ -1,17 +1,16 @@
-"""Local differential privacy: what a row shows of its sensitive value is almost as probable for any other value.
+"""Local differential privacy: the sensitive value that a row shows is almost as probable for any other true value.
 
-Guarantees: an attacker who sees a row of a randomized table, and even knows whose it is, and everything else about the
-person, changes the odds between any two sensitive values by at most the factor e^epsilon, whatever was believed before.
-It holds for every row that can be observed, not on average, and of every person, whatever the table.
+Guarantees: seeing a row of a randomized table changes an attacker's odds between any two sensitive values by at most
+the factor e^epsilon, for any prior belief, even if the attacker knows whose row it is and everything else about the
+person. It holds for every row that can be observed, not on average, for every person and every table.
 
 Does not bound: several attributes, several rows of one person, or several releases of the same rows together: their
-epsilons add up. Nor does it bound what the table as a whole tells of groups of people, which an attacker may have
-believed before, nor what quasi-identifiers and columns that pass through show. A large epsilon bounds little: with 5
-the odds may change by a factor of 148.
+epsilons add up. Nor does it bound what the table as a whole discloses about groups of people, or what quasi-identifiers
+and columns that pass through show. A large epsilon bounds little: with 5 the odds may change by a factor of 148.
 
-Formula: P(v | u) <= e^epsilon P(v | u') for every value v that can be shown and any two values u, u' that it may have
-been; P the distortion of the attribute. With randomized response over d values that is ln(p / q) <= epsilon, q = (1 -
-p) / (d - 1); infinite where p is 1.
+Formula: P(v | u) <= e^epsilon P(v | u') for every value v that can be shown and any two possible true values u, u'; P
+is the distortion of the attribute. With randomized response over d values that is ln(p / q) <= epsilon, q = (1 - p) /
+(d - 1); infinite where p is 1.
 
 Parameters: `epsilon` (a number above 0).
 

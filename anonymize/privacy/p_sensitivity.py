@@ -1,7 +1,7 @@
 """p-sensitivity: at least p different sensitive values in every class; with k-anonymity it is p-sensitive k-anonymity.
 
-Guarantees: an attacker who finds a person's class, and knows nothing else, cannot exclude all but fewer than p
-sensitive values. For p-sensitive k-anonymity ask for `k` beside it.
+Guarantees: an attacker who finds a person's class, and knows nothing else, cannot narrow down the person's sensitive
+value to fewer than p values. For p-sensitive k-anonymity, also require `k`.
 
 Does not bound: how sure a guess is, as it counts values like distinct l-diversity: of 100 rows, 99 may have the same
 value, however rare that is in the table, and the p values may be similar. An attacker who knows p - 1 of the people in

@@ -1,26 +1,26 @@
-"""Population uniqueness: at most a share of a population is unique, estimated from the table as a sample of it.
+"""Population uniqueness: at most a given share of the population is unique, estimated from the table as a sample of it.
 
-Guarantees: of the population that the table is a random sample of, the estimated share of people who are the only ones
-to read as they do, if everybody were released like this, is at most `share`.
+Guarantees: the table is a random sample of a population. If everybody in the population were released in the same way,
+the estimated share of people whose released values are unique would be at most `share`.
 
 Does not bound: anything for a single row, which may be unique in the population, nor for rows that a few people share.
 It is an estimate from a model of how large classes are: the estimators differ, sometimes by a factor of ten, and hold
 for random samples alone. A person who is known to be in the table is protected by sample uniqueness or k-anonymity, not
-by this. Sensitive values that a class has in common, columns that pass through and several releases of the same people
-are not covered.
+by this model. It does not cover sensitive values that a class has in common, columns that pass through or several
+releases of the same people.
 
-Formula: by `estimator`, of the numbers of classes of each size and the sampling `fraction`; 0 where no row is alone in
-its class. `zayatz`: how likely a class of one row is one of the population, if classes had the sizes of the sample's.
-`pitman`: Pitman's sampling formula, fitted by maximum likelihood. `snb`: a shifted negative binomial distribution,
-fitted to the classes of one and of two rows. `dankar`: pitman up to a fraction of 0.1, else the smaller one of zayatz
-and snb. Where another has no fit, zayatz answers.
+Formula: by `estimator`, from the number of classes of each size and the sampling `fraction`; 0 if no row is alone in
+its class. `zayatz`: the probability that a class of one row is unique in the population, if population classes had the
+sizes of the sample's. `pitman`: Pitman's sampling formula, fitted by maximum likelihood. `snb`: a shifted negative
+binomial distribution, fitted to the classes of one and of two rows. `dankar`: pitman up to a fraction of 0.1, else the
+smaller one of zayatz and snb. If another estimator has no fit, zayatz is used.
 
-How a search enforces it. The figure is one of the table. Full-domain methods that choose one node for all rows
-(`incognito`, `samarati`, `mingen`, `datafly`, `research-value`) judge it of the table, and suppress unique rows as far
-as they may; so do `k-optimize` and `bug`, which choose one cut for all rows. `tds` judges it of the table and
-suppresses no classes; `mu-argus` of each attribute and combination that it tests. The others, and `incognito
---iterate`, ask every class for two rows, unless the share is 1: enough, though a release with some unique rows may be
-within the share too, which the check and `audit` grant.
+How a search enforces it. The figure belongs to the table as a whole. Full-domain methods that choose one node for all
+rows (`incognito`, `samarati`, `mingen`, `datafly`, `research-value`) compute it for the table, and suppress unique rows
+within the limit; so do `k-optimize` and `bug`, which choose one cut for all rows. `tds` computes it for the table and
+suppresses no classes; `mu-argus` for each attribute and combination that it tests. The others, and `incognito
+--iterate`, require two rows in every class, unless the share is 1. This is sufficient but not necessary: the check and
+`audit` also accept a release with some unique rows within the share.
 
 Parameters: `share` (from 0 to 1), `fraction` (the share of the population that is in the table, at least 1e-10, at
 most 1),
@@ -28,7 +28,7 @@ most 1),
 
 Example: with share: 0, fraction: 0.1, the class (flu, flu) passes and the class (flu) fails.
 
-Monotone: yes, as far as a search asks it of every class. The estimate itself may rise when classes are merged.
+Monotone: yes, where a search requires it of every class. The estimate itself may rise when classes are merged.
 
 Missing values: a missing quasi-identifier is a value like any other.
 

@@ -1,32 +1,32 @@
-"""Profitability: no attacker gains more from linking a record than it costs to try.
+"""Profitability: no attacker gains more from linking a record than the attempt costs.
 
 Guarantees: in the game of Wan and others (2015), an attacker who knows everything about it does not attack; or, with
-`allow_attack`, the publisher loses nothing by it where he does. A record that is linked correctly is worth
-`attacker_gain`, each try costs `attacker_cost`, in one unit of money. The prosecutor knows that the person is in the
-table, and is right with a chance of one over the rows of the class; the journalist looks for the person among the
-people of the `population` who lie under what the class shows. Where a try costs at least what it is expected to bring,
-no rational attacker tries, and the publisher keeps what the release is worth.
+`allow_attack`, the publisher loses nothing by an attack. A record that is linked correctly is worth `attacker_gain`,
+each attempt costs `attacker_cost`, in the same unit of money. The prosecutor knows that the person is in the table, and
+is right with a chance of one over the rows of the class; the journalist looks for the person among the people of the
+`population` who lie under what the class shows. If an attempt costs at least its expected gain, no rational attacker
+tries, and the publisher keeps the value of the release.
 
-Does not bound: attackers who are not rational, or calculate otherwise: out of malice, for a story, with a gain that the
-publisher has guessed too low, or at a cost that is shared between many records or falls next year. It bounds nothing of
-the sensitive values that the rows of a class have in common, and the chances are those of attackers who know the
-quasi-identifiers and nothing else. With `allow_attack` people are linked: what they lose by that is in the game only as
-far as the publisher pays for it, and single rows may be released as they are.
+Does not bound: attackers who are not rational or calculate differently: out of malice, for a story, with a gain that
+the publisher has underestimated, or at a cost that is shared between many records or falls next year. It does not bound
+what the rows of a class have in common in sensitive values, and the chances are those of attackers who know the
+quasi-identifiers and nothing else. With `allow_attack` people are linked: the game includes their loss only as far as
+the publisher pays for it, and single rows may be released as they are.
 
 Formula: attacker_gain / f <= attacker_cost for every class of f rows; of the journalist, with f the people of the
 population under what the class shows, where there is one. That is k-anonymity, or k-map, with k = attacker_gain /
-attacker_cost, rounded up. With `allow_attack`, a class that does not meet this passes all the same where
-publisher_benefit x (1 - IL) >= publisher_loss / f: what its records are worth to the publisher is no less than what is
-expected to be lost by attacks on them. IL is the share of the information that a record has lost: the logarithm of the
-combinations of leaves that its class may stand for, over that of all combinations there are.
+attacker_cost, rounded up. With `allow_attack`, a class that does not meet this still passes if publisher_benefit x (1 -
+IL) >= publisher_loss / f: the value of its records to the publisher is no less than the expected loss by attacks on
+them. IL is the share of the information that a record has lost: the logarithm of the number of combinations of leaves
+that its class may stand for, over that of all combinations.
 
-The game assumes that the publisher moves first and the attacker sees the release; that every record is attacked by
-itself, for the same gain, at the same cost; that both know all four sums; that what a record is worth falls as its
-cells stand for more leaves, whatever these are and however frequent; and that a suppressed record is worth nothing and
+The game assumes that the publisher moves first and the attacker sees the release; that every record is attacked
+separately, for the same gain, at the same cost; that both know all four sums; that the value of a record depends only
+on the number of leaves that its cells stand for, and falls with it; and that a suppressed record is worth nothing and
 costs nothing. With `allow_attack` suppressed rows are therefore left out, merging two classes can break the model (it
-loses information and may not deter anybody), and only the full-domain searches take it, which conclude nothing from
-merging. What a class keeps is counted in the values of the input; a check without these says so. `incognito --metric
-publisher-payout` looks for the release that pays the publisher most, and with `--iterate` for a local one.
+loses information and may not deter anybody), and only the full-domain searches accept it, as they do not rely on
+merging. The information of a class is measured with the values of the input; a check without these says so. `incognito
+--metric publisher-payout` looks for the release that pays the publisher most, and with `--iterate` for a local one.
 
 Parameters: `attacker_gain` and `attacker_cost` (above 0), `attacker` (prosecutor or journalist), beside the latter
 `population` (a table with the same quasi-identifiers); `publisher_benefit` (of a record as it was) and `publisher_loss`

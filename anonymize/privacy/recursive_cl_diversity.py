@@ -1,4 +1,4 @@
-"""Recursive (c,l)-diversity: the most frequent sensitive value is not too frequent, also when others are excluded.
+"""Recursive (c,l)-diversity: the most frequent sensitive value is not too frequent, even when others are excluded.
 
 Guarantees: in every class the most frequent value occurs less than c times as often as the values from the l-th most
 frequent on together. An attacker who can exclude l - 2 of the values, and knows nothing else, still faces a class that
@@ -7,8 +7,8 @@ is (c,2)-diverse.
 Does not bound: a guess by 1/l: with l = 2 the most frequent value may have any share below c / (c + 1), which is three
 quarters for c = 3; and an attacker who can exclude l - 1 values may be left with a single one. Neither the similarity
 of values nor how rare they are in the table counts. People of the class whose values are known, columns that pass
-through, and other releases of the same people may exclude more values than l allows for, and so may the question what
-the method would have released otherwise (minimality).
+through, and other releases of the same people may exclude more values than l allows for, and so may asking what else
+the method could have released (minimality).
 
 Formula: r(1) < c (r(l) + r(l + 1) + ... + r(m)) in every class, r(i) the rows with the i-th most frequent sensitive
 value, m the number of values. Equality is not enough. Measured: r(1) / (r(l) + ... + r(m)), the number that c has to

@@ -1,10 +1,9 @@
 """Risk thresholds: the probability that a record of the release is linked to a person, by three kinds of attacker.
 
-Guarantees: each where its parameter is given. No record is linked with a higher probability than `prosecutor_max` by an
-attacker who knows that the person is in the table, than `journalist_max` by an attacker who does not; of all records
-the share of `marketer` at most is expected to be linked correctly by an attacker who links all of them; and the share
-of `records_at_risk` at most has a prosecutor risk above `threshold`. These attackers know the quasi-identifiers and
-nothing else.
+Guarantees: each bound whose parameter is given. An attacker who knows that the person is in the table links no record
+with a probability above `prosecutor_max`; one who does not know it, above `journalist_max`. An attacker who links all
+records is expected to link at most the share `marketer` correctly. At most the share `records_at_risk` has a prosecutor
+risk above `threshold`. These attackers know the quasi-identifiers and nothing else.
 
 Does not bound: anything about the sensitive values that the rows of a class have in common. `marketer` is a mean, and
 `records_at_risk` a share: the rows that they allow for may be alone in their class. An attacker who also knows columns
@@ -17,13 +16,13 @@ the `population` whose quasi-identifiers lie under what the class shows, as in k
 prosecutor's, which is never lower where everybody in the table is in the population.
 
 How a search enforces it. The two maxima bound the size of every class, that of the journalist its people in the
-population, where there is one. `marketer` and `records_at_risk` are figures of the table. Full-domain methods that
-choose one node for all rows (`incognito`, `samarati`, `mingen`, `datafly`, `research-value`) judge them of the table,
-and suppress the smallest classes as far as they may; so do `k-optimize` and `bug`, which choose one cut for all rows.
-`tds` judges them of the table and suppresses no classes; `mu-argus` of each attribute and combination that it tests.
-The others, and `incognito --iterate`, ask every class for what is enough: 1 / marketer rows, and 1 / threshold rows. A
-release may be within the bound with some smaller classes too, which the check and `audit` grant and such a search does
-not use.
+population, where there is one. `marketer` and `records_at_risk` belong to the table as a whole. Full-domain methods
+that choose one node for all rows (`incognito`, `samarati`, `mingen`, `datafly`, `research-value`) compute them for the
+table, and suppress the smallest classes within the limit; so do `k-optimize` and `bug`, which choose one cut for all
+rows. `tds` computes them for the table and suppresses no classes; `mu-argus` for each attribute and combination that it
+tests. The others, and `incognito --iterate`, require of every class a sufficient size: 1 / marketer rows, and 1 /
+threshold rows. The check and `audit` also accept a release with some smaller classes within the bound; such a search
+does not find it.
 
 Parameters: at least one of `prosecutor_max`, `journalist_max` (probabilities, above 0, at most 1), `marketer` (a share,
 above 0, at most 1), `records_at_risk` (a share, from 0 to 1) with its `threshold` (a probability, above 0, at most 1);

@@ -1,7 +1,6 @@
-"""Sample uniqueness: at most a share of the rows is alone in its class.
+"""Sample uniqueness: at most a given share of the rows is alone in its class.
 
-Guarantees: of all rows at most the share `share` is the only one in the release that reads as it does in the
-quasi-identifiers.
+Guarantees: at most the share `share` of all rows is unique in the release by its quasi-identifiers.
 
 Does not bound: anything for the rows of that share, which an attacker who knows the quasi-identifiers can single out;
 nor for rows that two or three people share, whose sensitive values may be the same. It does not say whether a row that
@@ -10,12 +9,12 @@ people, may single out rows that do not count as unique here.
 
 Formula: classes of one row / rows <= share.
 
-How a search enforces it. The figure is one of the table. Full-domain methods that choose one node for all rows
-(`incognito`, `samarati`, `mingen`, `datafly`, `research-value`) judge it of the table, and suppress unique rows as far
-as they may; so do `k-optimize` and `bug`, which choose one cut for all rows. `tds` judges it of the table and
-suppresses no classes; `mu-argus` of each attribute and combination that it tests. The others, and `incognito
---iterate`, ask every class for two rows, unless the share is 1: enough, though a release with some unique rows may be
-within the share too, which the check and `audit` grant.
+How a search enforces it. The figure belongs to the table as a whole. Full-domain methods that choose one node for all
+rows (`incognito`, `samarati`, `mingen`, `datafly`, `research-value`) compute it for the table, and suppress unique rows
+within the limit; so do `k-optimize` and `bug`, which choose one cut for all rows. `tds` computes it for the table and
+suppresses no classes; `mu-argus` for each attribute and combination that it tests. The others, and `incognito
+--iterate`, require two rows in every class, unless the share is 1. This is sufficient but not necessary: the check and
+`audit` also accept a release with some unique rows within the share.
 
 Parameters: `share` (from 0 to 1).
 

@@ -1,14 +1,14 @@
 """Squared-error diversity: the numbers of every class are spread, not only different.
 
 Guarantees: the squared deviations of a numeric sensitive attribute from the mean of its class sum to at least `error`
-in every class. Incomes of 100, 101 and 102 thousand are three distinct values and still tell the income; this model
-tells them from 1, 50 and 500 thousand.
+in every class. Incomes of 100, 101 and 102 thousand are three distinct values and still disclose the income; this model
+distinguishes them from 1, 50 and 500 thousand.
 
-Does not bound: how near most of the numbers are to each other: one outlier may make up the whole sum, so that nine
-people of ten have the same number; and as the sum grows with the class, a large class of nearly equal numbers meets it
-too. An attacker who knows the number of the outlier is left with the others, and columns that pass through, or another
-release of the same people, may tell them apart. Nothing is compared with the table, and an attacker who knows the
-method may ask which classes would have been too narrow (minimality).
+Does not bound: how close most of the numbers are: one outlier may make up the whole sum, so that nine people of ten
+have the same number; and as the sum grows with the class, a large class of nearly equal numbers meets it too. An
+attacker who knows the number of the outlier is left with the others, and columns that pass through, or another release
+of the same people, may distinguish them. The class is not compared with the table, and an attacker who knows the method
+may ask which classes would have been too narrow (minimality).
 
 Formula: sum over the rows of (s - mean)^2 >= error in every class. It is a sum, not a mean: in the square of the
 attribute's unit, and it grows with the class. One that is beyond all floating-point numbers is not shown to be met.

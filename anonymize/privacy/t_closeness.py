@@ -1,13 +1,14 @@
 """t-closeness: the sensitive values of every class are distributed almost as in the whole table.
 
-Guarantees: to learn a person's class, and nothing else, moves what an attacker believes of the sensitive value,
-compared with the released table as a whole, by at most t in the earth mover's distance.
+Guarantees: learning a person's class, and nothing else, moves an attacker's belief about the sensitive value away from
+the distribution in the released table by at most t in the earth mover's distance.
 
-Does not bound: how sure a guess is: where 99 of 100 people have the same value, so they may in every class, as what the
-whole table tells counts as known. With the equal distance a value that nobody else has may rise from next to nothing to
-t (see beta-likeness); with the ordered and hierarchical distances a value may rise by much more than t at the cost of
-values near it. Knowledge about others in the class, columns that pass through and several releases of the same people
-may move beliefs further, and so may the question what the method would have released otherwise (minimality).
+Does not bound: how sure a guess is: if 99 of 100 people in the table have the same value, they may in every class, as
+the distribution in the whole table counts as known. With the equal distance the probability of a rare value may rise
+from nearly 0 to t (see beta-likeness); with the ordered and hierarchical distances that of a value may rise by much
+more than t at the cost of values close to it. Knowledge about others in the class, columns that pass through and
+several releases of the same people may move beliefs further, and so may asking what else the method could have released
+(minimality).
 
 Formula: EMD(P, Q) <= t in every class, P the distribution of the values in the class, Q that of all released rows. Work
 is share times distance, and distances lie in [0, 1]:
