@@ -27,6 +27,9 @@ ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_M
 each other, which takes the processor all the same (an eighth of the time of a release of 1,000,000 rows), and how they
 part a sum, and with it the last digit of a figure, follows their number."""
 
+UNPLUGGED = {"PYDANTIC_DISABLE_PLUGINS": "__all__"}
+"""What pydantic is told: else it looks for plugins in every package that is installed, whenever a command begins."""
+
 
 def install() -> None:
     """Ends the process at once with the code of an interruption, whichever signal asks for it.
@@ -47,8 +50,8 @@ def handle(handler: Callable[[int, FrameType | None], object] | signal.Handlers)
 
 
 def tell_libraries() -> None:
-    """Sets what polars, and the libraries below numpy, are told; they read it when they are imported."""
-    for name, value in {**SPARING, **ONE_THREAD}.items():
+    """Sets what polars, pydantic and the libraries below numpy are told; they read it when they are imported."""
+    for name, value in {**SPARING, **ONE_THREAD, **UNPLUGGED}.items():
         os.environ.setdefault(name, value)
 
 

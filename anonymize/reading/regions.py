@@ -72,7 +72,7 @@ class TextRegions:
 class DistinctTexts:
     """The distinct texts of a quasi-identifier. `low`, `high`: one and the same list, or the texts of the two columns
     of bounds. A null in them is a missing value. `missing`: the texts that mean missing. `maybe`: what the column
-    beside bounds says of missing values, where there is one."""
+    beside bounds says of missing values, where there is one. `declared`: whether the spec has a hierarchy for it."""
 
     attribute: Attribute
     low: Sequence[str | None]
@@ -80,6 +80,7 @@ class DistinctTexts:
     output: Output
     missing: frozenset[str]
     maybe: Sequence[str | None] | None = None
+    declared: bool = True
 
     def regions(self) -> TextRegions:
         """The regions. Raises DataError for texts that mean nothing under the spec; says how many, not which."""
@@ -137,7 +138,9 @@ def read_regions(
         if low is high:
             low = high = _with_point(low, attribute, spec, missing)
         try:
-            return DistinctTexts(attribute, low, high, spec.output, missing, maybe).regions()
+            definition = spec.quasi_identifiers.get(attribute.name)
+            declared = definition is None or definition.hierarchy is not None
+            return DistinctTexts(attribute, low, high, spec.output, missing, maybe, declared).regions()
         except DataError as error:
             return error
 
@@ -207,8 +210,13 @@ class _TextReader(Generic[Kind]):
     def __init__(self, texts: DistinctTexts, kind: type[Kind]) -> None:
         domain = texts.attribute.domain
         assert isinstance(domain, kind)
-        self.texts, self.nodes = texts, LabelledNodes(texts.attribute.generalization)
+        self.texts = texts
         self.domain: Kind = domain
+
+    @cached_property
+    def nodes(self) -> LabelledNodes:
+        """The nodes of the hierarchy by label, which is made where it is asked for."""
+        return LabelledNodes(self.texts.attribute.generalization)
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -244,10 +252,17 @@ class _Numbers(_TextReader[Numeric]):
         """(n,) whether the two ends are one text."""
         return (self.low == self.high).fill_null(False).to_numpy()
 
+    @cached_property
+    def _unlabelled(self) -> bool:
+        """Whether there is nothing above numbers as they are written but a root, which no text shows."""
+        coded = self.domain.bands is not None or self.domain.lowest_open or self.domain.highest_open
+        return not (self.texts.declared or coded or self.texts.cells.of_kind(CellKind.LABEL).any())
+
     def _labels(self) -> tuple[Ints, Bools]:
         """(n,) the node of each label, -1 for none, and whether another node of that label costs something else."""
-        labels, same = self.nodes.by_label, self.texts.equal
+        same = self.texts.equal
         nodes, several = np.full(len(same), -1, np.int64), np.zeros(len(same), np.bool_)
+        labels = {} if self._unlabelled else self.nodes.by_label
         for index in [index for index, text in enumerate(self.texts.low) if (text or "") in labels]:
             if same[index]:
                 nodes[index], several[index] = self.nodes.widest(self.texts.low[index])
@@ -338,10 +353,16 @@ class _Numbers(_TextReader[Numeric]):
 
     def _levels(self) -> Bools:
         """Numbers that are values stand where their leaf does, labels where their nodes do."""
-        texts, generalization = self.texts, self.nodes.generalization
+        texts = self.texts
+        standing = ~texts.hidden & (self.as_node | texts.absent | (self.as_interval & self.point))
+        if self._unlabelled:
+            places = np.flatnonzero(standing).tolist()
+            levels = np.zeros((len(standing), 2), np.bool_)
+            levels[[each for each in places if texts.absent[each] or self._value(each) is not None], 0] = True
+            return levels
+        generalization = self.nodes.generalization
         levels = np.zeros((len(texts.low), generalization.hierarchy.height + 1), np.bool_)
-        standing = self.as_node | texts.absent | (self.as_interval & self.point)
-        for index in np.flatnonzero(~texts.hidden & standing).tolist():
+        for index in np.flatnonzero(standing).tolist():
             nodes = list(self.nodes.by_label.get(texts.low[index] or "", [])) if self.as_node[index] else []
             code = (
                 self.domain.missing if texts.absent[index] else self._value(index) if self.as_interval[index] else None
