@@ -15,7 +15,7 @@ from anonymize.errors import RowsError, counted
 from anonymize.records import dataclass
 from anonymize.verify.cells import as_number
 from anonymize.verify.numbering import summed
-from anonymize.verify.table import TextRows, plain, ranked_texts, texts_of, uncounted, values_of
+from anonymize.verify.table import TextRows, numbered_values, plain, values_of
 from anonymize.verify.verdict import Subject, Tree
 
 
@@ -98,6 +98,25 @@ class Overall:
             message = f"column {self.attribute}: {len(unknown)} of its values are not leaves of its hierarchy"
             raise RowsError(f"{message}, in {counted(int(rows.sum()), 'row')}", rows.arg_max() or 0)
         return [leaf for leaf in leaves if leaf is not None]
+
+
+def texts_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.Series:
+    """The different present texts of a categorical attribute: the value n of `entries_of` is the n-th, from 1."""
+    return ranked_texts(rows, subject, missing).unique("rank", keep="first", maintain_order=True)["text"]
+
+
+def ranked_texts(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.DataFrame:
+    """Every present `text` of a categorical attribute, and its `rank`: the value that `entries_of` calls it. In the
+    order of both; texts of one rank look alike."""
+    column, values = numbered_values(rows, subject, missing)
+    texts = pl.DataFrame({"text": pl.Series([None], dtype=pl.String).append(column.texts)})
+    return texts.with_columns(values["rank"]).filter(pl.col("rank") > 0).sort("rank", "text")
+
+
+def uncounted(rows: TextRows, subject: Subject, missing: Sequence[str]) -> int:
+    """How many different present texts of a categorical attribute do not count by themselves."""
+    ranked = ranked_texts(rows, subject, missing)
+    return ranked_texts(rows, subject._replace(alike=False), missing).height - ranked["rank"].n_unique()
 
 
 def as_compared(text: str) -> str:

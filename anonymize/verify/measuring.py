@@ -12,7 +12,7 @@ import polars as pl
 from anonymize.claims import Basis, Parameters, Result, State
 from anonymize.verify.distances import Overall
 from anonymize.verify.numbering import summed, whole
-from anonymize.verify.population import kept
+from anonymize.verify.population import kept, texts_of_classes
 from anonymize.verify.risk import Matched, class_sizes, risk, size_ranges, wildcard_risk
 from anonymize.verify.table import (
     SharedNumbers,
@@ -22,7 +22,6 @@ from anonymize.verify.table import (
     entries_of,
     plain,
     read,
-    texts_of_classes,
 )
 from anonymize.verify.tighten import Ordering, OrderReading, read_order
 from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound, weighs

@@ -14,7 +14,7 @@ import polars as pl
 
 from anonymize.records import dataclass
 from anonymize.verify.cells import LEFT_OUT, CellTemplates, as_number, ends_of, is_clear, number_of
-from anonymize.verify.table import by_position, plain
+from anonymize.verify.table import TextRows, by_position, plain
 from anonymize.verify.verdict import Tree
 
 PIECE = 20_000
@@ -133,6 +133,17 @@ class People:
             without_low=pl.lit(False),
             without_high=pl.lit(left_out) & (low < high).fill_null(False),
         )
+
+
+def texts_of_classes(rows: TextRows, names: Sequence[str]) -> pl.DataFrame:
+    """One row a class, in their order: the text of each quasi-identifier, or null."""
+    numbers = rows.classes.of_row.to_frame("number").with_row_index("first")
+    first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
+    columns = []
+    for name, column in zip(names, rows.columns, strict=True):
+        texts = pl.Series([None], dtype=pl.String).append(column.texts)
+        columns.append(texts.gather(column.numbers.of_row.gather(first)).alias(name))
+    return pl.DataFrame(columns)
 
 
 def kept(domains: Sequence[People], classes: pl.DataFrame) -> pl.Series:

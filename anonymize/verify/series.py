@@ -24,10 +24,10 @@ from anonymize.claims import Basis, Result, State, overall
 from anonymize.errors import DataError
 from anonymize.records import dataclass
 from anonymize.verify.columns import NumberedColumn
-from anonymize.verify.distances import Overall
+from anonymize.verify.distances import Overall, texts_of
 from anonymize.verify.measuring import measure_within
 from anonymize.verify.numbering import Numbering, pair, whole
-from anonymize.verify.table import TextRows, TextTable, entries_of, plain, read, texts_of
+from anonymize.verify.table import TextRows, TextTable, entries_of, plain, read
 from anonymize.verify.twins import TWINS
 from anonymize.verify.verdict import Check, Subject, Tree
 

@@ -96,12 +96,10 @@ class TextTable:
     @cached_property
     def _columns(self) -> dict[str, pl.Expr]:
         kinds, columns = self.frame.collect_schema(), by_position(self.frame)
-        return {name: _without_sign(each) if kinds[name].is_float() else each for name, each in columns.items()}
-
-
-def _without_sign(number: pl.Expr) -> pl.Expr:
-    """Fractions, of which -0 is 0."""
-    return pl.when(number == 0).then(number.abs()).otherwise(number)
+        return {
+            name: pl.when(each == 0).then(each.abs()).otherwise(each) if kinds[name].is_float() else each  # -0 is 0
+            for name, each in columns.items()
+        }
 
 
 def plain(text: pl.Expr) -> pl.Expr:
@@ -328,7 +326,7 @@ def entries_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.D
     In the order of classes, then of values. A value is a number, or the rank of a text. Raises RowsError for texts of a
     numeric attribute that are not numbers.
     """
-    column, values = _values(rows, subject, missing)
+    column, values = numbered_values(rows, subject, missing)
     ranks = values["rank"].gather(column.numbers.of_row)
     joined, span = pair(rows.classes, Numbering(ranks, values.height))
     runs = joined.runs() if rows.units is None else _units_of(joined, rows.units)
@@ -347,39 +345,9 @@ def entries_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.D
 
 def values_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.Series:
     """(rows,) the `value` of a sensitive attribute that `entries_of` counts, null where it is missing."""
-    column, values = _values(rows, subject, missing)
+    column, values = numbered_values(rows, subject, missing)
     number = values["number"] if subject.numeric else values["rank"].replace(0, None)
     return number.gather(column.numbers.of_row).alias("value")
-
-
-def texts_of_classes(rows: TextRows, names: Sequence[str]) -> pl.DataFrame:
-    """One row a class, in their order: the text of each quasi-identifier, or null."""
-    numbers = rows.classes.of_row.to_frame("number").with_row_index("first")
-    first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
-    columns = []
-    for name, column in zip(names, rows.columns, strict=True):
-        texts = pl.Series([None], dtype=pl.String).append(column.texts)
-        columns.append(texts.gather(column.numbers.of_row.gather(first)).alias(name))
-    return pl.DataFrame(columns)
-
-
-def texts_of(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.Series:
-    """The different present texts of a categorical attribute: the value n of `entries_of` is the n-th, from 1."""
-    return ranked_texts(rows, subject, missing).unique("rank", keep="first", maintain_order=True)["text"]
-
-
-def ranked_texts(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.DataFrame:
-    """Every present `text` of a categorical attribute, and its `rank`: the value that `entries_of` calls it. In the
-    order of both; texts of one rank look alike."""
-    column, values = _values(rows, subject, missing)
-    texts = pl.DataFrame({"text": pl.Series([None], dtype=pl.String).append(column.texts)})
-    return texts.with_columns(values["rank"]).filter(pl.col("rank") > 0).sort("rank", "text")
-
-
-def uncounted(rows: TextRows, subject: Subject, missing: Sequence[str]) -> int:
-    """How many different present texts of a categorical attribute do not count by themselves."""
-    ranked = ranked_texts(rows, subject, missing)
-    return ranked_texts(rows, subject._replace(alike=False), missing).height - ranked["rank"].n_unique()
 
 
 def _units_of(numbers: Numbering, units: Numbering) -> pl.DataFrame:
@@ -389,7 +357,7 @@ def _units_of(numbers: Numbering, units: Numbering) -> pl.DataFrame:
     return owners.with_columns(numbers.runs()["value"])  # pair may have renumbered them
 
 
-def _values(rows: TextRows, subject: Subject, missing: Sequence[str]) -> tuple[NumberedColumn, pl.DataFrame]:
+def numbered_values(rows: TextRows, subject: Subject, missing: Sequence[str]) -> tuple[NumberedColumn, pl.DataFrame]:
     """The column of a sensitive attribute, and the `rank` of each of its numbers: see `_ranks` and `_numbers`."""
     column = rows.values[subject.attribute or ""]
     if subject.numeric:

@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 from anonymize.errors import DataError
+from anonymize.verify.distances import texts_of
+from anonymize.verify.population import texts_of_classes
 from anonymize.verify.table import (
     SharedNumbers,
     TextRows,
@@ -19,8 +21,6 @@ from anonymize.verify.table import (
     plain,
     read,
     text_of,
-    texts_of,
-    texts_of_classes,
     values_of,
 )
 from anonymize.verify.verdict import Subject
