@@ -132,10 +132,6 @@ def _assessed(table: Table, staying: Bools, requirement: Requirement) -> Assessm
     return Assessment(Judge(table, (requirement,), rows).one_class(), requirement)
 
 
-def _column(table: Table, name: str) -> SensitiveColumn:
-    return next(column for column in table.sensitive if column.name == name)
-
-
 def _trimmed(table: Table, staying: Bools, requirement: Requirement) -> Bools:
     """(rows,) the rows that stay when no sensitive value may occur more often than the highest cap that is enough.
 
@@ -145,7 +141,7 @@ def _trimmed(table: Table, staying: Bools, requirement: Requirement) -> Bools:
     """
     if requirement.attribute is None:
         return _thinned(table, staying, requirement)
-    column = _column(table, requirement.attribute)
+    column = next(each for each in table.sensitive if each.name == requirement.attribute)
     rank = _rank_within_value(column, staying)
     counts = np.bincount(column.codes[staying], minlength=column.size)
     bound = _protected(column, requirement)

@@ -301,7 +301,7 @@ class AuditFacts:
             **head(private=self.private),
             "input": table_block(source, verdict.rows),
             **blocks,
-            "privacy": self._privacy(blocks["privacy"]),
+            "privacy": {**blocks["privacy"], **privacy_block(self.findings(), self.state)},
             "risk": merged(blocks.get("risk", {}), self.deeper),
         }
         if verdict.classes:
@@ -312,10 +312,6 @@ class AuditFacts:
             changes = [asdict(change) for change in self.changes]
             report["baseline"] = {"path": str(self.baseline), "changes": changes}
         return report | {"warnings": [*self.exposed, *self._cautions(), *self._worse()]}
-
-    def _privacy(self, block: Mapping[str, Any]) -> dict[str, Any]:
-        """The block of the table's own verdict, with what everything comes down to."""
-        return {**block, **privacy_block(self.findings(), self.state)}
 
     def _worse(self) -> list[Caution]:
         remedy = "release with the settings of the baseline, or accept this report as the next `--baseline`"

@@ -267,12 +267,8 @@ def _rows(release: SeriesTable) -> pl.DataFrame:
     for number, each in enumerate(release.rows.values.values()):
         texts = pl.Series([None], dtype=pl.String).append(each.texts).gather(each.numbers.of_row)
         columns.append(texts.alias(f"value {number}"))
-    present = [pl.col(name).replace(list(release.missing), None) for name in _values(columns)]
+    present = [pl.col(each.name).replace(list(release.missing), None) for each in columns[2:]]
     return pl.DataFrame(columns).with_columns(present)
-
-
-def _values(columns: list[pl.Series]) -> list[str]:
-    return [each.name for each in columns[2:]]
 
 
 def _same_people(read: SeriesTable, recorded: SeriesTable) -> bool:

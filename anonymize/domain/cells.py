@@ -245,13 +245,7 @@ def _by_shape(frame: pl.DataFrame, shapes: Iterable[_Shape]) -> pl.DataFrame:
         if every:
             break
         left = left.filter(~fits)
-    return _in_place(pieces)
-
-
-def _in_place(pieces: list[pl.DataFrame]) -> pl.DataFrame:
-    if len(pieces) == 1:  # its rows are in order
-        return pieces[0]
-    return pl.concat(pieces).sort("place")
+    return pieces[0] if len(pieces) == 1 else pl.concat(pieces).sort("place")  # the rows of one piece are in order
 
 
 def _any_has(texts: pl.Series, pattern: str) -> bool:
@@ -270,7 +264,9 @@ def _without_suffix(frame: pl.DataFrame, written: CellFormat) -> pl.DataFrame:
 
 def numbers(texts: pl.Series) -> pl.Series:
     """(n,) texts as numbers: null for what is not a finite number, spaces around it aside."""
-    return texts.cast(pl.String).to_frame("text").select(_number(pl.col("text"))).to_series().alias(texts.name)
+    value = pl.col("text").str.strip_chars().cast(pl.Float64, strict=False)
+    frame = texts.cast(pl.String).to_frame("text")
+    return frame.select(pl.when(value.is_finite()).then(value)).to_series().alias(texts.name)
 
 
 def members(text: str) -> list[str]:
@@ -415,11 +411,6 @@ def _one_end(open_interval: str, end: str) -> pl.Expr:
 
 def _empty(side: str, written: CellFormat) -> pl.Expr:
     return pl.col(side).is_null() | pl.col(side).str.strip_chars().is_in(["", *written.missing])
-
-
-def _number(text: pl.Expr) -> pl.Expr:
-    value = text.str.strip_chars().cast(pl.Float64, strict=False)
-    return pl.when(value.is_finite()).then(value)
 
 
 def _both(test: Callable[[pl.Expr], pl.Expr]) -> Callable[[pl.Expr, pl.Expr], pl.Expr]:

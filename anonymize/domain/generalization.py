@@ -109,12 +109,9 @@ class Generalization:
         """(nodes,) Iyengar's loss: (leaves under the node - 1) / (leaves - 1) for categories, the `ncp` for numbers."""
         if self.numbers is not None:
             return self.ncp
-        cost = (self._count() - 1) / max(self.hierarchy.size - 1, 1)
+        cost = (self.hierarchy.stop - self.hierarchy.start - 1) / max(self.hierarchy.size - 1, 1)
         cost[self.hierarchy.root] = 1.0
         return np.asarray(cost)
-
-    def _count(self) -> NDArray[np.int64]:
-        return self.hierarchy.stop - self.hierarchy.start
 
     def _width(self) -> Floats:
         """(nodes,) what each node shows, over the span of the column, at most 1; 1 where the column has no span and the

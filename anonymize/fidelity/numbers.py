@@ -248,7 +248,10 @@ def read_numbers(cells: pl.DataFrame, ungrouped: Collection[str], file: str) -> 
     counts = {name: _counted(each) for name, each in texts.items()}
     commas = any(each["comma"] > (0 if name in ungrouped else each["comma_grouped"]) for name, each in counts.items())
     doubts = {name: _doubt(each, commas=commas, grouped=name not in ungrouped) for name, each in counts.items()}
-    numbers = [_numbers(texts[each.name], counts[each.name]) if each.name in texts else _floats(each) for each in cells]
+    numbers = [
+        _numbers(texts[each.name], counts[each.name]) if each.name in texts else each.cast(pl.Float64).fill_nan(None)
+        for each in cells
+    ]
     for name, own in zip(cells.columns, numbers, strict=True):
         if not doubts.get(name) and (wrong := int(own.is_infinite().sum())):
             doubts[name] = f"{wrong:,} of {len(own):,} cells cannot be read as a number"
@@ -295,8 +298,3 @@ def _numbers(texts: pl.DataFrame, counts: Counts) -> pl.Series:
     bare = Notation(decimal="," if counts["comma"] else ".").with_point(pl.col(""))
     read = bare.cast(pl.Float64, strict=False).fill_nan(None).fill_null(float("inf"))
     return texts.select(pl.when(pl.col("").is_not_null()).then(read)).to_series()
-
-
-def _floats(cells: pl.Series) -> pl.Series:
-    """Numbers of a typed column."""
-    return cells.cast(pl.Float64).fill_nan(None)

@@ -83,12 +83,10 @@ def files(roles: Roles, path: Path, table: str) -> dict[Path, str]:
     `table`: where the table goes, `-` for standard output, which leaves the spec without an input.
     """
     beside = {name: path.with_name(f"{path.stem}-{name}.csv") for name in roles.hierarchies}
-    hierarchies = {beside[name]: _lines(paths) for name, paths in roles.hierarchies.items()}
+    hierarchies = {
+        beside[name]: "".join(";".join(path) + "\n" for path in paths) for name, paths in roles.hierarchies.items()
+    }
     return {**hierarchies, path: _spec(roles, path, table, {name: file.name for name, file in beside.items()})}
-
-
-def _lines(paths: Sequence[tuple[str, ...]]) -> str:
-    return "".join(";".join(path) + "\n" for path in paths)
 
 
 def _spec(roles: Roles, path: Path, table: str, hierarchies: Mapping[str, str]) -> str:

@@ -137,7 +137,7 @@ def _date(texts: Sequence[str]) -> TextShape | None:
     fitting = [
         (form, finest)
         for form, finest in date_formats()
-        if any(_marks(form) == _marks(text) and _fits(text, form) for text in first)
+        if any(_marks(form) == _marks(text) and Moments("dates", (), form).fits(text) for text in first)
         and (form != "%Y%m%d" or all(len(text) == 8 and text[:2] in ("19", "20") for text in texts))
         and _share(texts, Moments("dates", (), form).fits) >= (MOSTLY if _DAY_MARKS.search(form) else NEARLY)
     ]
@@ -168,10 +168,6 @@ def _marks(text: str) -> str:
 
 
 _PARTS = re.compile(r"%?[A-Za-z0-9]+| +(?= )")
-
-
-def _fits(text: str, form: str) -> bool:
-    return Moments("dates", (), form).fits(text)
 
 
 def _time(texts: Sequence[str]) -> TextShape | None:

@@ -139,7 +139,7 @@ class Scorer:
         if self.metric in ("height", "research-value") or not checked.suppressed:
             return self.lower_bound(vector, suppressed=0)
         extra = self._extra(vector)
-        return self._as_score(self._figures(np.array([vector]), extra, checked.suppressed))
+        return tuple(self._aggregated(self._figures(np.array([vector]), extra, checked.suppressed))[0].tolist())
 
     def lower_bound(self, vector: Vector, suppressed: int | None = None) -> Score:
         """A lower bound of the node's score, without a check. `suppressed`: how many rows are; None if that is not
@@ -361,9 +361,6 @@ class Scorer:
     def _aggregated(self, figures: list[Floats]) -> Floats:
         name = self.aggregate or DEFAULT_AGGREGATE[self.metric]
         return aggregate(name, [w * v for w, v in zip(self._weights.tolist(), figures, strict=True)])
-
-    def _as_score(self, figures: list[Floats]) -> Score:
-        return tuple(self._aggregated(figures)[0].tolist())
 
 
 def _counted(column: Ordinals, counts: Ints, size: int) -> Floats:

@@ -110,7 +110,7 @@ class SizedView:
     def floor(self) -> int:
         """No set below costs less."""
         cost = self.cost if self.suppressed <= self.rules.allowed else ABOVE_ALL_COSTS
-        tail = self._in_allset(self.allset & ~self.head)
+        tail = (self.allset & ~self.head)[self._splits]
         further = np.min(self.within[tail], initial=ABOVE_ALL_COSTS)
         return max(int(self.floor_of.sum()), min(cost, int(further)))
 
@@ -182,9 +182,6 @@ class SizedView:
     @cached_property
     def _splits(self) -> Ints:
         return self.cells.split[self.cells.inner]
-
-    def _in_allset(self, mask: Bools) -> Bools:
-        return mask[self._splits]
 
     @property
     def _labels(self) -> int:

@@ -276,16 +276,11 @@ def vectors(
             if not goes_on():
                 return
             yield mask
-        vector = nearest[int(np.argmin([_excess(problem, mask) for mask in masks]))]
+        vector = nearest[int(np.argmin([problem.view(mask, mask).cost for mask in masks]))]
 
 
 def _lowered(vector: list[int], spot: int) -> list[int]:
     return [level + (place == spot) for place, level in enumerate(vector)]
-
-
-def _excess(problem: SplitProblem, mask: Bools) -> int:
-    """The cost of a set, whatever it suppresses."""
-    return problem.view(mask, mask).cost
 
 
 # --- stages -----------------------------------------------------------------------------------------------------------
