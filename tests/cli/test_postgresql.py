@@ -85,7 +85,7 @@ def server() -> Iterator[Server]:
 
 def wait(process: subprocess.Popen[bytes], port: int) -> None:
     """Until the server takes connections."""
-    for _ in range(300):
+    for _ in range(600):
         with socket.socket() as client:
             if not client.connect_ex(("127.0.0.1", port)):
                 time.sleep(0.3)

@@ -32,7 +32,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
     """Until there is a file in a folder, or the process has one open there that has no name."""
-    for _ in range(2000):
+    for _ in range(12_000):
         if any(path.iterdir()) or any(target.startswith(f"{path}/") for target in open_files(process.pid)):
             return
         assert process.poll() is None

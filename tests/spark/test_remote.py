@@ -35,7 +35,7 @@ def address(tmp_path: Path) -> Iterator[str]:
     own = os.environ | {"PYTHONPATH": ROOT, "RUST_LOG": "error"}
     server = subprocess.Popen([str(sail), "spark", "server", "--port", port], cwd=elsewhere, env=own)
     try:
-        for _ in range(300):
+        for _ in range(600):
             with suppress(OSError):
                 socket.create_connection(("127.0.0.1", int(port)), timeout=1).close()
                 break
