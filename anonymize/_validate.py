@@ -230,15 +230,14 @@ def _without_brackets(spec: Spec, table: Table) -> Iterator[errors.Caution]:
 
 
 def twofold(hierarchies: Mapping[str, Taxonomy]) -> list[errors.Caution]:
-    """A warning for each hierarchy, by name, in which values read as nodes do that cover several."""
+    """A warning for each hierarchy, by name, in which values read as nodes do that cover several, or another one."""
+    several = "{}: {} of its values read as a node over several does, and such a cell is read as the node"
+    other = "{}: {} of its nodes over one value read as another value does, and such a cell is read as that value"
     return [
-        errors.Caution.of(
-            f"{name}: {hierarchy.twofold} of its values read as a node over several does, and such a cell is read as "
-            "the node",
-            f"rename the nodes in the `hierarchy` of {name}",
-        )
+        errors.Caution.of(said.format(name, count), f"rename the nodes in the `hierarchy` of {name}")
         for name, hierarchy in hierarchies.items()
-        if hierarchy.twofold
+        for said, count in ((several, hierarchy.twofold), (other, hierarchy.borrowed))
+        if count
     ]
 
 

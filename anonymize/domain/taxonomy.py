@@ -127,6 +127,13 @@ class Taxonomy(Domain):
         read = self.widest[: self.size]
         return int(np.count_nonzero(self.stop[read] - self.start[read] > 1))
 
+    @property
+    def borrowed(self) -> int:
+        """How many nodes over one value have the name of another value, as which their cells are read."""
+        leaves = {label: leaf for leaf, label in enumerate(self.leaf_text())}
+        single = (node for node in range(self.size, len(self.labels)) if self.stop[node] - self.start[node] == 1)
+        return sum(leaves.get(self.labels[node], self.start[node]) != self.start[node] for node in single)
+
     def shown_cost(self, nodes: Codes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """NCP and loss of cells that show the labels of nodes, same shape."""
         read = self.widest[nodes]

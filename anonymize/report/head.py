@@ -112,15 +112,18 @@ def order_warnings(spec: Spec) -> list[Caution]:
 
 
 def ambiguous(spec: Spec, attributes: Sequence[Attribute]) -> list[Caution]:
-    """Quasi-identifiers of which a value reads as a suppressed cell does, or as a node over several values."""
+    """Quasi-identifiers of which a value reads as a suppressed cell does, or as a node over several or other values."""
     suppressed = spec.output.suppressed
     categorical = [each for each in attributes if each.domain.kind == "categorical"]
     hidden = [each.name for each in categorical if suppressed in each.domain.leaf_text()]
     twofold = [each.name for each in categorical if each.hierarchy.twofold and each.name not in hidden]
+    borrowed = [each.name for each in categorical if each.hierarchy.borrowed]
+    other = f"nodes of {', '.join(borrowed)} read as other values do, and are taken for these"
     named = f"values of {', '.join(twofold)} read as nodes over several do, and are taken for these"
     another = '`output: {suppressed: "(suppressed)"}`, or another text that no value has'
     return [
         *([Caution.of(named, "rename the nodes in the `hierarchy`")] if twofold else []),
+        *([Caution.of(other, "rename the nodes in the `hierarchy`")] if borrowed else []),
         *(Caution.of(f"a value of {name} reads as a suppressed cell does", another) for name in hidden),
     ]
 

@@ -203,6 +203,9 @@ def test_a_value_that_reads_as_a_node_over_several_is_warned_of(
     assert outcome(lambda: run(["hierarchy", "check", "codes.csv"])) == 0
     assert "codes.csv: 1 of its values" in capsys.readouterr().err
     assert "warnings" not in json.loads(printed(capsys, "right.yaml", "--format", "json")[1])
+    (folder / "codes.csv").write_text("C50;I10;*\nI10;C50;*\nC50.911;C;*\n")
+    assert outcome(lambda: run(["validate", "file.yaml"])) == 0
+    assert "code: 2 of its nodes over one value read as another value does" in capsys.readouterr().err
 
 
 UNDECIDED = DESK_SPEC.replace("insensitive: [ward]", "undecided: [ward]")

@@ -183,6 +183,8 @@ def test_of_nodes_with_one_label_the_widest_is_what_it_reads_as() -> None:
     ncp, loss = domain.shown_cost(np.array([0, 1, 2, domain.root]))
     assert ncp.tolist() == pytest.approx([2 / 3, 0, 0, 1]) and loss.tolist() == pytest.approx([1 / 2, 0, 0, 1])
     assert Taxonomy.of("code", Tree.from_paths([("a", "A", "*"), ("b", "A", "*")])).twofold == 0
+    swapped = Taxonomy.of("sex", Tree.from_paths([("m", "f", "*"), ("f", "m", "*"), ("x", "x", "*")]))
+    assert (swapped.twofold, swapped.borrowed, domain.borrowed) == (0, 2, 0)
 
 
 def test_the_order_of_leaves_does_not_matter_to_what_covers_them() -> None:
