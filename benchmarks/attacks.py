@@ -194,13 +194,20 @@ def attacked(trial: Trial, folder: Path) -> dict[str, Any]:
 
 
 def _highest(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Of each attacker the excess of what he got most of, with its interval and what it is about."""
+    """Of each attacker of the page the excess of what he got most of, with its interval."""
     highest: dict[str, Any] = {}
     for each in results:
         excess, name = each["excess"], each["attacker"]
-        if excess is not None and (name not in highest or excess["value"] > highest[name]["value"]):
-            highest[name] = {"about": each["about"], **excess}
+        if excess is None or name not in ATTACKED:
+            continue
+        if name not in highest or excess["value"] > highest[name]["value"]:
+            highest[name] = {end: round(excess[end], 5) for end in ("value", "low", "high")}
     return highest
+
+
+def _line(key: str, trial: Mapping[str, Any]) -> str:
+    """A release as it is stored: a line."""
+    return f"{json.dumps(key)}: {json.dumps(trial, sort_keys=True)}"
 
 
 def measure(folder: Path, stored: Results) -> None:
@@ -213,7 +220,8 @@ def measure(folder: Path, stored: Results) -> None:
                 stored[trial.key] = attacked(trial, Path(scratch))
             except AnonymizeError as error:
                 stored[trial.key] = {"error": str(error.problems[0].message)}
-            STORED.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf8")
+            lines = ",\n".join(_line(*each) for each in sorted(stored.items()))
+            STORED.write_text(f"{{\n{lines}\n}}\n", encoding="utf8")
             print(trial.key, stored[trial.key].get("seconds") or stored[trial.key]["error"], flush=True)
 
 
@@ -284,10 +292,7 @@ benchmarks/attacks.py FOLDER` measures this, and writes the page.
 The control does not apply to attackers who need a row of the release: prosecutor, smallest-region, journalist,
 marketer, refinement, minimality, reconstruction-row. Their excess is over picking at random, over an equally rare
 condition, over what the cell shows, or over the most frequent value. smallest-region looks for a class, not for a row
-in it: 1.000 for a release by level means that only the suppressed rows overlap with a class. Releases with a figure of
-it were measured on 2026-11-26. The others are older: singling-out and downcoding were not compared with the control
-then, downcoding took ends that a cell does not show (`77+`, `*`) from the original, and journalist's list had only some
-of the people held out.
+in it: 1.000 for a release by level means that only the suppressed rows overlap with a class.
 
 *Tests.* `tests/attacks/test_intervals.py`, of the intervals. That a requirement cannot be met is an error of the
 command: `tests/test_release.py`.
