@@ -140,7 +140,7 @@ def _check_invented(request: Attack, manifest: Manifest) -> None:
         "--series": request.series,
     }
     problems = [
-        f"{option}: rows are invented, as the manifest tells, and none is anybody's"
+        f"{option}: rows are invented, as the manifest says, and none belongs to a person"
         for option, value in given.items()
         if value is not None
     ]

@@ -32,8 +32,8 @@ from anonymize.table import OutputFile
 from anonymize.verify import Spent, Verdict, with_changed, with_differential
 
 NO_CLASSES = Caution.of(
-    "rows are invented, as the manifest tells: classes of them are of nobody, and nothing of them is measured",
-    "`evaluate` measures how near they are to the original, `attack` what they tell of its people",
+    "rows are invented, as the manifest says: their classes are not classes of people and are not measured",
+    "`evaluate` measures how close they are to the original, `attack` what they reveal about its people",
 )
 
 
@@ -202,7 +202,7 @@ def _check_invented(spec: Spec, request: Audit, manifest: Manifest) -> None:
         "--save-risk": request.save_risk is not None,
         "subsets, population and sample": any(each is not None for each in deeper_measures),
     }
-    hint = "`privacy: {differential: {epsilon: 1, delta: 1e-9}}` is what is judged of a synthetic table"
-    said = "is of classes of people, and the rows are invented"
+    hint = "`privacy: {differential: {epsilon: 1, delta: 1e-9}}` is what can be judged of a synthetic table"
+    said = "concerns classes of people, and the rows are invented"
     if problems := [Problem(f"{name}: {said}", manifest.path, hint=hint) for name, wrong in given.items() if wrong]:
         raise UsageError(problems)

@@ -331,7 +331,7 @@ def _measure(request: Evaluate, released: RegionRows, report: dict[str, Any]) ->
     view = released.view(required_size(requirements_if_any(request.spec)))
     block = utility(view)
     names = [released.table.attributes[index].name for index in released.summaries]
-    reason = f"{', '.join(names)}: one number a class does not tell what was lost, and {released.why_apart}"
+    reason = f"{', '.join(names)}: one number per class does not show what was lost, and {released.why_apart}"
     left_out = {name: reason for name in METRICS if _unknown(block[name])}
     block |= dict.fromkeys(left_out)
     for column, figures in block["attributes"].items():

@@ -272,7 +272,7 @@ def _inverted(matrix: Floats, counts: Floats, about: About, file: str) -> tuple[
     """(values,) the estimated counts of a part, and their variances."""
     if np.linalg.matrix_rank(matrix) < len(matrix):
         raise DataError(
-            Problem("a matrix of the manifest cannot be inverted: it tells nothing of some values", file=file)
+            Problem("a matrix of the manifest cannot be inverted: it says nothing about some values", file=file)
         )
     inverse = np.linalg.inv(matrix.T)
     estimates = inverse @ counts

@@ -283,7 +283,7 @@ def test_columns_that_take_more_than_the_model_may_are_refused_before_anything_i
     desk: Path, capsys: pytest.CaptureFixture[str], method: str
 ) -> None:
     write(synthesize={"method": method})
-    assert "each column by itself takes more than --model-size" in refused(capsys, 2, "--model-size", "0.00001")
+    assert "of independent columns takes more than --model-size" in refused(capsys, 2, "--model-size", "0.00001")
 
 
 def test_without_the_extra_it_is_said_what_to_install(

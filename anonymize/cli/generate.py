@@ -155,7 +155,7 @@ def _write(
     if spec is not None and is_uri(output):
         raise UsageError("--spec: names the file that the table is; --output is a database's")
     if spec == "-":
-        raise UsageError("--spec: is a file, beside which its hierarchies go")
+        raise UsageError("--spec: must be a file; its hierarchies are written next to it")
     drawn = secrets.randbits(32) if seed is None else seed
     with ExitStack() as stack, progress(quiet) as report_progress:
         target = stack.enter_context(output_table(output, force=force, form=output_format))

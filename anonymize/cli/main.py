@@ -81,7 +81,7 @@ TAKE_IT_WHEN: dict[str, tuple[str, ...]] = {
     "for a prediction target, or one reading of each value": ("tds", "bug", "k-optimize"),
     "exact quasi-identifiers, or randomized values": ("anatomy", "randomize"),
     "perturbed values": ("perturb",),
-    "tables in place of rows": ("tabulate",),
+    "tables instead of rows": ("tabulate",),
     "synthetic rows, whatever an attacker knows": ("synthesize",),
     "differential privacy is required": ("safepub",),
 }

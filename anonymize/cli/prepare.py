@@ -132,7 +132,7 @@ def _checked(result: Validated) -> Checked:
 
 
 @click.command()
-@options.with_options(options.flag_option("--report", "of_report", help="That of reports in place of the spec's."))
+@options.with_options(options.flag_option("--report", "of_report", help="The schema of reports instead of the spec's."))
 def schema(of_report: bool) -> None:
     """Print the JSON Schema of the spec, for editors and other checkers; or of the JSON reports of every command.
 

@@ -20,7 +20,7 @@ REFUSED = {
     "--save-risk": "tables have no rows; the report says how many groups were unsafe",
     "--start-series": "tables of two runs are not protected together; make all of them in one run",
     "--after": "tables of two runs are not protected together; make all of them in one run",
-    "--allow-unsafe": "tables that tell too much are not written",
+    "--allow-unsafe": "unsafe tables are not written",
 }
 """Options of other release commands, and why this one does not have them."""
 
@@ -69,18 +69,18 @@ REFUSALS = tuple(
 def tabulate(
     spec: str, input_path: str | None, threads: int | None, quiet: bool, verbose: bool, color: str, **given: Any
 ) -> None:
-    """Make tables of counts, shares, sums and means by groups, so that they tell little of anyone.
+    """Make protected tables of counts, shares, sums and means by groups.
 
-    The spec's `tabulate` says which tables, and by which mechanism they are protected. Every table has the totals over
-    each of its columns, and over every node of their hierarchies. All tables of a run are protected together, as
-    whoever has one has the others; tables of another run are not.
+    The spec's `tabulate` lists the tables, and the mechanism that protects them. Every table has the totals over each
+    of its columns, and over every node of their hierarchies. All tables of a run are protected together, as an attacker
+    who has one has the others; tables of another run are not.
 
-    Mechanisms. suppression: small and dominated groups are left blank, and as many others as it takes that nobody can
-    compute these from the totals. cell-keys: counts get noise that is the same wherever the same individuals are
+    Mechanisms. suppression: small and dominated groups are left blank, and enough others that nobody can compute the
+    small ones from the totals. cell-keys: counts get noise that is the same wherever the same individuals are
     counted, from record keys under --key or in a column. dp: counts and sums get noise under `privacy.differential`,
     over public domains; totals agree.
 
-    The folder has a CSV for each table and manifest.json, which says what stands where. It takes its place as a whole,
+    The folder has a CSV for each table and manifest.json, which describes each file. It takes its place as a whole,
     after the tables have been read again, counted anew from the input, and attacked.
 
     Rows are counted; with a `unit`, several rows of one individual count as one contributor. A missing value is a group

@@ -210,15 +210,15 @@ def _check_last(entries: Entries, path: Path) -> None:
     if record is None:
         return
     if record.get("id") != entries.id:
-        message = f"{lock_of(path)} is of another ledger, whose place this one has taken"
+        message = f"{lock_of(path)} belongs to another ledger, which this one has replaced"
         raise UsageError(Problem(message, os.fspath(path), hint="put that one back, or keep this one elsewhere"))
     counter = int(record.get("counter", 0))
     known = (entries.head, *entries.chains)
     if counter > len(entries.charges):
-        message = f"{lock_of(path)} is of a later one: charges are missing from this one"
+        message = f"{lock_of(path)} belongs to a later one: charges are missing from this one"
         raise UsageError(Problem(message, os.fspath(path), hint="take the last one"))
     if record.get("chain") != known[counter]:
-        message = f"{lock_of(path)} is of a charge that this one does not have: there are two ledgers of one beginning"
+        message = f"{lock_of(path)} records a charge that this one does not have: the ledger was forked"
         raise UsageError(Problem(message, os.fspath(path), hint="take the one that has it"))
 
 

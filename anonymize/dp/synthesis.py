@@ -87,7 +87,7 @@ class DrawingPlan:
         if marginals and size_in_mb(self.sizes, []) <= self.limit:
             message, mend = "synthesize.marginals: a model of all of them", "fewer columns that overlap, fewer bins"
         else:
-            message, mend = "domains: a model of each column by itself", "fewer columns, fewer bins"
+            message, mend = "domains: a model of independent columns", "fewer columns, fewer bins"
         raise UsageError(f"{message} takes more than --model-size ({mend}, or a larger --model-size)")
 
 

@@ -31,7 +31,7 @@ def check_needs(request: Request) -> None:
     _check_exact(request)
     _check_limited(request)
     if spec.unit is not None and not algorithm.NEEDS.units:
-        raise UsageError(_unable(request, ("unit",), "`unit`: {} counts rows, and not whom they are about", "units"))
+        raise UsageError(_unable(request, ("unit",), "`unit`: {} counts rows, not individuals", "units"))
     if not algorithm.NEEDS.populations:
         for index, entry in enumerate(spec.privacy.models):
             if entry.parameters.given(Means.POPULATION) is not None:
@@ -57,7 +57,7 @@ def check_needs(request: Request) -> None:
 def _check_limited(request: Request) -> None:
     """Raises UsageError for the risk of every record under a limit of memory, which does not count it."""
     if request.save_risk is not None and request.memory_limit is not None:
-        hint = "`audit --save-risk` measures the input, and the release, by themselves"
+        hint = "`audit --save-risk` measures the input and the release separately"
         raise UsageError(Problem("--save-risk: holds every record in memory, and --memory-limit does not", hint=hint))
 
 
@@ -90,7 +90,7 @@ def check_interval(spec: Spec) -> None:
     if (ends := included(spec.output.interval)) != (True, True):
         says = "does not say whether intervals include" if ends is None else "leaves out"
         message = f"output.interval: this template {says} an end, and those of released intervals are included"
-        hint = 'write "[{low}-{high}]"; a last ] becomes ) by itself where an upper end is left out'
+        hint = 'write "[{low}-{high}]"; a final ] automatically becomes ) where an upper end is excluded'
         raise UsageError(spec.problem(("output", "interval"), message, hint))
 
 

@@ -51,7 +51,7 @@ class SampledDraft(Draft):
         ]
         output = spec.output
         refused = {
-            "treatments: what they change would be published beside it": bool(spec.treatments),
+            "treatments: the changed columns would be published in addition": bool(spec.treatments),
             "risk.attacks: attackers are tried on classes, and rows are missing here": bool(spec.risk.attacks),
             "output.numeric: only interval": output.numeric != "interval",
             "output.categorical: only node": output.categorical != "node",

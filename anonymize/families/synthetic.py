@@ -40,9 +40,9 @@ INVENTED = "invented"
 def _refuse(request: Request) -> None:
     """Raises UsageError for options that this road has no answer to, each with the reason."""
     refused = {
-        "--seed: the noise is the system's; whoever knew the seed could take it off": request.seed is not None,
-        "--save-link: no released row is anybody's": request.save_link is not None,
-        "--save-risk: no released row is anybody's": request.save_risk is not None,
+        "--seed: the noise is the system's; anyone who knew the seed could remove it": request.seed is not None,
+        "--save-link: no released row belongs to a person": request.save_link is not None,
+        "--save-risk: no released row belongs to a person": request.save_risk is not None,
         "--show-values: values of the input are not paid for": request.show_values,
         "--memory-limit: counts and model are held in memory; --model-size bounds the model": (
             request.memory_limit is not None
@@ -66,7 +66,7 @@ def _refused(spec: Spec) -> Iterator[Problem]:
         "passing": privacy.passing is not None,
     }
     for name in (name for name, present in of_classes.items() if present):
-        message = f"{name}: synthesize invents rows, of which no class is one of people"
+        message = f"{name}: synthesize invents rows, and their classes are not classes of people"
         yield spec.problem(("privacy", name), message, "leave it out")
     for name, each in spec.quasi_identifiers.items():
         for key in (key for key in ("round", "top", "bottom", "levels") if getattr(each, key) is not None):

@@ -271,7 +271,7 @@ class Manifest:
 
 def unjudged(path: str | None, parameters: str | None) -> UsageError:
     """That a release through channels is not judged by itself."""
-    message = f"{path}: is randomized, as {parameters} tells, and cannot be judged without its original"
+    message = f"{path}: is randomized according to {parameters}, and cannot be judged without its original"
     hint = "randomize has checked it; evaluate and reconstruct measure what it shows"
     return UsageError(Problem(message, hint=hint))
 

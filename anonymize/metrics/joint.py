@@ -161,7 +161,7 @@ class ValueBuckets:
         named = pl.DataFrame({"group": self.rows[self.group].cast(pl.String)})
         keys = named.join(number, on="group", how="left", maintain_order="left")["owner"]
         if keys.null_count():
-            raise DataError(f"{keys.null_count()} rows are of groups that the sensitive table does not have")
+            raise DataError(f"{keys.null_count()} rows belong to groups that the sensitive table does not have")
         values = pl.Series(self.axes.values(self.listed["value"].alias(self.axes.sensitive.name)))
         entries = self.listed.with_columns(value=values).join(number, on="group").sort("owner", "value")
         owner, value = (entries[name].to_numpy().astype(np.int64) for name in ("owner", "value"))

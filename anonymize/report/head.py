@@ -95,9 +95,9 @@ def late(recoding: Mapping[str, Any]) -> Iterator[Caution]:
     why = {"time": "the time of the search was up", "interrupted": "the search was interrupted"}
     if recoding.get("stopped") in why:
         gap = recoding.get("gap")
-        away = "" if gap is None else f" (gap {gap:.6g}: another may be better by as much, at most)"
+        away = "" if gap is None else f" (gap {gap:.6g}: another may be better by at most this)"
         best = f"{why[recoding['stopped']]}: this is the best release that it found{away}"
-        yield Caution.of(best, "a longer `--time-limit`, or a `--effort` that ends by itself")
+        yield Caution.of(best, "a longer `--time-limit`, or an `--effort` that ends without one")
 
 
 def order_warnings(spec: Spec) -> list[Caution]:

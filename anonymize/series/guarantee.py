@@ -112,7 +112,7 @@ def check_kept(requirements: Iterable[Requirement]) -> None:
         if each.population is not None or not model.merges(each.parameters):
             raise UsageError(Problem(f"{each}: not in a series", hint="it says nothing of groups of histories"))
         if model.compares:
-            hint = "it compares classes with the whole table, which changes: take a model of each class by itself"
+            hint = "it compares classes with the whole table, which changes: use one that judges each class separately"
             raise UsageError(Problem(f"{each}: not in a series", hint=hint))
 
 

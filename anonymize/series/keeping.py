@@ -73,10 +73,10 @@ def check_last(state: SeriesState, path: Path) -> None:
         if record.series != state.chains[0]:
             continue
         if record.counter > state.counter:
-            message = f"{os.fspath(file)} is of a later state of the series: this one is older, and would fork it"
+            message = f"{os.fspath(file)} belongs to a later state of the series: this one is older, and would fork it"
             raise UsageError(Problem(message, os.fspath(path), hint="take the last state"))
         if record.chain not in known:
-            message = f"{os.fspath(file)} is of a release that this state does not know: the series was forked"
+            message = f"{os.fspath(file)} belongs to a release that this state does not know: the series was forked"
             raise UsageError(Problem(message, os.fspath(path), hint="take the state that made it"))
 
 

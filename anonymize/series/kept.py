@@ -207,5 +207,5 @@ def _column(source: Source, name: str, departed: pl.DataFrame) -> pl.Series:
     try:
         return departed[f"{_CELL}{name}"].cast(kind).alias(name)
     except pl.exceptions.PolarsError:
-        message = f"column {name!r} is of another type than it was of at earlier releases"
+        message = f"column {name!r} has another type than in earlier releases"
         raise DataError(Problem(message, source.name)) from None

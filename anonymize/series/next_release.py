@@ -96,7 +96,7 @@ def _check(request: Request) -> None:
     algorithm = ALGORITHMS[request.algorithm]
     if not algorithm.NEEDS.family.followed:
         able = ", ".join(name for name, each in ALGORITHMS.items() if each.NEEDS.family.followed)
-        message = f"{request.algorithm}: a series is of classes that are regions, or levels of whole hierarchies"
+        message = f"{request.algorithm}: a series needs classes that are regions, or levels of whole hierarchies"
         raise UsageError(Problem(message, hint=f"these can: {able}"))
     if request.save_recoding is not None and not _by_levels(algorithm):
         able = ", ".join(name for name, each in ALGORITHMS.items() if _by_levels(each))

@@ -45,14 +45,14 @@ REASONS = {
     "bound": "it compares every two rows",
     "budget": "the people are counted in a file that one process reads and locks",
     "key": "it is a secret of one machine, and workers would have to know it",
-    "manifest": "it stands beside a file, and an engine writes a folder",
+    "manifest": "it is written next to a file, and an engine writes a folder",
     "memory_limit": "it limits this process, and an engine has its own settings",
     "output_format": "an engine writes Parquet",
     "public": "it is made from a file that is read again on one machine",
     "save_link": FILE_OF_ROWS,
     "save_recoding": "classes are made by workers, and nobody has them all",
     "save_risk": FILE_OF_ROWS,
-    "seed": "what a seed draws follows the order of the rows, and a DataFrame has none",
+    "seed": "draws from a seed depend on the order of the rows, and a DataFrame has none",
     "show_values": "values stay in the engine",
     "start_series": IN_SERIES,
 }
@@ -124,7 +124,7 @@ def _rare(spec: Spec, use: EngineUse) -> bool:
 ALL_ROADS, WITH_CLASSES = tuple(HINTS), (RELEASE, AUDIT)
 
 LACKS = (
-    Lack("unit", "rows are counted, and not whom they are about", lambda spec, use: spec.unit),
+    Lack("unit", "rows are counted, not individuals", lambda spec, use: spec.unit),
     Lack("sampling_weight", "the risk by weights is measured row by row", lambda spec, use: spec.sampling_weight),
     Lack(
         "privacy.missing: wildcard",
@@ -148,7 +148,7 @@ LACKS = (
     ),
     Lack(
         "output.suppressed: null",
-        "a suppressed cell could not be told from a missing one",
+        "a suppressed cell could not be distinguished from a missing one",
         lambda spec, use: spec.hides,
     ),
     Lack(
@@ -169,7 +169,7 @@ LACKS = (
         lambda spec, use: spec.weights == "correlation",
         (RELEASE,),
     ),
-    Lack("workload", "only `tds` and `bug` go by counts of targets", _unread_targets, (RELEASE,)),
+    Lack("workload", "only `tds` and `bug` use counts of targets", _unread_targets, (RELEASE,)),
     Lack(
         "workload.selections",
         "whom a selection selects is found row by row",

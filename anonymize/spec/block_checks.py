@@ -98,7 +98,7 @@ def _synthesis(spec: Spec) -> Iterator[Fault]:
         hint = "name the column that identifies the person a row is about: `unit: NAME`"
         yield Fault(("synthesize", "rows_per_unit"), "`synthesize.rows_per_unit`: the spec has no `unit`", hint)
     elif own.rows_per_unit > 1 and own.count == "public":
-        message = "`synthesize.count`: public is of one row per individual: how many rows there are tells of people"
+        message = "`synthesize.count`: public needs one row per individual: otherwise the number of rows is private"
         yield Fault(("synthesize", "count"), message, "`count: private`, or `rows_per_unit: 1`")
 
 
@@ -179,7 +179,7 @@ def _cycles(tabulate: Tabulation) -> Iterator[Fault]:
             named = "; ".join(f"[{', '.join(each)}]" for each in circle)
             together = ", ".join(dict.fromkeys(name for each in circle for name in each))
             where = "`tabulate.tables`"
-            message = f"{where}: the tables by {named} go round in a circle, and tell more together than blanks hide"
+            message = f"{where}: the tables by {named} form a circle, and together reveal more than blanks hide"
             hint = f"leave one of them out, or make one table of all: `by: [{together}]`; or `mechanism: cell-keys`"
             yield Fault(("tabulate", "tables"), message, hint)
 
@@ -280,7 +280,7 @@ def _combinations(spec: Spec) -> Iterator[Fault]:
             message = f"`{dotted((*path, 'size'))}`: there are {len(spec.quasi_identifiers)} quasi-identifiers"
             yield Fault((*path, "size"), message)
         if spec.privacy.k is not None and each.k <= spec.privacy.k:
-            message = f"`{dotted((*path, 'k'))}`: asks no more than `privacy.k`, which is of all quasi-identifiers"
+            message = f"`{dotted((*path, 'k'))}`: requires no more than `privacy.k` does of all quasi-identifiers"
             yield Fault((*path, "k"), message, "take it out, or raise it")
 
 

@@ -211,11 +211,11 @@ def _coded(spec: Spec) -> Iterator[Fault]:
             elif key == "round":
                 continue
             elif isinstance(attribute.hierarchy, NumberBands):
-                message = f"`{dotted(path)}`: cannot stand beside `bands`, of which the first and the last are open"
+                message = f"`{dotted(path)}`: cannot be combined with `bands`, whose first and last are open"
                 yield Fault(path, message, f"leave `{key}` out", at_key=True)
             elif isinstance(attribute.hierarchy, Path):
                 hint = "give the file a label for what lies beyond, or use `intervals`"
-                message = f"`{dotted(path)}`: cannot stand beside a hierarchy file, because its labels would be wrong"
+                message = f"`{dotted(path)}`: cannot be combined with a hierarchy file: its labels would be wrong"
                 yield Fault(path, message, hint, at_key=True)
         yield from _levels(spec, name)
         if not attribute.ends_ascend:
@@ -230,7 +230,7 @@ def _coded_dates(spec: Spec, path: KeyPath, attribute: QuasiIdentifier, dates: D
     """Bottom and top codes of dates: a day, or a month or a year that is a level; and what does not know them."""
     key = str(path[-1])
     if "week" in dates.levels:
-        message = f"`{dotted(path)}`: cannot stand beside `week`: years of weeks begin on other days than years"
+        message = f"`{dotted(path)}`: cannot be combined with `week`: years of weeks begin on other days than years"
         yield Fault(path, message, "leave out the week, or use levels of months", at_key=True)
         return
     if key == "round":

@@ -280,7 +280,7 @@ def hint_of(notation: Notation, wrong: Mapping[str, int], rows: int) -> str | No
         said.append(f"numbers are written with a {here} here; {count:,} of {rows:,} have a {there}: {keys}")
     if wrong["unit"]:
         many = f"{wrong['unit']:,} of {rows:,}"
-        said.append(f"{many} have a unit or a sign beside the number, which `unit_text` of the column names")
+        said.append(f"{many} have a unit or a sign next to the number; name it as `unit_text` of the column")
     if wrong["gap"] and not count:
         said.append(f"{wrong['gap']:,} of {rows:,} have a sign between digits, which is `thousands`")
     return "; ".join(said) or None

@@ -140,7 +140,7 @@ def _suppress(spec: Spec, step: Suppress, path: KeyPath) -> Iterator[Fault]:
             message = f"`{name}` is changed by {other.method}, and rows are counted by what it shows"
             yield Fault((*path, "never"), f"{where}: {message}", "microaggregation, as an earlier step, leaves groups")
     if spec.unit is not None:
-        message = f"{where}: suppress counts rows, and not whom they are about (`unit`)"
+        message = f"{where}: suppress counts rows, not individuals (`unit`)"
         yield Fault(path, message, "every release command counts individuals, and can suppress: flat hierarchies")
 
 

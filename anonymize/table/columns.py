@@ -190,8 +190,8 @@ def zone_warnings(name: str, source: object, values: Sequence[str]) -> Iterator[
     if isinstance(source, Dates) and not source.utc:
         zones = {zone_of(value, source.format) for value in values} - {None}
         if len(zones) > 1:
-            said = f"column {name!r} has {len(zones)} time zones: levels are of local time"
-            yield Caution.of(said, "`utc: true` beside the levels makes them of UTC")
+            said = f"column {name!r} has {len(zones)} time zones: levels use local time"
+            yield Caution.of(said, "`utc: true` next to the levels makes them use UTC")
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------

@@ -319,7 +319,7 @@ def _check_many(grid: TableGrid, tabulate: Tabulation, minimum: int, values: dic
             and 0 < each.contributors[each.places(np.array([grid.whole]))][0] < minimum
         ):
             what = "are counted" if name == COUNTS else f"have a number in {name.removesuffix(HAVING)}"
-            message = f"fewer individuals than `minimum: {minimum}` {what}, and groups of 0 tell where they are"
+            message = f"fewer individuals than `minimum: {minimum}` {what}, and groups of 0 reveal where they are"
             there = int(each.contributors[each.places(np.array([grid.whole]))][0])
             few = (
                 "no tables of so few"

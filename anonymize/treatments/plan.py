@@ -163,7 +163,7 @@ def _named_values(entries: Sequence[Treatment]) -> Iterator[Caution]:
             what = "combination of values" if entry.joint else "value"
             said = f"pram of {', '.join(entry.treated)}: the manifest, which is public, names every {what} of the input"
             part = ", of each part (`by`)" if entry.by else ""
-            yield Caution.of(f"{said}{part}, those of few rows too", remedy_of(entry))
+            yield Caution.of(f"{said}{part}, including those of few rows", remedy_of(entry))
 
 
 def _moved_parts(entries: Sequence[Treatment]) -> Iterator[Caution]:

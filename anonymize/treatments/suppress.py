@@ -239,7 +239,7 @@ def _strata(entry: Suppress, required: Sequence[GroupBound], cells: _KeyCells) -
     k = max(each.k for each in required)
     if len(labels) >= k:
         labels = strata_of(np.empty((len(labels), 0)), k, labels, small="pool").labels
-    pooled = f"suppress: {said}; they were pooled, and are safe together, not each by itself"
+    pooled = f"suppress: {said}; they were pooled, and are safe together, not each separately"
     return _StrataLeft(labels, none, [Caution.of(pooled, larger)])
 
 

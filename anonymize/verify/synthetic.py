@@ -284,7 +284,7 @@ def measurement_faults(manifest: SyntheticManifest) -> Iterator[str]:
     for columns in chosen - several:
         yield f"{' x '.join(sorted(columns))}: was selected, and never measured"
     if manifest.method == "independent" and several:
-        yield "columns were measured together, and the method takes each by itself"
+        yield "columns were measured together, but the method measures each separately"
 
 
 # --- the model ---

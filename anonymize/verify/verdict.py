@@ -60,7 +60,7 @@ COMBINATION = "k-anonymity of a combination"
 """What a report calls that of some of the quasi-identifiers."""
 WEAKER = Caution.of(
     "k-anonymity is promised of combinations of quasi-identifiers, and not of all of them together: "
-    "whoever knows more of them than a combination has may single people out",
+    "an attacker who knows more columns than a combination has may single people out",
     "`privacy: {k: 5}` in addition to the combinations guarantees it for all",
 )
 

@@ -103,4 +103,4 @@ def test_bands_and_codes_beside_it_are_refused(tmp_path: Path) -> None:
     (tmp_path / "spec.yaml").write_text(spec)
     ended = run("validate", tmp_path / "spec.yaml")
     assert ended.returncode == 2
-    assert "cannot stand beside `bands`" in ended.stderr and "cannot stand beside `week`" in ended.stderr
+    assert "cannot be combined with `bands`" in ended.stderr and "cannot be combined with `week`" in ended.stderr

@@ -99,7 +99,7 @@ def test_all_or_nothing(call: Call, desk: Desk) -> None:
         (("agrawal", "--function", 11), "11"),
         (("agrawal", "--perturb", 1.5), "1.5"),
         (("census", "--rows", -1), "-1"),
-        (("census", "--spec", "-"), "--spec: is a file"),
+        (("census", "--spec", "-"), "--spec: must be a file"),
         (("census", "--spec", "p.yaml", "-o", "duckdb://o.duckdb?table=people"), "--output is a database's"),
     ],
     ids=str,

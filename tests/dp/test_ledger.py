@@ -229,9 +229,9 @@ def test_an_old_copy_that_was_put_back_is_refused(folder: Path) -> None:
     shutil.copy(folder / "ledger", folder / "copy")
     ledger(folder).charge(zcdp())
     shutil.copy(folder / "copy", folder / "ledger")
-    with pytest.raises(UsageError, match="of a later one"):
+    with pytest.raises(UsageError, match="belongs to a later one"):
         ledger(folder)
-    with pytest.raises(UsageError, match="of a later one"):
+    with pytest.raises(UsageError, match="belongs to a later one"):
         contents(folder / "ledger")
 
 
@@ -241,7 +241,7 @@ def test_two_that_began_as_one_are_told_apart(folder: Path) -> None:
     ledger(folder).charge(zcdp())
     ledger(folder, name="fork").charge(beside())
     shutil.copy(folder / "fork", folder / "ledger")
-    with pytest.raises(UsageError, match="two ledgers of one beginning"):
+    with pytest.raises(UsageError, match="the ledger was forked"):
         ledger(folder)
 
 
@@ -252,7 +252,7 @@ def test_a_new_one_does_not_take_the_place_of_one_that_is_gone(folder: Path) -> 
         ledger(folder)
     ledger(folder, name="new").charge(beside())
     shutil.copy(folder / "new", folder / "ledger")
-    with pytest.raises(UsageError, match="of another ledger"):
+    with pytest.raises(UsageError, match="belongs to another ledger"):
         ledger(folder)
 
 

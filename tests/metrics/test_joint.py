@@ -145,7 +145,7 @@ def test_groups_without_a_list_are_refused(original: Path) -> None:
     path = released(spec, "anatomy")
     rows, st = text(path.with_name("out.qit.csv")), text(path.with_name("out.st.csv"))
     listed = joint.listing(st, "group", "ill", "count")
-    with pytest.raises(DataError, match="rows are of groups"):
+    with pytest.raises(DataError, match="rows belong to groups"):
         joint.bucketized(axes_of(spec), rows, listed.filter(pl.col("group") != "1"))
 
 

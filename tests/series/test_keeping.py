@@ -104,7 +104,7 @@ def test_an_older_state_that_is_put_back_is_refused(
     gone = tmp_path / (f"{nights.made[-1]}.link.json" if where == "the lock" else ".state.lock")
     gone.unlink()
     nights.release(name="fork", refused=2)
-    assert "is of a later state of the series" in capsys.readouterr().err
+    assert "belongs to a later state of the series" in capsys.readouterr().err
     assert not (tmp_path / "fork.csv").exists()
     for command in (["undo"], ["forget", nights.people[0][0]]):
         own = [command[0], str(tmp_path / "state"), *command[1:], "--key", str(tmp_path / "key")]
@@ -128,7 +128,7 @@ def test_a_series_that_was_forked_elsewhere_is_noticed(tmp_path: Path, capsys: p
     hidden.rename(tmp_path / "elsewhere.json")
     nights.come(3)
     nights.release(refused=2)
-    assert "of a release that this state does not know" in capsys.readouterr().err
+    assert "to a release that this state does not know" in capsys.readouterr().err
 
 
 def test_what_was_taken_back_is_no_fork(tmp_path: Path) -> None:

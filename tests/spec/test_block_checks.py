@@ -71,7 +71,7 @@ def test_a_domain_that_contradicts_the_spec_is_refused(entry: dict[str, Any], sa
         ({"method": "fixed", "marginals": [["age", "sexx"]]}, "`sexx` has no role"),
         ({"method": "fixed", "marginals": [["age", "name"]]}, "an identifier"),
         ({"method": "fixed", "marginals": [["age", "age"]]}, "listed twice"),
-        ({"rows_per_unit": 2, "count": "public"}, "how many rows there are tells of people"),
+        ({"rows_per_unit": 2, "count": "public"}, "otherwise the number of rows is private"),
         ({"rows_per_unit": 0}, "rows_per_unit"),
         ({"count": "secret"}, "count"),
         ({"epsilon": 1}, "epsilon"),
@@ -102,9 +102,9 @@ def by(*columns: str, **measure: Any) -> dict[str, Any]:
 CIRCLE = (by("district", "area"), by("district", "illness"), by("area", "illness"))
 
 
-def test_tables_that_go_round_in_a_circle_are_refused() -> None:
+def test_tables_that_form_a_circle_are_refused() -> None:
     """Where two districts and areas are the same people, the third table gives the blanks of the second away."""
-    with pytest.raises(SpecError, match=r"\[district, area\]; \[district, illness\]; \[area, illness\] go round"):
+    with pytest.raises(SpecError, match=r"\[district, area\]; \[district, illness\]; \[area, illness\] form a circle"):
         tabulated(*CIRCLE)
 
 

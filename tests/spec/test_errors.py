@@ -592,7 +592,7 @@ def test_a_spec_by_whatever_name_is_no_table(tmp_path: Path, models: Any, name: 
     [
         ("{top: 90}", "`quasi_identifiers.age.top`: only numbers and dates have a top"),
         ("{type: numeric, bottom: 90, top: 18}", "`quasi_identifiers.age.bottom`: is not below `top`"),
-        ("{type: numeric, bottom: 18, hierarchy: ages.csv}", "cannot stand beside a hierarchy file"),
+        ("{type: numeric, bottom: 18, hierarchy: ages.csv}", "cannot be combined with a hierarchy file"),
     ],
 )
 def test_bottom_and_top_codes(read: Read, age: str, message: str) -> None:

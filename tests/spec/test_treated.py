@@ -114,7 +114,7 @@ def test_suppression_that_cannot_be(steps: list[dict[str, Any]], said: str) -> N
 def test_suppression_counts_what_an_earlier_microaggregation_shows_and_no_individuals() -> None:
     step = suppress(columns=["job", "tax"], k=3, never=["tax"])
     assert list(made(GROUPS, step).treated) == ["tax", "job"]
-    with pytest.raises(SpecError, match="not whom they are about"):
+    with pytest.raises(SpecError, match="counts rows, not individuals"):
         spec(suppress(k=3))
 
 

@@ -256,7 +256,7 @@ def test_a_typed_input_without_rows(read_frame: Read) -> None:
         ({}, ["79", "6.461,64", "1.128,57"], 3, '2 of 3 have a comma: `input: {decimal: ",", thousands: "."}`'),
         ({}, ["6,5", "1,25", ""], 2, '2 of 2 have a comma: `input: {decimal: ","}`'),
         ({}, ["12", "$7,116", "$1,105"], 3, '2 of 3 have a comma: `thousands: ","`'),
-        ({}, ["165 cm", "170cm", "17"], 2, "2 of 3 have a unit or a sign beside the number"),
+        ({}, ["165 cm", "170cm", "17"], 2, "2 of 3 have a unit or a sign next to the number"),
         ({}, ["17", "18", "1 234"], 4, "1 of 3 have a sign between digits"),
         ({"decimal": ","}, ["1,5", "8.984", "2"], 3, '1 of 3 have a point: `thousands: "."`'),
         ({"decimal": ","}, ["1,5", "8.5", "2"], 3, '1 of 3 have a point: `input: {decimal: "."}`'),

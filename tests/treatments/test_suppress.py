@@ -123,7 +123,7 @@ def test_strata_that_are_too_small_are_pooled_or_given_up(small: str) -> None:
     result = made(k=few + 1, columns=["sex", "age"], by=["region"], small=small)
     (said,) = map(str, result.change.warnings)
     assert f"1, with {few} rows in all" in said and "a column of fewer values than region" in said
-    assert ("safe together, not each by itself" in said) == (small == "pool")
+    assert ("safe together, not each separately" in said) == (small == "pool")
     if small == "keep":
         of_region = zip(PEOPLE["region"], result.texts["sex"], result.texts["age"], strict=True)
         assert {row[1:] for row in of_region if row[0] == "e"} == {("*", "*")}

@@ -77,7 +77,7 @@ def test_a_release_meets_its_combinations(algorithm: str) -> None:
         ({"combinations": [{"k": 2}]}, "one of `columns` and `size`"),
         ({"combinations": [{"columns": ["a"], "size": 1, "k": 2}]}, "one of `columns` and `size`"),
         ({"combinations": [{"size": 4, "k": 2}]}, "there are 3 quasi-identifiers"),
-        ({"k": 5, "combinations": [{"size": 2, "k": 5}]}, "asks no more than `privacy.k`"),
+        ({"k": 5, "combinations": [{"size": 2, "k": 5}]}, "requires no more than `privacy.k`"),
     ],
 )
 def test_combinations_that_cannot_be_are_refused(privacy: dict[str, Any], says: str) -> None:

@@ -192,7 +192,7 @@ def a_model_of_fewer_columns(block: dict[str, Any]) -> None:
         (an_undeclared_cell, "the measurement of job: has 4 values, and the domain 3 cells"),
         (no_selection, "job x sex: was measured, and no selection of it is declared"),
         (another_selection, "age x sex: was selected, and never measured"),
-        (measured_together, "columns were measured together, and the method takes each by itself"),
+        (measured_together, "columns were measured together, but the method measures each separately"),
         (counts_without_noise, "the measurement of sex: has values that no discrete noise gives"),
         (a_model_of_other_counts, "times further from the measurements than their noise explains"),
         (a_model_that_contradicts_itself, "the model contradicts itself in its total"),
