@@ -225,8 +225,7 @@ def _levelled(cells: Ints, left: Bools, most: Floats) -> tuple[Floats, Bools]:
             break
         full |= over
     weight = np.where(full, most, scaled) / np.maximum(count, 1) * total[:, None]
-    spread_out = np.where(left, np.take_along_axis(weight, cells, axis=1), 0.0)
-    return spread_out, np.asarray(full.any(axis=1))
+    return np.where(left, np.take_along_axis(weight, cells, axis=1), 0.0), np.asarray(full.any(axis=1))
 
 
 POINTS = 256

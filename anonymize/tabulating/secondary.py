@@ -36,7 +36,7 @@ FLOW = 1e-5
 CHANGES_KEPT = 50
 """Changes that are kept of each unsafe cell and side, the latest."""
 NEGLIGIBLE = 1e-9
-"""What a solver may change a cell by that it leaves."""
+"""What a solver may change a cell by that it leaves, and the reduced cost of one that costs nothing."""
 
 
 class Unprotected(Exception):
@@ -309,7 +309,7 @@ class _Program:
         reduced = objective - self.layer.matrix.T @ prices
         down, up = self.layer.reach
         coefficients = np.where(reduced > 0, reduced * down, -reduced * up)
-        coefficients[np.abs(reduced) < 1e-9] = 0.0
+        coefficients[np.abs(reduced) < NEGLIGIBLE] = 0.0
         coefficients[list(target.known)] = 0.0
         return np.asarray(coefficients)
 
@@ -355,7 +355,6 @@ def _cheapest_flow(layer: Layer, target: ProtectedSide, cost: Floats, blank: Boo
     size = len(layer.cells)
     price = np.where(blank[layer.cells], 0.0, cost[layer.cells] / cost.max())
     down, up = (np.where(open_[layer.cells], each, 0.0) for each in layer.reach)
-    down, up = down.copy(), up.copy()
     down[list(target.known)] = up[list(target.known)] = 0.0
     low = np.zeros(2 * size)
     high = np.concatenate([up, down])
