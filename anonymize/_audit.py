@@ -15,8 +15,7 @@ import polars as pl
 from anonymize.auditing import Audited, Original, check_groups, checks_asked, opened, previous, requires
 from anonymize.auditing import facts as baseline
 from anonymize.auditing.facts import AuditFacts
-from anonymize.auditing.request import Audit, check, effective, is_input, unit_from_of
-from anonymize.auditing.sample import deeper
+from anonymize.auditing.request import Audit, check, deeper, effective, is_input, unit_from_of
 from anonymize.declared import declared_synthetic, synthetic_faults
 from anonymize.errors import Caution, Problem, UsageError
 from anonymize.files import manifest_of, parameters_beside

@@ -38,7 +38,7 @@ from anonymize.table.named import column
 from anonymize.table.roles import check_columns
 from anonymize.tabulating import CHECKS, GRIDS, MECHANISMS, Tabulated
 from anonymize.tabulating.cells import TableGrid
-from anonymize.tabulating.mechanism import reading
+from anonymize.tabulating.counting import reading
 from anonymize.tabulating.written import MANIFEST, ShownTable, file_name, manifest
 from anonymize.verify.differential import UNDRAWN, differential_result
 from anonymize.verify.recount import Recount, TableAudit, WrittenTable

@@ -15,8 +15,7 @@ import pytest
 
 from anonymize._audit import AuditResult
 from anonymize._audit import audit as measured
-from anonymize.auditing.request import Against, Audit
-from anonymize.auditing.sample import Deeper
+from anonymize.auditing.request import Against, Audit, Deeper
 from anonymize.claims import State
 from anonymize.errors import DataError, SpecError, UsageError
 from anonymize.link import Link, LinkedFile

@@ -302,8 +302,7 @@ def audit(
     options.use_threads(threads)
     from anonymize import privacy
     from anonymize._audit import audit as walk
-    from anonymize.auditing.request import Against, Audit
-    from anonymize.auditing.sample import Deeper
+    from anonymize.auditing.request import Against, Audit, Deeper
     from anonymize.spec import load
 
     given = {name: value for name, value in every.items() if value not in (None, [], ())}

@@ -12,8 +12,7 @@ from anonymize._attack import attack as attack_road
 from anonymize._audit import audit as audit_road
 from anonymize._evaluate import Evaluate
 from anonymize._evaluate import evaluate as evaluate_road
-from anonymize.auditing.request import Against, Audit
-from anonymize.auditing.sample import Deeper
+from anonymize.auditing.request import Against, Audit, Deeper
 from anonymize.auditing.series import SeriesAudit, audit_series
 from anonymize.channels.estimate import Method
 from anonymize.errors import UsageError

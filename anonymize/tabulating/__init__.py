@@ -13,7 +13,7 @@ from anonymize.spec.tabulation import Mechanism, Tabulation
 from anonymize.table import Table
 from anonymize.tabulating import cell_keys, private, suppression
 from anonymize.tabulating.cells import TableGrid
-from anonymize.tabulating.mechanism import Charging, Tabulated
+from anonymize.tabulating.written import Charging, Tabulated
 
 __all__ = ["CHECKS", "GRIDS", "MANUALS", "MECHANISMS", "Tabulated"]
 

@@ -57,9 +57,8 @@ from anonymize.spec.tabulation import CellKeyNoise, Mechanism, TabulatedMeasure,
 from anonymize.table import Source, Table
 from anonymize.table.encode import Field
 from anonymize.tabulating.cells import Bools, Floats, Ints, TableGrid
-from anonymize.tabulating.counting import CellValues, count, key_sums
-from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
-from anonymize.tabulating.written import ShownTable, ratios, rounded_table
+from anonymize.tabulating.counting import CellValues, count, key_sums, numbers_of
+from anonymize.tabulating.written import Charging, ShownTable, Tabulated, ratios, rounded_table
 
 ID: Mechanism = "cell-keys"
 MODULUS = 1 << 32

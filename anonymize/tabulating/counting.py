@@ -9,7 +9,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymize.records import dataclass
+from anonymize.spec import Privacy, QuasiIdentifier, Sensitive, Spec, Workload
+from anonymize.spec.tabulation import Tabulation
+from anonymize.table import Table
 from anonymize.tabulating.cells import Floats, Ints, TableGrid
+
+
+def numbers_of(table: Table, column: str | None) -> Floats:
+    """(rows,) what each row counts in tables of a column, nan where it has no number; 1 of tables of rows."""
+    if column is None:
+        return np.ones(table.rows)
+    named = next(each for each in table.sensitive if each.name == column)
+    assert named.values is not None
+    return named.values[named.codes]
+
+
+def reading(spec: Spec, settings: Tabulation) -> Spec:
+    """The spec of a reading: what tables group by is quasi-identifiers, what they sum is sensitive, and all else is
+    left out, whatever the columns are in a release."""
+    definitions = {**spec.sensitive, **spec.quasi_identifiers}
+    groups: dict[str, QuasiIdentifier] = {}
+    for name in settings.grouped_by:
+        own = definitions.get(name)
+        shared = {} if own is None else {key: getattr(own, key) for key in Sensitive.model_fields.keys() - {"missing"}}
+        if own is None and settings.mechanism == "dp" and spec.domain_of(name).low is not None:
+            shared = {"type": "numeric"}
+        groups[name] = own if isinstance(own, QuasiIdentifier) else QuasiIdentifier.model_construct(**shared)
+    sums: dict[str, Sensitive] = {}
+    for name in settings.measured:
+        own = definitions.get(name)
+        shared = {} if own is None else {key: getattr(own, key) for key in ("decimal", "thousands", "unit_text")}
+        sums[name] = Sensitive.model_construct(**shared, type="numeric")
+    update = {
+        "identifiers": (),
+        "quasi_identifiers": groups,
+        "sensitive": sums,
+        "insensitive": (),
+        "undecided": (),
+        "others": "drop",
+        "workload": Workload(),
+        "privacy": Privacy(),
+        "domains": {name: each for name, each in spec.domains.items() if name in groups or name in sums},
+        "synthesize": None,
+    }
+    reading = spec.model_copy(update=update).located(spec.path, {})
+    return reading.of_types(spec._typed)
+
 
 MOST_DIGITS = 6
 """Decimals of numbers that are made whole."""

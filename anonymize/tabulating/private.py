@@ -67,9 +67,9 @@ from anonymize.table import Attribute, Table
 from anonymize.table.read import all_made
 from anonymize.tabulating.cells import Floats, GroupedColumn, Ints, TableGrid
 from anonymize.tabulating.consistency import ConsistentValues, DrawnValues, Finest, whole_counts, whole_sums
-from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of, reading
+from anonymize.tabulating.counting import numbers_of, reading
 from anonymize.tabulating.suppression import COUNTS, HAVING, groups_of, is_count
-from anonymize.tabulating.written import MARGIN, ShownTable, ratios, rounded, supported
+from anonymize.tabulating.written import MARGIN, Charging, ShownTable, Tabulated, ratios, rounded, supported
 
 ID: Mechanism = "dp"
 ROWS, PRESENT = "rows", " present"

@@ -54,10 +54,9 @@ from anonymize.spec import Spec
 from anonymize.spec.tabulation import Mechanism, SuppressionRules, TabulatedMeasure, Tabulation
 from anonymize.table import Table
 from anonymize.tabulating.cells import Bools, Equations, Floats, Ints, TableGrid
-from anonymize.tabulating.counting import CellValues, count
-from anonymize.tabulating.mechanism import Charging, Tabulated, numbers_of
+from anonymize.tabulating.counting import CellValues, count, numbers_of
 from anonymize.tabulating.secondary import Layer, Pattern, Unprotected, protect
-from anonymize.tabulating.written import ShownTable, ratios, rounded_table, with_blanks
+from anonymize.tabulating.written import Charging, ShownTable, Tabulated, ratios, rounded_table, with_blanks
 
 ID: Mechanism = "suppression"
 COUNTS = "\0count"

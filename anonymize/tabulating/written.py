@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from anonymize.errors import Caution
 from anonymize.meaning.manifest import FORMAT, TABLES, VERSION
 from anonymize.records import dataclass
 from anonymize.spec.tabulation import TabulatedMeasure, Tabulation
@@ -166,3 +167,18 @@ def manifest(
         "columns": [],
         "files": files,
     }
+
+
+Charging: TypeAlias = Callable[[float], None]
+"""Called with the rho of a run before its first draw, when all that can fail has been tried; may raise."""
+
+
+@dataclass(frozen=True)
+class Tabulated:
+    """The tables of a run. `details`: what the mechanism says of itself in the manifest; `private`: what only a private
+    report has."""
+
+    tables: tuple[ShownTable, ...]
+    details: Mapping[str, Any] = field(default_factory=dict)
+    private: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[Caution, ...] = ()

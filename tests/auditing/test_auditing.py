@@ -11,8 +11,7 @@ import pytest
 
 from anonymize._audit import audit
 from anonymize.auditing import released_as, undivided
-from anonymize.auditing.request import Against, Audit
-from anonymize.auditing.sample import Deeper
+from anonymize.auditing.request import Against, Audit, Deeper
 from anonymize.errors import DataError, UsageError
 from anonymize.link import Link, LinkedFile
 from anonymize.privacy import PARAMETERS

@@ -17,8 +17,7 @@ from anonymize._evaluate import Evaluate, evaluate
 from anonymize._recode import Recode, recode
 from anonymize._release import release
 from anonymize.algorithms import ALGORITHMS
-from anonymize.auditing.request import Against, Audit
-from anonymize.auditing.sample import Deeper
+from anonymize.auditing.request import Against, Audit, Deeper
 from anonymize.privacy import PARAMETERS
 from anonymize.request import Request
 from anonymize.spec import make

@@ -257,7 +257,7 @@ def test_what_is_not_public_is_refused(
 def test_nothing_is_drawn_where_the_budget_is_spent(tmp_path: Path) -> None:
     """What charges comes before the first draw, and may raise."""
     from anonymize.table import Source, read
-    from anonymize.tabulating.mechanism import reading
+    from anonymize.tabulating.counting import reading
     from anonymize.tabulating.private import public_grid
 
     spec, charged = spec_of(tmp_path), list[float]()

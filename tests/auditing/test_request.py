@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from anonymize._audit import audit
-from anonymize.auditing.request import Audit
-from anonymize.auditing.sample import Deeper
+from anonymize.auditing.request import Audit, Deeper
 from anonymize.errors import UsageError
 
 TABLE = "age,job,n\n20,cook,2\n20,cook,3\n40,clerk,5\n60,clerk,10\n"
