@@ -173,6 +173,9 @@ _OPEN: dict[Path, int] = {}
 
 _used = False
 
+PUBLISHED: set[Path] = set()
+"""What has been given its place, and was not taken back: what is there if the command ends now."""
+
 
 def create(
     prefix: str, suffix: str = "", folder: Path | None = None, make: Callable[[Path], int] | None = None

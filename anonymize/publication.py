@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from anonymize import files
 from anonymize.errors import Problem, UsageError, WriteError
 from anonymize.files import OutputFormat, folder, sync
 from anonymize.link import SAVE_LINK
@@ -260,12 +261,14 @@ class OutputFolder:
                 os.rename(self._target, self._earlier)
             os.rename(self.part, self._target)
         self._published = True
+        files.PUBLISHED.add(self._target)
 
     def retract(self) -> None:
         """Takes a committed folder back; what it replaced is there again."""
         with suppress(OSError):
             if self._published:
                 os.rename(self._target, self.part)
+                files.PUBLISHED.discard(self._target)
             if self._earlier is not None:
                 os.rename(self._earlier, self._target)
 

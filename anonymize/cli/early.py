@@ -12,7 +12,7 @@ from types import FrameType
 from typing import NoReturn
 
 INTERRUPTED = 130
-MESSAGE = "interrupted; nothing was written"
+INTERRUPTION, NOTHING = "interrupted", "nothing was written"
 
 SPARING = {
     "POLARS_CSV_CHUNK_SIZE": "2000000",
@@ -71,5 +71,5 @@ def end(signum: int, frame: FrameType | None) -> NoReturn:
     """Ends the process without unwinding it: a library that is being imported may make another error of an exception,
     or swallow it."""
     with suppress(OSError):
-        os.write(2, f"{MESSAGE}\n".encode())
+        os.write(2, f"{INTERRUPTION}; {NOTHING}\n".encode())
     os._exit(INTERRUPTED)

@@ -46,6 +46,7 @@ def run(command: Callable[[], object]) -> NoReturn:
 
 def outcome(command: Callable[[], object]) -> int:
     """The exit code of a command; what went wrong is written to standard error."""
+    files.PUBLISHED.clear()
     try:
         command()
         if sys.stdout is not None:
@@ -106,16 +107,22 @@ def _own_notes(error: BaseException) -> list[str]:
     return [note for note in getattr(error, "__notes__", ()) if isinstance(note, errors.OwnNote)]
 
 
+def _left() -> str:
+    """What is there of a command that has ended before its end: nothing, mostly."""
+    there = sorted(str(each) for each in files.PUBLISHED if each.exists())
+    return f"by then these were written: {', '.join(there)}" if there else early.NOTHING
+
+
 def _described(error: BaseException) -> tuple[int, list[str]]:
     """The exit code of an error, and the lines that describe it."""
     if _interrupted:  # whatever a library, in whose code the signal was raised, has made of it
-        return errors.INTERRUPTED, [early.MESSAGE, *_own_notes(error)]
+        return errors.INTERRUPTED, [f"{early.INTERRUPTION}; {_left()}", *_own_notes(error)]
     if isinstance(error, errors.AnonymizeError):
         return error.exit_code, [*(f"error: {problem}" for problem in error.problems), *_own_notes(error)]
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return errors.INTERRUPTED, [early.MESSAGE, *_own_notes(error)]
+        return errors.INTERRUPTED, [f"{early.INTERRUPTION}; {_left()}", *_own_notes(error)]
     if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(str(error)):
-        return errors.NO_MEMORY, ["error: there was not enough memory; nothing was written"]
+        return errors.NO_MEMORY, [f"error: there was not enough memory; {_left()}"]
     if isinstance(error, OSError):
         _silence_stdout()
         where = error.filename or "input or output"

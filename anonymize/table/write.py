@@ -300,18 +300,20 @@ class OutputFile:
         if self._force:
             self._published = target.exists()
             os.replace(self.final, target)
-            return
-        try:
-            place(self.final, target)
-        except FileExistsError:
-            raise self._exists() from None
-        self._published = False
+        else:
+            try:
+                place(self.final, target)
+            except FileExistsError:
+                raise self._exists() from None
+            self._published = False
+        files.PUBLISHED.add(target)
 
     def retract(self) -> None:
         """Takes a committed file back, unless it replaced another one."""
         if self._published is False and self._target is not None:
             with suppress(OSError):
                 self._target.unlink()
+                files.PUBLISHED.discard(self._target)
 
     def _copy(self) -> None:
         with open(self.final, "rb") as source:

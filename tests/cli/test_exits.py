@@ -14,6 +14,7 @@ from anonymize.cli.exits import outcome, reporting
 from anonymize.cli.main import COMMANDS, TAKE_IT_WHEN, run
 from anonymize.cli.release import COMMON_OPTIONS, command
 from anonymize.errors import DataError, OwnNote
+from anonymize.table import OutputFile, commit
 
 
 def raising(error: BaseException) -> Callable[[], None]:
@@ -21,6 +22,19 @@ def raising(error: BaseException) -> Callable[[], None]:
         raise error
 
     return fail
+
+
+class Interrupted:
+    """An output at which a signal comes."""
+
+    def sync(self) -> None:
+        pass
+
+    def commit(self) -> None:
+        raise KeyboardInterrupt
+
+    def retract(self) -> None:
+        pass
 
 
 def broken_by_rich() -> SystemExit:
@@ -38,6 +52,38 @@ def test_what_a_library_notes_of_an_error_is_not_shown(error: BaseException, cap
     assert outcome(raising(error)) != 0
     lines = capfd.readouterr().err.splitlines()
     assert lines[1:] == ["the best so far"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()], ids=repr)
+def test_what_is_there_when_a_command_ends_too_late_is_named(
+    error: BaseException, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def late() -> None:
+        with OutputFile(tmp_path / "late.csv") as output:
+            output.write_text("a")
+            commit([output])
+        raise error
+
+    assert outcome(late) != 0
+    assert capfd.readouterr().err.endswith(f"; by then these were written: {tmp_path / 'late.csv'}\n")
+    assert outcome(raising(error)) != 0
+    assert capfd.readouterr().err.endswith("; nothing was written\n")
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_file_that_replaced_another_stays_and_is_named(
+    force: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def between() -> None:
+        with OutputFile(tmp_path / "a.csv", force=force) as first:
+            first.write_text("new")
+            commit([first, Interrupted()])
+
+    if force:
+        (tmp_path / "a.csv").write_text("old")
+    assert outcome(between) == 130
+    left = f"by then these were written: {tmp_path / 'a.csv'}" if force else "nothing was written"
+    assert capfd.readouterr().err == f"interrupted; {left}\n"
 
 
 @pytest.mark.parametrize(
