@@ -233,7 +233,8 @@ def test_an_epsilon_needs_the_delta_of_the_spec(private: Compare, folder: Path) 
 
 
 def test_routes_that_change_values_have_linkage_beside_what_they_lost(folder: Path) -> None:
-    steps = "[{method: microaggregation, columns: [age], k: 6}, {method: pram, columns: [ill], keep: 0.8}]"
+    pram = "{method: pram, columns: [ill], matrix: {flu: {flu: 0.2, gout: 0.8}, gout: {gout: 1}, hay: {hay: 1}}}"
+    steps = f"[{{method: microaggregation, columns: [age], k: 6}}, {pram}]"
     given = f"version: 1\ninput: {{path: table.csv}}\nothers: insensitive\ntreatments: {steps}\n"
     (folder / "steps.yaml").write_text(given + "risk: {attacks: [distance-linkage]}\n")
     report = compare(Compare(load(folder / "steps.yaml", PARAMETERS), ["perturb"], processes=0))

@@ -399,7 +399,7 @@ def test_what_cannot_be_is_refused(
 
 
 def test_k_that_no_step_makes_names_what_would(call: Call, folder: Path) -> None:
-    result = call("perturb", written(folder, BESIDE + NOISE), "-o", "out.csv")
+    result = call("perturb", written(folder, BESIDE.replace("k: 3", "k: 5") + NOISE), "-o", "out.csv")
     said = " ".join(result.err.split())
     assert result.code == 1 and "method: suppress" in said and "anonymize release" in said
 
