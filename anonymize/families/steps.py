@@ -41,7 +41,7 @@ from anonymize.table.scratch import Room, Scratch
 from anonymize.verify.kept import Derivation
 from anonymize.verify.table import with_suppressed
 
-MANY_ROWS = 1 << 22
+MANY_ROWS = 1 << 24
 """Rows of a table up to which its columns are looked at while a release is searched: that takes memory at the same
 time."""
 
