@@ -8,7 +8,9 @@ a job in the background would have them ignore it."""
 import gc
 import os
 import signal
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from anonymize.cli import COLLECT_AFTER
@@ -28,3 +30,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Path:
+    """A new key, in a file that only its owner may read."""
+    from anonymize.key import Key
+
+    path = tmp_path / "key"
+    path.write_text(Key.new().text)
+    path.chmod(0o600)
+    return path

@@ -172,19 +172,18 @@ class Audit:
 
     `path`: of the table ("-": standard input; None: the spec's input). `original`: the table that this one was made of,
     in which columns that pass through are compared with quasi-identifiers. `unit_from`: the same, which has the unit
-    where this one does not; `link`: which row of it each row is. `st`: the sensitive table,
-    where the table is the QIT of a bucketized release; `group`: the column of groups, where the table is bucketized;
-    without it `group`, if there is an ST. `manifest`: the file that says what its columns mean, None for the one beside
-    it, if there is one. `threshold`: risk above which a record counts as at risk. `further`: what
-    else is measured of the risk.
+    where this one does not; `link`: which row of it each row is. `st`: the sensitive table, where the table is the QIT
+    of a bucketized release; `group`: the column of groups, where the table is bucketized; without it `group`, if there
+    is an ST. `manifest`: the file that says what its columns mean, None for the one beside it, if there is one.
+    `threshold`: risk above which a record counts as at risk. `further`: what else is measured of the risk.
 
     `reports`: paths, the kind by suffix; `save_risk`: of the risk of every row, private; `force`: files that exist are
     replaced. They are written whatever the verdict.
 
     `k`, `l`, `t` and `missing_as` (what a missing or suppressed cell is) replace those of the spec; `require`: further
     privacy models, as `anonymize.spec.override` reads them. `encoding`: of the table; `no_header`: its first line is a
-    row, and its columns are column_1, column_2, ... The rest describes a table without
-    a spec; `numeric`: those of `sensitive` that are compared as numbers.
+    row, and its columns are column_1, column_2, ... The rest describes a table without a spec; `numeric`: those of
+    `sensitive` that are compared as numbers.
     """
 
     spec: Spec | None = None

@@ -23,8 +23,7 @@ suppresses no classes; `mu-argus` for each attribute and combination that it tes
 `audit` also accept a release with some unique rows within the share.
 
 Parameters: `share` (from 0 to 1), `fraction` (the share of the population that is in the table, at least 1e-10, at
-most 1),
-`estimator` (dankar, zayatz, pitman or snb; dankar if left out).
+most 1), `estimator` (dankar, zayatz, pitman or snb; dankar if left out).
 
 Example: with share: 0, fraction: 0.1, the class (flu, flu) passes and the class (flu) fails.
 

@@ -18,7 +18,6 @@ from anonymize.algorithms.safepub import NODES, candidates, parameters
 from anonymize.cli.main import run
 from anonymize.dp.ledger import contents
 from anonymize.errors import DataError, InfeasibleError, SpecError, UsageError
-from anonymize.key import Key
 from anonymize.report.rendering import markdown
 from anonymize.report.section import percent
 from anonymize.verify import sampled_spent
@@ -201,14 +200,6 @@ def test_options_are_refused(spec: dict[str, Any], more: dict[str, Any]) -> None
 
 
 # --- the ledger -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "key"
-    path.write_text(Key.new().text)
-    path.chmod(0o600)
-    return path
 
 
 def test_it_is_charged_before_the_first_draw_and_once(spec: dict[str, Any], key: Path) -> None:

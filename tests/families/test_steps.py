@@ -17,7 +17,6 @@ from anonymize.cli.main import run
 from anonymize.dp.ledger import contents
 from anonymize.errors import InfeasibleError, UnsafeError, UsageError
 from anonymize.families.steps import MANY_ROWS, deriving
-from anonymize.key import Key
 from anonymize.parallel import SMALL
 from anonymize.privacy import PARAMETERS
 from anonymize.report.rendering import markdown
@@ -36,14 +35,6 @@ SPEC: dict[str, Any] = {
 MATRIX = {"flu": {"flu": 0.5, "gout": 0.25, "cold": 0.25}, "gout": {"flu": 0.25, "gout": 0.5, "cold": 0.25}}
 PRAM = {"method": "pram", "columns": ["ill"], "matrix": MATRIX | {"cold": {"flu": 0.25, "gout": 0.25, "cold": 0.5}}}
 PERTURBED = {name: value for name, value in SPEC.items() if name not in ("sensitive", "privacy")}
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Path:
-    path = tmp_path / "key"
-    path.write_text(Key.new().text)
-    path.chmod(0o600)
-    return path
 
 
 def charges(key: Path) -> list[dict[str, Any]]:
