@@ -123,7 +123,7 @@ def reconstruct(request: Reconstruct) -> list[Caution]:
 
 
 # --- steps of `treatments` -------------------------------------------------------------------------------------------
-# Numbers with noise, whose strength stands in the manifest; and columns that PRAM randomized, whose matrices do, one
+# Numbers with noise, whose strength stands in the manifest; and columns that PRAM changed, whose matrices do, one
 # for each part of the table.
 
 
@@ -193,7 +193,7 @@ def _changed_table(request: Reconstruct, manifest: Manifest, names: Sequence[str
 
 
 def _undo_pram(request: Reconstruct, manifest: Manifest) -> None:
-    """Writes how often each value of a randomized column, or combination of columns that were randomized as one, was
+    """Writes how often each value of a column that PRAM changed, or combination of columns that it changed as one, was
     there in the original. Raises UsageError for conditions, other methods than `inverse`, and columns that are not of
     one step; DataError for a table with other values than the matrices have, or matrices that tell nothing."""
     _check_plain(request, f"columns changed by {PRAM}, their counts are estimated by `inverse` alone")
@@ -220,7 +220,9 @@ def _pram_channels(request: Reconstruct, manifest: Manifest) -> list[dict[str, A
     wanted = next((group for group in groups if sorted(group) == sorted(names)), None)
     if wanted is None:
         able = "; ".join(", ".join(group) for group in groups)
-        raise UsageError(Problem(f"--attributes: name randomized columns, those of one matrix together: {able}"))
+        raise UsageError(
+            Problem(f"--attributes: name columns that {PRAM} changed, those of one matrix together: {able}")
+        )
     return [each for each in changed[wanted[0]].details["channels"] if tuple(each["columns"]) == wanted]
 
 

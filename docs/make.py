@@ -744,8 +744,8 @@ def _alone(option: Any) -> list[tuple[str, str]]:
 
 def _of_roads(lack: capabilities.Lack) -> str:
     """The reason, with the commands that it is about where others have the feature."""
-    everywhere = {capabilities.RELEASE, capabilities.RANDOMIZE, capabilities.AUDIT} <= {*lack.roads}
-    others = {capabilities.RELEASE: "releases with classes", capabilities.RANDOMIZE: "`randomize`"}
+    everywhere = {capabilities.RELEASE, capabilities.DISTORTION, capabilities.AUDIT} <= {*lack.roads}
+    others = {capabilities.RELEASE: "releases with classes", capabilities.DISTORTION: "`randomize`"}
     return lack.reason if everywhere else f"{lack.reason} ({', '.join(others.get(r, f'`{r}`') for r in lack.roads)})"
 
 

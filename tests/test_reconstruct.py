@@ -229,8 +229,8 @@ def test_what_cannot_be_asked_of_numbers_with_noise(noised: Reconstruct, more: d
 
 def test_what_cannot_be_asked_of_columns_that_pram_changed(changed: Reconstruct) -> None:
     for more, message in (
-        ({"attributes": []}, "name randomized columns, those of one matrix together: roof; wall"),
-        ({"attributes": ["sex"]}, "name randomized columns, those of one matrix together"),
+        ({"attributes": []}, "name columns that pram changed, those of one matrix together: roof; wall"),
+        ({"attributes": ["sex"]}, "name columns that pram changed, those of one matrix together"),
         ({"attributes": [], "conditions": ["roof = a"]}, "by `inverse` alone"),
         ({"method": "clip"}, "by `inverse` alone"),
     ):

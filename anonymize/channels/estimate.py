@@ -133,8 +133,8 @@ def count(observed: Floats, p: Sequence[float], chosen: Sequence[Floats], rows: 
 # so that an interval is never empty, and a low sum alone never refutes a small count. In return, the intervals of
 # counts near 0 (and near the number of rows) hold the truth more often than they promise.
 #
-# The tails are saddlepoint approximations with a correction for the steps, and not exact. docs/randomization.md says
-# how often the intervals held the truth.
+# The tails are saddlepoint approximations with a correction for the steps, and not exact. The documentation
+# has the coverage of the intervals as measured.
 #
 # Sources: Clopper, Pearson (Biometrika 1934); Daniels, Tail probability approximations (International Statistical
 # Review 1987), section 6, in the form of Barndorff-Nielsen; Read, Presentation of search results: the CLs technique

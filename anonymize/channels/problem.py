@@ -1,4 +1,4 @@
-"""The risk of attribute disclosure under randomized response, and what is asked of its parameters: as little change
+"""The risk of attribute disclosure under a channel, and what is asked of its parameters: as little change
 as keeps every risk within its bound."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anonymize.classes import Codes, Integers, Runs
 from anonymize.records import dataclass
 
 # --- the risk ---------------------------------------------------------------------------------------------------------
-# The risk of attribute disclosure under randomized response, and how much a row tells of its value: the ratio p / q.
+# The risk of attribute disclosure under a channel, and how much a row tells of its value: the ratio p / q.
 #
 # **Amplification.** Compare the probabilities of showing one value, given any two values that it may have been. Their
 # ratio is largest between a value that is kept and one that is replaced: gamma = p / q. Its logarithm is the epsilon of

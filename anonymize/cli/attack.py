@@ -166,9 +166,9 @@ def _again(request: Attack, report: str) -> Concluded:
     options.QUIET,
 )
 def reconstruct(released: str, manifest: str | None, threads: int | None, quiet: bool, **given: Any) -> None:
-    """Estimate the original distribution from a randomized table.
+    """Estimate the original distribution from a distorted table.
 
-    With the parameters written by `randomize`, this estimates the count of every combination of values in the original
+    With the parameters of the distortion, this estimates the count of every combination of values in the original
     table, with its standard error. It estimates the table as a whole and says nothing certain about any single row.
     Counts of the unbiased estimate may be negative: they are zero within their error, and sums of them are valid.
     --where computes such sums: `age in 30-40 and sex = M` is answered with a confidence interval.
@@ -201,7 +201,7 @@ def reconstruct(released: str, manifest: str | None, threads: int | None, quiet:
 
 
 def _beside(released: str) -> str:
-    """Where `randomize` puts the parameters of a release. Standard input has none."""
+    """Where the parameters of a release are written by default. Standard input has none."""
     from pathlib import Path
 
     from anonymize.errors import UsageError

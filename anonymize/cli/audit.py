@@ -292,7 +292,7 @@ def audit(
     output.row_order: keep.
 
     A bucketized release is measured by its groups: give the QIT if there are two files, or --group if there is one. A
-    randomized table cannot be audited, because its risk depends on the original.
+    distorted table cannot be audited, because its risk depends on the original.
 
     Exit code 1: a model is not met or could not be shown to be met, a column follows from a quasi-identifier in
     --original, the table has a direct identifier of the spec, or, with --no-regress, a figure of privacy or risk is

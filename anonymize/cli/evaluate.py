@@ -179,7 +179,7 @@ COMMON_OPTIONS = (
     options.choice_option(
         "--method",
         choices=options.METHODS,
-        help="Reconstruction method for a randomized release.  [default: inverse]",
+        help="Reconstruction method for distorted values.  [default: inverse]",
     ),
     *TREE_OPTIONS,
     options.file_option("--link", help="The link written by --save-link: which row of the table each released row is."),
@@ -242,8 +242,8 @@ def evaluate(
     entropy of the workload's targets given the class, the imprecision of its selections, and the relative error of
     random COUNT queries.
 
-    A bucketized release is given by its QIT, with the ST, or by one file with --group; a randomized one needs its
-    parameters. They have no classes: the joint distribution that a recipient would estimate is measured (as for
+    A bucketized release is given by its QIT, with the ST, or by one file with --group; one of distorted values needs
+    its parameters. They have no classes: the joint distribution that a recipient would estimate is measured (as for
     releases with classes), and the COUNT queries.
 
     With --models, models are trained to predict the targets of the workload from the quasi-identifiers. With

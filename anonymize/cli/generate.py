@@ -192,7 +192,7 @@ PACKAGE = Path(__file__).parents[1]
 EXAMPLES = {
     "first": "10,000 synthetic hospital stays, and a spec for a first release",
     "patients": "10,000 synthetic hospital stays; every key of a spec explained",
-    "survey": "the same stays, for anatomy and randomize",
+    "survey": "the same stays, for releases without classes",
     "microdata": "the same stays, with treatments of charges and wards",
     "tables": "the same stays, as tables of counts, shares and means",
     "hipaa": "the same stays by HIPAA's safe harbor",
@@ -223,7 +223,7 @@ def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
     """Write an example spec with its table and hierarchies.
 
     `first`: synthetic hospital stays, and a short spec for a first release. `patients`: the same stays, with every
-    key of a spec explained. `survey`: the same stays, for `anatomy` and `randomize`. `microdata`: the same stays,
+    key of a spec explained. `survey`: the same stays, for releases without classes. `microdata`: the same stays,
     with treatments of some columns in addition to classes. `tables`: the same stays, for `tabulate`. `synthetic`:
     the same stays, for `synthesize`. `safepub`: the same stays, for `safepub`. `adult`: the usual extract of the
     Adult census, without its table. Recipes, each with a page in the documentation: `hipaa` (safe harbor) and

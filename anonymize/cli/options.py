@@ -160,7 +160,7 @@ MEANINGS = (
     file_option(
         "--manifest",
         "--parameters",
-        help="The manifest of the release, or the parameters of a randomized one.  [default: next to the release]",
+        help="The manifest of the release, or the parameters of distorted values.  [default: next to the release]",
     ),
 )
 REPORTS = click.option("-r", "--report", "reports", multiple=True, help="A report: .json, .md or .html. Repeatable.")

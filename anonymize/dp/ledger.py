@@ -15,7 +15,7 @@ the sum of slacks, by opendp's conversion. As each charge has an `epsilon` and a
 sums bound the same releases, the sum is within the cap where either is. Both are bounds where what a release may spend
 was not chosen by what earlier ones showed; where it was, either is one by itself, and both together at twice the delta.
 
-What is not. Local epsilons of randomized response and of PRAM are of single values, and a release with classes, or with
+What is not. Local epsilons of distorted values and of PRAM are of single values, and a release with classes, or with
 perturbed values, has no epsilon: these stand beside, and the bound does not cover them.
 """
 
@@ -46,7 +46,7 @@ FORMAT, FORMAT_VERSION = "anonymize ledger", 1
 RECORD = "ledger"
 """What the file of the lock has of a ledger, by this name."""
 COVERED = (
-    "The bound covers the differentially private outputs alone: what generalized, perturbed or randomized releases of "
+    "The bound covers the differentially private outputs alone: what generalized or perturbed releases of "
     "the same people tell is not in it, nor does anything bound the two together."
 )
 REPLACED = ", one in place of another"

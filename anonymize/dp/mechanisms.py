@@ -216,7 +216,7 @@ class Charge:
     """What a release tells about people. `what`: the command. `individual`: ROW, or the column of the unit.
 
     `rho`, `slack`, `epsilon`, `delta`: of differentially private outputs, see the module; None for what has none.
-    `local`: by column, the epsilon of values that are randomized one by one; None for one without bound. `input`: the
+    `local`: by column, the epsilon of values that are distorted one by one; None for one without bound. `input`: the
     hash of the table; `date`: ISO 8601, UTC.
     """
 

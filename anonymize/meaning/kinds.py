@@ -130,7 +130,7 @@ Bounds: TypeAlias = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class Channel(Meaning):
-    """A mechanism with known probabilities replaced the values: randomized response over categories. A cell shows the
+    """A mechanism with known probabilities replaced the values (Warner's design, over categories). A cell shows the
     category that it had with probability p, and each other one of d with (1 - p) / (d - 1), whatever the other columns
     show.
 

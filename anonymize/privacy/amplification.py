@@ -1,4 +1,4 @@
-"""Amplification: no row of a randomized table lifts a belief about a sensitive value from rho1 to rho2.
+"""Amplification: no row of a distorted table lifts a belief about a sensitive value from rho1 to rho2.
 
 Guarantees: for any prior belief of an attacker about a person, and any value that the person's row shows of the
 sensitive attribute, there is neither an upward rho1-to-rho2 privacy breach (a property of the sensitive value that has
@@ -18,7 +18,7 @@ values gamma is p / q, q = (1 - p) / (d - 1). Measured: gamma rho1 / (1 - rho1 +
 
 Parameters: `rho1`, `rho2` (probabilities, above 0 and below 1; rho1 below rho2).
 
-Monotone: not defined; it is not a property of equivalence classes. Only `randomize` takes it: the p of the sensitive
+Monotone: not defined; it is not a property of equivalence classes. For distorted values alone: the p of the sensitive
 attribute is then so small that gamma is below the bound. Quasi-identifiers do not count, distorted or not.
 
 Missing values: a missing sensitive value is a value like any other.

@@ -213,8 +213,8 @@ def evaluate(
         group: the column of groups of a bucketized release in one table.
         link: the file that says which row of the original each released row is.
         manifest: the file that says what the columns mean; None for the one beside the release.
-        parameters: the same of a randomized release.
-        method: how a randomized release is reconstructed.
+        parameters: the file of the channels of distorted values, which stands in for the manifest.
+        method: how the original of distorted values is estimated.
         threads: None for one per core.
         progress: see `release`.
 
@@ -304,7 +304,7 @@ def attack(
         group: the column of groups of a bucketized release in one table.
         link: the file that says which row of the original each released row is.
         manifest: the file that says what the columns mean; None for the one beside the release.
-        parameters: the same of a randomized release.
+        parameters: the file of the channels of distorted values, which stands in for the manifest.
         progress: see `release`.
 
     Returns:

@@ -252,7 +252,7 @@ class CategoryReader:
 
 
 # --- joint distributions ----------------------------------------------------------------------------------------------
-# What is observed of columns that were randomized, and of those that were left alone: counts of all their values.
+# What is observed of columns with distorted values, and of those that were left alone: counts of all their values.
 
 MOST_CELLS = 50_000_000
 PIECE = 500_000

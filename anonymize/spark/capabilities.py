@@ -21,11 +21,11 @@ from anonymize.spec import Spec
 from anonymize.spec.base import Means
 from anonymize.spec.hierarchy import Rare
 
-RELEASE, RANDOMIZE, AUDIT, RECODE = "release", "randomize", "audit", "recode"
-"""The roads on an engine: releases with classes, randomized ones, a check, and a saved recoding."""
+RELEASE, DISTORTION, AUDIT, RECODE = "release", "distortion", "audit", "recode"
+"""The roads on an engine: releases with classes, those of distorted values, a check, and a saved recoding."""
 HINTS = {
     RELEASE: "make the release on one machine",
-    RANDOMIZE: "make the release on one machine",
+    DISTORTION: "make the release on one machine",
     AUDIT: "audit the table on one machine",
     RECODE: "recode the table on one machine",
 }
@@ -33,7 +33,7 @@ COMMON = frozenset({"input", "output", "reports", "force"})
 RELEASED = COMMON | {"threads", "dry_run", "allow_unsafe", "progress", "tmp"}
 ACCEPTED = {
     RELEASE: RELEASED | {"seed"},
-    RANDOMIZE: RELEASED | {"manifest"},
+    DISTORTION: RELEASED | {"manifest"},
     AUDIT: COMMON - {"output"} | {"k", "l", "t", "threshold"},
     RECODE: COMMON | {"recoding", "progress"},
 }
@@ -76,7 +76,7 @@ class EngineUse:
     def of_request(cls, request: Request) -> EngineUse:
         """A release."""
         needs = ALGORITHMS[request.algorithm].NEEDS
-        road = RELEASE if needs.family.classes or needs.alone else RANDOMIZE
+        road = RELEASE if needs.family.classes or needs.alone else DISTORTION
         others = [each for each in fields(request) if each.name not in ("spec", "algorithm", "options")]
         given = {each.name: getattr(request, each.name) for each in others}
         return cls(road, request.spec, request.algorithm, request.options, given)
@@ -95,7 +95,7 @@ class Lack:
     feature: str
     reason: str
     wanted: Callable[[Spec, EngineUse], object]
-    roads: tuple[str, ...] = (RELEASE, RANDOMIZE, AUDIT)
+    roads: tuple[str, ...] = (RELEASE, DISTORTION, AUDIT)
 
 
 def _unread_targets(spec: Spec, use: EngineUse) -> bool:
@@ -180,13 +180,13 @@ LACKS = (
         "risk: attacks",
         "attackers read a file on one machine",
         lambda spec, use: spec.risk.attacks,
-        (RELEASE, RANDOMIZE),
+        (RELEASE, DISTORTION),
     ),
     Lack(
         "treatments",
         "steps change whole columns in memory",
         lambda spec, use: spec.treatments,
-        (RELEASE, RANDOMIZE),
+        (RELEASE, DISTORTION),
     ),
     Lack(
         "a population",

@@ -34,7 +34,7 @@ from anonymize.publication import Paths, ReleasePaths, named_by, report_files
 from anonymize.recoding.saved import load
 from anonymize.records import dataclass
 from anonymize.request import Request
-from anonymize.spark.capabilities import AUDIT, RANDOMIZE, RECODE, EngineUse, refuse
+from anonymize.spark.capabilities import AUDIT, DISTORTION, RECODE, EngineUse, refuse
 from anonymize.spark.checking import audit_on_engine, recode_on_engine
 from anonymize.spark.engine import DataFrame, require
 from anonymize.spark.outcome import EngineLimits
@@ -71,8 +71,8 @@ class Engine:
 
 def release_files(request: Request, engine: Engine) -> dict[str, Any]:
     """The release of a Parquet file, of a folder of them or of a URI that the engine reads; returns the report, which
-    names them. A randomized one has the recipient's parameters beside it. Raises UsageError for whatever else is asked
-    for, and as `spark.release` and `spark.randomize` do."""
+    names them. One of distorted values has the recipient's parameters next to it. Raises UsageError for what an engine
+    lacks, and as `release_on_engine` does."""
     refuse(EngineUse.of_request(request))
     beside = _parameters(request)
     table = str(request.input or request.spec.input.path or "-")
@@ -99,11 +99,11 @@ def release_files(request: Request, engine: Engine) -> dict[str, Any]:
 def _parameters(request: Request) -> list[str]:
     """Where the recipient's parameters go, where a release has any. Raises UsageError for a URI that they would stand
     beside."""
-    if EngineUse.of_request(request).road != RANDOMIZE:
+    if EngineUse.of_request(request).road != DISTORTION:
         return []
     named = request.manifest or str(request.options.parameters)
     if _is_remote(request.output) and not named:
-        raise UsageError("a randomized release at a URI: name a file for its parameters with --parameters")
+        raise UsageError("a release of distorted values at a URI: name a file for its parameters with --parameters")
     return [named or parameters_beside(request.output)]
 
 

@@ -35,7 +35,7 @@ from anonymize.report.codebook import FileCells, codebook, generalized
 from anonymize.report.data import Blocks, output_block, report_of, required_size, verdict_blocks, with_heights
 from anonymize.report.head import table_block, unused_parts
 from anonymize.request import Request
-from anonymize.spark.capabilities import RANDOMIZE, EngineUse, refuse
+from anonymize.spark.capabilities import DISTORTION, EngineUse, refuse
 from anonymize.spark.checking import DATAFRAME, FrameSource, with_derived
 from anonymize.spark.engine import (
     Columns,
@@ -76,7 +76,7 @@ def release_on_engine(df: DataFrame, request: Request, limits: EngineLimits) -> 
     use = EngineUse.of_request(request)
     refuse(use)
     check_needs(request)
-    drawn = use.road == RANDOMIZE
+    drawn = use.road == DISTORTION
     requirements: tuple[Requirement, ...] = (privacy.disclosures if drawn else privacy.requirements)(request.spec)
     _check_columns(request.spec, df)
     with clock("read"):

@@ -190,12 +190,12 @@ class QuasiIdentifier(Definition):
     """For numbers: the lowest and the highest possible number, independent of the table. A public report gives costs as
     shares of this range. Default: the range that the release shows."""
     level: Annotated[int, Field(ge=0)] | None = None
-    """For randomize: the level of the hierarchy whose values are distorted. Default: the values."""
+    """Where values are distorted: the level of the hierarchy at which they are. Default: the values."""
     levels: LevelRange | None = None
     """The lowest and the highest level of the hierarchy that may be released, by every algorithm; it is measured in the
     release. Suppressed and missing cells are exempt. {min: 1, max: 3}."""
     bins: Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_ascending)] | None = None
-    """For randomize: where bins of numbers begin. [18, 30]: below 18, 18 to 30, from 30 on."""
+    """Where values are distorted: the numbers at which bins begin. [18, 30]: below 18, 18 to 30, from 30 on."""
 
     round: Positive | None = None
     """Rounding of numbers, before anything else: each becomes the nearest multiple, in a tie the larger. 5: 37 becomes

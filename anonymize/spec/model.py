@@ -79,7 +79,7 @@ class Privacy(Entry):
     guarantee, or in addition to it with a larger one. [{columns: [age, zip], k: 20}, {size: 2, k: 5}]"""
     differential: EpsilonDelta | None = None
     """Differential privacy: {epsilon: 1, delta: 1e-9}. Only outputs drawn under it meet it: classes, treatments and
-    randomized values do not."""
+    distorted values do not."""
     suppression: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The share of rows that may be suppressed, from 0 to 1."""
     missing: Literal["own-category", "wildcard"] = "own-category"

@@ -128,7 +128,7 @@ class Microaggregation(OfColumns):
 
 
 class Pram(OfColumns):
-    """Post-randomization: each value is replaced by a random one with known probabilities."""
+    """PRAM: each value is replaced by a random one with known probabilities."""
 
     KIND = "channel"
 

@@ -28,7 +28,7 @@ UNDRAWN = (
     "nothing of the release is differentially private: what it shows follows from the rows of the input (safepub, "
     "synthesize, and tabulate with `mechanism: dp` draw what they show)"
 )
-LOCAL = "values are randomized row by row, and what the other columns show follows from the rows of the input"
+LOCAL = "values are distorted row by row, and what the other columns show follows from the rows of the input"
 NO_FILE = (
     "a file does not show how it was drawn; the evidence is the report of the command that drew it (`-r report.html`; "
     "with `--public-report` one for recipients), in which what was spent was checked"

@@ -12,8 +12,8 @@ from anonymize.request import Request
 from anonymize.spark.capabilities import (
     ACCEPTED,
     AUDIT,
+    DISTORTION,
     LACKS,
-    RANDOMIZE,
     REASONS,
     RECODE,
     RELEASE,
@@ -51,7 +51,7 @@ def test_every_algorithm_says_how_an_engine_has_it_or_why_it_has_not(name: str) 
     assert [needs.counted, needs.parted, bool(needs.alone)].count(True) == 1
 
 
-@pytest.mark.parametrize("road", [RELEASE, RANDOMIZE])
+@pytest.mark.parametrize("road", [RELEASE, DISTORTION])
 def test_every_option_of_a_release_is_accepted_or_has_a_reason(road: str) -> None:
     others = {each.name for each in fields(Request)} - {"spec", "algorithm", "options"}
     assert others <= ACCEPTED[road] | REASONS.keys()
@@ -60,7 +60,7 @@ def test_every_option_of_a_release_is_accepted_or_has_a_reason(road: str) -> Non
 
 def test_an_option_that_nobody_has_thought_of_is_refused() -> None:
     """As one is that a command gets later."""
-    for road in (RELEASE, RANDOMIZE, AUDIT, RECODE):
+    for road in (RELEASE, DISTORTION, AUDIT, RECODE):
         with pytest.raises(UsageError, match="--novelty: not on an engine"):
             refuse(EngineUse(road, given={"novelty": 0}))
         refuse(EngineUse(road, given={"novelty": None, "force": True}))
