@@ -5,35 +5,62 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from anonymize import privacy, recoding, verify
-from anonymize.classes import Bools
+from anonymize.algorithms.bound import loss_bound
+from anonymize.classes import Bools, Floats, Ints
 from anonymize.declared import declared
-from anonymize.errors import UsageError, have
+from anonymize.domain.cells import CellKind, cells_of, members
+from anonymize.domain.taxonomy import Taxonomy
+from anonymize.errors import Caution, UsageError, have
 from anonymize.families import steps
 from anonymize.families.base import Draft, DraftText, Measured
+from anonymize.fidelity import BothSides, fidelity
 from anonymize.judging import Judge, withheld
 from anonymize.meaning import Manifest
+from anonymize.metrics import View, utility
 from anonymize.parallel import ahead, meanwhile, worth
 from anonymize.privacy import Requirement
 from anonymize.publication import SAVE_RECODING, Files
 from anonymize.recoding import Levels, Recoding, Released
 from anonymize.records import dataclass
-from anonymize.report.classed import Beside, ClassedFacts, classed_blocks
-from anonymize.report.data import Blocks
+from anonymize.report import head as cautions
+from anonymize.report.codebook import FileCells, codebook, columns_of, generalized
+from anonymize.report.data import (
+    LEAST_COUNT,
+    Blocks,
+    defined,
+    left_out_warnings,
+    output_block,
+    required_size,
+    verdict_blocks,
+    with_heights,
+)
 from anonymize.report.passing import PASSING
 from anonymize.request import Request
-from anonymize.risk import Text, sampled
+from anonymize.risk import Sizes, Text, merged, sampled, sizes_before
+from anonymize.risk.records import candidate_rows
 from anonymize.spec import Spec
 from anonymize.table import Table
 from anonymize.table.scratch import Arrays, copied
 from anonymize.writing.columns import PIECE
 from anonymize.writing.rows import frames
+
+
+@dataclass(frozen=True)
+class OriginalFigures:
+    """Marginals and associations before and after (`distributions`), which nobody reads where there is no report; how
+    many classes of each size the input has; and the rows that may be somebody's (`candidates`), where regions may
+    overlap."""
+
+    distributions: Mapping[str, Any]
+    sizes: Sizes
+    candidates: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -103,7 +130,7 @@ class ClassedDraft(Draft):
         written = self.written if traced or request.in_series else None
         target = files.table
         if not request.public:
-            _ = self._beside
+            _ = self._original
         pieces = frames(self.request, self.table, self._relabelled, target.format, written, target.separator)
         target.write(ahead(pieces, request.threads if self.table.rows > PIECE else 1))
 
@@ -131,19 +158,82 @@ class ClassedDraft(Draft):
         return steps.text_shown(self.request, files.table, list(self.columns.values()), self.units)
 
     def blocks(self, files: Files, measured: Measured) -> Blocks:
-        facts = ClassedFacts(
-            self.request,
-            self.requirements,
-            self.table,
-            self.recoding,
-            self.released,
-            files.table,
-            measured.verdict,
-            self._beside(),
-            measured.by_weights,
-            measured.texts,
+        """The figures of the classes, next to those of the input."""
+        spec, released, original = self.request.spec, self.released, self._original()
+        blocks = verdict_blocks(measured.verdict)
+        risk = merged(blocks["risk"], measured.by_weights) | defined({"candidates": original.candidates})
+        rows = {"suppressed_rows": released.suppressed_rows, "dropped_rows": released.dropped_rows}
+        cells = FileCells(spec, measured.texts)
+        meanings = generalized(cells, self.columns, labels=self.recoding.labelled)
+        return Blocks(
+            output=output_block(files.table, measured.verdict) | rows | {"suppressed_cells": self._suppressed_cells()},
+            measured=blocks | {"risk": risk},
+            utility=self._utility(),
+            recoding=with_heights(self.table.attributes, self.recoding.summary()),
+            warnings=self._warnings(measured.verdict),
+            distributions=original.distributions,
+            codebook=codebook(spec, columns_of(files.table), meanings, cells),
+            sizes=original.sizes,
         )
-        return classed_blocks(facts)
+
+    def _utility(self) -> dict[str, Any]:
+        """The metrics, with the bound on gcp where that is asked for; its figures are null in too large a table."""
+        table, released, vector = self.table, self.released, self.recoding.vector
+        heights = [each.hierarchy.height for each in table.attributes]
+        view = View(
+            attributes=table.attributes,
+            ncp=released.ncp,
+            loss=released.loss,
+            sizes=released.sizes,
+            suppressed_rows=released.suppressed_rows,
+            k=required_size(self.requirements),
+            levels=None if vector is None else list(zip(vector, heights, strict=True)),
+            weights=table.weights,
+            partition=self.recoding.regions,
+            ncp_set=self._costs_of_sets() if self.recoding.SETS and self.recoding.regions is None else None,
+        )
+        block = utility(view)
+        if not self.request.bound:
+            return block
+        bound = loss_bound(table, self.requirements, suppressing=self.request.spec.privacy.suppression > 0)
+        return block | {"bound": bound.block(block["gcp"])}
+
+    def _costs_of_sets(self) -> list[Floats]:
+        """(classes,) of each quasi-identifier the NCP of a cell, a set of categories by the number of values that it
+        names."""
+        costs = []
+        for attribute, ncp in zip(self.table.attributes, self.released.ncp, strict=True):
+            column = self.released.columns_of(attribute.name)[0]
+            if attribute.domain.kind == "categorical":
+                named = _named(self.request.spec, attribute.hierarchy, column.texts)[column.of_class[:-1]]
+                ncp = np.where(named > 0, named / attribute.domain.size, ncp)
+            costs.append(ncp)
+        return costs
+
+    def _suppressed_cells(self) -> int:
+        """Cells of quasi-identifiers that show the suppressed text: in classes, and in suppressed rows that are
+        published."""
+        released = self.released
+        published = (released.suppressed_rows - released.dropped_rows) * len(self.table.attributes)
+        for attribute in self.table.attributes:
+            column = released.columns_of(attribute.name)[0]
+            hidden = (column.texts == self.request.spec.output.suppressed).to_numpy()[column.of_class[:-1]]
+            published += int(released.sizes[hidden].sum())
+        return published
+
+    def _warnings(self, verdict: verify.Verdict) -> list[Caution]:
+        request, spec, table = self.request, self.request.spec, self.table
+        warnings = [*table.warnings, *verdict.cautions, *cautions.order_warnings(spec)]
+        if request.seed is not None and spec.output.row_order == "shuffle":
+            shuffled = "the rows were shuffled with a given seed: anybody who knows it can undo the shuffle"
+            warnings.append(Caution.of(shuffled, "release without `--seed`, or with `output: {row_order: sorted}`"))
+        keeps = "`--suppression 0` generalizes them as well"
+        warnings += left_out_warnings(spec, self.released.dropped_rows, keeps)
+        if self.recoding.labelled:
+            warnings += cautions.of_labels(spec, request.algorithm, sets=self.recoding.SETS)
+        warnings += [*cautions.late(self.recoding.summary()), *cautions.ambiguous(spec, table.attributes)]
+        warnings += [*cautions.signed(spec, table.attributes), *cautions.lone_values(spec, table, self.released)]
+        return [*warnings, *cautions.unused(request)]
 
     @cached_property
     def _relabelled(self) -> Released:
@@ -153,12 +243,19 @@ class ClassedDraft(Draft):
         return self.released.written_as({name: each for name, each in written.items() if each})
 
     @cached_property
-    def _beside(self) -> Callable[[], Beside]:
-        """What the report has beside the release: of a large table begun when this is first asked for."""
+    def _original(self) -> Callable[[], OriginalFigures]:
+        """What the report says of the input: of a large table begun when this is first asked for."""
         threads = worth(steps.threads_at_once(self.request, self.table), self.table.rows)
-        facts = self.request, self.requirements, self.table, self.released
-        work = partial(Beside.of, *facts, may_overlap=self.recoding.regions is not None)
-        return meanwhile(work, threads)
+        return meanwhile(self._figures_of_input, threads)
+
+    def _figures_of_input(self) -> OriginalFigures:
+        request, read = self.request, self.table.as_read
+        smallest = max(required_size(self.requirements), LEAST_COUNT)
+        sides = BothSides.of(read, self.released, request.spec)
+        distributions = fidelity(sides, smallest, values=request.show_values) if request.reports else {}
+        may_overlap = self.recoding.regions is not None
+        candidates = candidate_rows(request.spec, self.table, self.released) if may_overlap else {}
+        return OriginalFigures(distributions, sizes_before(read), candidates)
 
     def _released_text(self, columns: Mapping[str, Sequence[str]]) -> DraftText:
         some = self.released.dropped_rows or self.released.left_out
@@ -177,6 +274,15 @@ class ClassedDraft(Draft):
         others = [name for name in self.table.columns if roles[name] in (*PASSING, "sensitive")]
         passing = any(roles[name] in PASSING for name in others)
         return [*(name for names in columns.values() for name in names), *others] if passing else []
+
+
+def _named(spec: Spec, taxonomy: Taxonomy, texts: pl.Series) -> Ints:
+    """(n,) how many values each text names, 0 where it is no set."""
+    sets = cells_of(spec, texts, texts, numeric=False).of_kind(CellKind.SET)
+    named = np.zeros(len(texts), np.int64)
+    for index in np.flatnonzero(sets).tolist():
+        named[index] = len(taxonomy.leaves_of(members(texts[index])) or ())
+    return named
 
 
 # --- suppressed rows -------------------------------------------------------------------------------------------------
