@@ -40,12 +40,12 @@ TKDE 2002; Hansen and Mukherjee: A polynomial algorithm for optimal univariate m
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from anonymize.algorithms.clustering.run import grouped_by_squares
-from anonymize.algorithms.deadline import Deadline
-from anonymize.classes import Bools, Floats, Ints, run_starts
+from anonymize.classes import Floats, Ints, run_starts
 from anonymize.errors import Caution, DataError, Problem, counted
 from anonymize.records import dataclass
 from anonymize.spec.treatments import Microaggregation
@@ -54,8 +54,6 @@ from anonymize.treatments import Change, InputColumn, Step
 from anonymize.treatments.grouping import mdav
 
 ID = "microaggregation"
-METHODS = ("search", "mdav", "pca", "z-scores", "univariate", "individual-ranking")
-SCALES = ("z-scores", "robust", "none")
 NORMAL = 1.4826
 """The standard deviation of normal values over their median absolute deviation."""
 
@@ -156,48 +154,33 @@ def groups(
     scale: str = "z-scores",
     fixed: bool = False,
     strata: Ints | None = None,
-    seed: int = 0,
     effort: float = 1.0,
-    deadline: Deadline | None = None,
 ) -> Ints:
     """(rows,) the group of each row, from 0, given the values (rows, columns); of `individual-ranking`, (rows,
     columns).
 
     Groups have k to 2k - 1 rows of one of the `strata` (rows,), or all rows of it where it has fewer than 2k. `fixed`:
-    orders are cut after every k rows. `seed`, `effort` (work in proportion to the usual one) and `deadline` are for
-    `search` alone. `univariate` takes one column.
+    orders are cut after every k rows. `effort` (work in proportion to the usual one) is for `search` alone.
+    `univariate` takes one column.
     """
-    comparable = standardized(values, scale)
     if method == "individual-ranking":
-        columns = [comparable[:, [index]] for index in range(values.shape[1])]
-        return np.stack([_grouped(each, k, "univariate", fixed, strata, seed, effort, deadline) for each in columns], 1)
-    return _grouped(comparable, k, method, fixed, strata, seed, effort, deadline)
-
-
-def _grouped(
-    values: Floats,
-    k: int,
-    method: str,
-    fixed: bool,
-    strata: Ints | None,
-    seed: int,
-    effort: float,
-    deadline: Deadline | None,
-) -> Ints:
-    """(rows,) the group of each row, stratum by stratum."""
+        each = partial(groups, k=k, method="univariate", scale=scale, fixed=fixed, strata=strata)
+        return np.stack([each(values[:, [index]]) for index in range(values.shape[1])], 1)
+    comparable = standardized(values, scale)
     result, count = np.empty(len(values), np.int64), 0
     labels = np.zeros(len(values), np.int64) if strata is None else strata
     order = np.argsort(labels, kind="stable")
     for number, rows in enumerate(np.split(order, run_starts(labels[order])[1:])):
-        own = values[rows]
+        own = comparable[rows]
         if method == "search":
             from anonymize.treatments.grouping.search import searched  # with what it needs, which others do without
 
-            result[rows] = searched(own, k, np.random.default_rng([seed, number]), effort, deadline)
+            result[rows] = searched(own, k, np.random.default_rng([0, number]), effort)
         elif method == "mdav":
             result[rows] = mdav(own, k)
         else:
-            result[rows] = _in_order(own, k, POSITIONS[method](own), fixed)
+            position = _first_component(own) if method == "pca" else own.sum(axis=1)
+            result[rows] = _in_order(own, k, position, fixed)
         result[rows] += count
         count = int(result[rows].max()) + 1
     return result
@@ -217,14 +200,6 @@ def _first_component(values: Floats) -> Floats:
     centred = values - values.mean(axis=0)
     axis = np.linalg.eigh(centred.T @ centred)[1][:, -1]
     return np.asarray(centred @ (axis * np.sign(axis[np.abs(axis).argmax()])))
-
-
-def _sum_of_columns(values: Floats) -> Floats:
-    return np.asarray(values.sum(axis=1))
-
-
-POSITIONS = {"pca": _first_component, "z-scores": _sum_of_columns, "univariate": _sum_of_columns}
-"""Where methods that take rows in one order have them."""
 
 
 def aggregated(values: Floats, group: Ints, *, shown_as: str = "mean", weights: Floats | None = None) -> Floats:
@@ -270,18 +245,11 @@ def _medians(value: Floats, group: Ints, weights: Floats | None) -> Floats:
 def _modes(value: Floats, group: Ints, weights: Floats | None) -> Floats:
     order = np.lexsort((value, group))
     arranged, of = value[order], group[order]
-    runs = run_starts(_changes(of, arranged))
+    runs = np.flatnonzero(np.append(True, (of[1:] != of[:-1]) | (arranged[1:] != arranged[:-1])))
     often = np.add.reduceat(np.ones(len(order)) if weights is None else weights[order], runs)
     best = np.lexsort((arranged[runs], -often, of[runs]))
     first = best[run_starts(of[runs][best])]
     return np.asarray(arranged[runs[first]])
-
-
-def _changes(group: Ints, value: Floats) -> Ints:
-    """(rows,) the number of the run of rows of one group and one value that each row is in."""
-    new: Bools = np.ones(len(group), np.bool_)
-    new[1:] = (group[1:] != group[:-1]) | (value[1:] != value[:-1])
-    return np.cumsum(new)
 
 
 _AGGREGATES = {"mean": _means, "median": _medians, "mode": _modes}

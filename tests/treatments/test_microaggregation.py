@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from anonymize.errors import DataError
 from anonymize.treatments.microaggregation import (
-    METHODS,
-    SCALES,
     aggregated,
     groups,
     information_lost,
@@ -25,7 +23,9 @@ from tests.examples import some
 from tests.treatments.tarragona import needs_tarragona, oracle, tarragona
 
 NAN = np.nan
-TOGETHER = [method for method in METHODS if method not in ("univariate", "individual-ranking")]
+SCALES = ("z-scores", "robust", "none")
+TOGETHER = ("search", "mdav", "pca", "z-scores")
+METHODS = (*TOGETHER, "univariate", "individual-ranking")
 
 
 @st.composite

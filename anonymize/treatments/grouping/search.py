@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymize.algorithms.deadline import Deadline, Resources
+from anonymize.algorithms.deadline import Resources
 from anonymize.algorithms.refining import Singles
 from anonymize.algorithms.refining.block import ALL_UNIONS, Met, least_of, nearest_to
 from anonymize.algorithms.refining.exchanges import WEIGHED, ClassRows, drawn, matched, possible
@@ -59,9 +59,7 @@ POOL_HEAT = (0.3, 0.01)
 """The first and the last temperature of a pool, in shares of what its rows lose on average."""
 
 
-def searched(
-    values: Floats, k: int, rng: np.random.Generator, effort: float = 1.0, deadline: Deadline | None = None
-) -> Ints:
+def searched(values: Floats, k: int, rng: np.random.Generator, effort: float = 1.0) -> Ints:
     """(rows,) the group of each row, from 0, given the values (rows, columns); they never lose more than those of MDAV.
 
     `effort`: how much work it is, in shares of the usual.
@@ -69,7 +67,7 @@ def searched(
     labels = _start(values, k)
     if not labels.any():
         return labels
-    search = _Annealing(values, k, labels, Resources(rng, deadline or Deadline()))
+    search = _Annealing(values, k, labels, Resources(rng))
     most, rounds = (REDIVISION_SWEEPS, REDIVISION_SHARE) if search.redivision else (MOST_SWEEPS, SWEEPS_IN_ROUNDS)
     sweeps = _sweeps_of(values, k, effort, most)
     search.anneal(sweeps)
@@ -149,8 +147,6 @@ class _Annealing:
         near = np.empty((0, 0), np.int64)
         for sweep in range(sweeps):
             if sweep % PARTNER_SWEEPS == 0:
-                if self.resources.deadline.passed:
-                    break
                 near = self._state(self._labels()).partners(self.members.sizes)
             groups = matched(near, self.resources.rng, 1 + sweep % max(self.several - 1, 1))
             self._sweep(groups, np.float32(_cooled(heat, sweep, sweeps)))
@@ -158,7 +154,7 @@ class _Annealing:
 
     def anneal_pools(self) -> None:
         """A round of pools, of which each is kept as it was where it loses no less."""
-        if self.resources.deadline.passed or self.groups < 2:
+        if self.groups < 2:
             return
         before, rng = self._labels(), self.resources.rng
         state = _GroupMeans.of(self.values, before)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymize.algorithms.deadline import Deadline
 from anonymize.algorithms.refining.exchanges import WEIGHED, ClassRows
 from anonymize.classes import Partition
 from anonymize.treatments.grouping import mdav, search
@@ -82,12 +80,6 @@ def test_a_random_table_loses_less_than_by_mdav() -> None:
     values = np.random.default_rng(5).normal(size=(300, 2))
     labels = searched(values, 4, np.random.default_rng(6), 0.3)
     assert lost(values, labels) < 0.92 * lost(values, mdav(values, 4))
-
-
-def test_the_start_is_what_there_is_when_the_time_is_up() -> None:
-    values = np.random.default_rng(5).normal(size=(300, 2))
-    labels = searched(values, 4, np.random.default_rng(6), 1.0, Deadline(1e-9))
-    assert lost(values, labels) == pytest.approx(lost(values, search._start(values, 4)), rel=1e-12)
 
 
 @needs_tarragona
