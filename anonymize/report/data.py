@@ -16,7 +16,7 @@ from anonymize.claims import State, overall
 from anonymize.errors import Caution, counted
 from anonymize.privacy import MODELS, Requirement
 from anonymize.records import dataclass
-from anonymize.report.head import Clock, TableSource, head, table_block
+from anonymize.report.head import Clock, TableSource, head, spec_path, table_block
 from anonymize.report.section import INDIVIDUALS
 from anonymize.request import Request
 from anonymize.risk import Sizes, risk_before, sizes_before
@@ -195,7 +195,7 @@ def peak_mb() -> float:
 
 def spec_block(spec: Spec) -> dict[str, Any]:
     """The spec's file, as it was read."""
-    return {"path": None if spec.path is None else str(spec.path), "sha256": spec.sha256}
+    return {**spec_path(spec), "sha256": spec.sha256}
 
 
 def settings(spec: Spec, algorithm: str = "") -> dict[str, Any]:

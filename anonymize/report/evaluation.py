@@ -87,12 +87,21 @@ RULES = {
 """How a column goes with a quasi-identifier."""
 
 
+ESTIMATED = {
+    "sample": "Risk by sampling weights",
+    "household": "Risk of individuals by all of their rows",
+    "log_linear": "Population uniqueness by a log-linear model",
+    "journalist": "Risk against the population",
+    "population": "Population uniqueness",
+}
+"""Blocks within `risk` that are tables of their own, in order, and the titles of these."""
+
+
 def risks(report: Mapping[str, Any]) -> list[Section]:
     """The sections of the block `risk`."""
-    block = report["risk"]
-    threshold, wildcard = block.get("threshold", 0.2), block.get("wildcard", {})
-    words = whom(report)
-    figures = partial(_figures, words, threshold=threshold)
+    block, words = report["risk"], whom(report)
+    wildcard = block.get("wildcard", {})
+    figures = partial(_figures, words, threshold=block.get("threshold", 0.2))
     drawn = [figures("Re-identification risk", block, beside=wildcard or None)]
     if "candidates" in block:
         drawn.append(figures("Rows that may be yours", block["candidates"]))
@@ -100,16 +109,9 @@ def risks(report: Mapping[str, Any]) -> list[Section]:
         drawn.append(_attacker(block["attacker"]))
     if block.get("passing", {}).get("columns"):
         drawn += _passing(words, block["passing"])
-    if "sample" in block:
-        drawn.append(figures("Risk by sampling weights", block["sample"], beside=wildcard.get("sample")))
-    if "household" in block:
-        drawn.append(figures("Risk of individuals by all of their rows", block["household"]))
-    if "log_linear" in block:
-        drawn.append(figures("Population uniqueness by a log-linear model", block["log_linear"]))
-    if "journalist" in block:
-        drawn.append(figures("Risk against the population", block["journalist"]))
-    if "population" in block:
-        drawn.append(figures("Population uniqueness", block["population"]))
+    for name, title in ESTIMATED.items():
+        if name in block:
+            drawn.append(figures(title, block[name], beside=wildcard.get("sample") if name == "sample" else None))
     if "subsets" in block:
         drawn += [_subsets(block["subsets"]), _special(block["special_uniques"])]
     return drawn
@@ -360,15 +362,15 @@ def _projection(target: str, steps: list[Mapping[str, Any]]) -> Section:
 
 
 def _nodes(title: str, nodes: list[Mapping[str, Any]]) -> Section:
-    """A row a node, each before those below it, moved in by its depth."""
+    """A row a node, each before those below it, indented by its depth."""
     rows = [
-        (*_evaluation_figures(node), "everywhere" if not node["depth"] else "· " * node["depth"] + node["condition"])
+        (*_of_node(node), "everywhere" if not node["depth"] else "· " * node["depth"] + node["condition"])
         for node in nodes
     ]
     return Section(title, ("rows", "share", "most are", "where"), rows)
 
 
-def _evaluation_figures(node: Mapping[str, Any]) -> tuple[str, str, str]:
+def _of_node(node: Mapping[str, Any]) -> tuple[str, str, str]:
     return figure(node["rows"]), figure(node["share"]), node["label"]
 
 
@@ -376,7 +378,7 @@ def _patterns(tree: Mapping[str, Any]) -> Section:
     rows = [
         (
             "yes" if each["survived"] else "no",
-            *_evaluation_figures(each),
+            *_of_node(each),
             " and ".join(each["conditions"]),
             figure(each["rows_in_release"]),
             figure(each["share_in_release"]),

@@ -122,7 +122,7 @@ def page(report: Report) -> Page:
         problems=[problem for _, problem in stated],
         problems_title=problems_title(state for state, _ in stated),
         private=_private(report),
-        tool=_tool(report),
+        tool=" ".join(filter(None, [report["tool"]["name"], report["tool"]["version"]])),
         started=report.get("started_at"),
         algorithm=_algorithm(report),
         files=list(_files(report)),
@@ -139,11 +139,8 @@ def page(report: Report) -> Page:
 def _summary(report: Report) -> str:
     """What the verdict means, for somebody who has never heard of a model, and what it cost."""
     gcp = report.get("utility", {}).get("gcp")
-    lost = (
-        ""
-        if gcp is None or opening(report) is not None
-        else f"The quasi-identifiers lost {percent(gcp)} of their precision."
-    )
+    said = gcp is not None and opening(report) is None
+    lost = f"The quasi-identifiers lost {percent(gcp)} of their precision." if said else ""
     return " ".join(filter(None, [report.get("differential", {}).get("said", ""), officer(report), lost]))
 
 
@@ -182,10 +179,6 @@ def _about(report: Report) -> str:
     return ", ".join(filter(None, [tables, str(report.get("started_at", ""))[:10], method_of(report)]))
 
 
-def _tool(report: Report) -> str:
-    return " ".join(filter(None, [report["tool"]["name"], report["tool"]["version"]]))
-
-
 def _algorithm(report: Report) -> tuple[str, str] | None:
     """The algorithm and its options; None where none was run."""
     if "algorithm" not in report:
@@ -217,20 +210,17 @@ def _chapters(report: Report) -> Iterator[Chapter]:
         blocks.NUMBERS: blocks.pictures,
     }
     for section in sections(dict(report)):
-        pictures = tuple(illustrated.get(section.title, _none)(report))
+        draw = illustrated.get(section.title)
+        pictures = () if draw is None else tuple(draw(report))
         yield Chapter(section.title, INTROS.get(section.title, ""), pictures, section)
     for each in rows(report):
         yield Chapter(each.title, SAMPLED, (), each)
     chapters = (("Marginals", _marginals, _unbinned(report)), ("Associations", _associations, None))
-    for title, draw, table in chapters:
-        if (pictures := tuple(draw(report))) or table:
+    for title, illustrate, table in chapters:
+        if (pictures := tuple(illustrate(report))) or table:
             yield Chapter(title, INTROS[title], pictures, table)
     yield from _settings(report)
     yield from _codebook(report)
-
-
-def _none(report: Report) -> Iterator[Picture | Curves]:
-    yield from ()
 
 
 def _risks(report: Report) -> Iterator[Picture | Curves]:

@@ -50,15 +50,6 @@ _VARIABLES = {
 """What each stand-in becomes, in both forms: the library writes lines as rgb(), points and text as #."""
 
 
-def _library() -> Any:
-    """lets-plot. Raises UsageError where it is not installed."""
-    try:
-        import lets_plot
-    except ImportError:
-        raise missing_library() from None
-    return lets_plot
-
-
 def missing_library() -> UsageError:
     """What is said where the extra is not installed."""
     return UsageError(Problem("an HTML report needs lets-plot", hint="pip install 'anonymize-toolkit[html]'"))
@@ -70,7 +61,10 @@ def curves(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) 
 
     Raises UsageError where the library is not installed.
     """
-    lp = _library()
+    try:
+        import lets_plot as lp
+    except ImportError:
+        raise missing_library() from None
     points = [(name, *point) for name, line in series.items() for point in line]
     columns = dict(zip(("series", "x", "y"), map(list, zip(*points, strict=True)), strict=True))
     colours = [LINES[number % len(LINES)] for number in range(len(series))]
@@ -84,12 +78,6 @@ def curves(series: Mapping[str, Sequence[tuple[float, float]]], x: str, y: str) 
         + lp.scale_x_continuous(name=x, format=".1~%", limits=[0, None])
         + lp.scale_y_continuous(name=y, format=".0%", limits=[0, None])
         + _theme(lp)
-        + lp.theme(
-            axis_title=lp.element_text(color=INK, size=12),
-            axis_text_x=lp.element_text(color=INK, size=11),
-            panel_grid_major=lp.element_line(color=GRID, size=0.6),
-            plot_margin=[0, 0, 6, 6],
-        )
         + lp.ggsize(WIDTH, max(320, 32 + 23 * len(series)))  # a line of the legend has 23 pixels
     )
     return _inline(plot.to_svg())
@@ -99,30 +87,33 @@ def _theme(lp: Any) -> Any:
     blank = lp.element_blank()
     return lp.theme(
         text=lp.element_text(color=INK),
-        axis_title=blank,
-        axis_text_x=blank,
+        axis_title=lp.element_text(color=INK, size=12),
+        axis_text_x=lp.element_text(color=INK, size=11),
         axis_text_y=lp.element_text(color=INK, size=12),
         axis_ticks=blank,
         axis_line=blank,
         panel_grid=blank,
+        panel_grid_major=lp.element_line(color=GRID, size=0.6),
         panel_background=blank,
         plot_background=blank,
         legend_background=blank,
         legend_title=blank,
         legend_position="right",
-        plot_margin=0,
+        plot_margin=[0, 0, 6, 6],
     )
 
 
 def _inline(svg: str) -> str:
-    """The drawing as part of a page: its size left to the page, its colours and names replaced."""
+    """The drawing as part of a page: its size left to the page, its colours replaced, and without the names of its
+    parts, of which only clipping is used, and is not needed."""
     svg = re.sub(r"<style.*?</style>", "", svg, flags=re.DOTALL)
     width, height = (re.findall(rf'{side}="([0-9.]+)"', svg)[0] for side in ("width", "height"))
     opening = f'<svg viewBox="0 0 {width} {height}" width="{width}" aria-hidden="true" focusable="false">'
     svg = opening + svg.partition(">")[2]
     for stand_in, variable in _VARIABLES.items():
         svg = svg.replace(stand_in, variable)
-    return re.sub(r"\n\s*", "", re.sub("<[^>]+>", lambda tag: _short_tag(tag[0]), _numbered(svg)))
+    svg = re.sub(r"<defs>.*?</defs>", "", re.sub(r' (id|class|clip-path)="[^"]*"', "", svg), flags=re.DOTALL)
+    return re.sub(r"\n\s*", "", re.sub("<[^>]+>", lambda tag: _short_tag(tag[0]), svg))
 
 
 def _short_tag(tag: str) -> str:
@@ -136,14 +127,6 @@ def _short_tag(tag: str) -> str:
     tag = re.sub(r'fill:var\(--ink\);|font-family:[^;"]*;|(?<=<text) fill="var\(--ink\)"', "", tag)
     return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), tag)
 
-
-def _numbered(svg: str) -> str:
-    """The drawing without the names of its parts, of which only clipping is used, and is not needed."""
-    svg = re.sub(r' (id|class|clip-path)="[^"]*"', "", svg)
-    return re.sub(r"<defs>.*?</defs>", "", svg, flags=re.DOTALL)
-
-
-# --- pages ------------------------------------------------------------------------------------------------------------
 
 # --- templates --------------------------------------------------------------------------------------------------------
 # The templates that every written form of a report is made from; in HTML, what is put into one is escaped.
@@ -206,8 +189,6 @@ def drawn(picture: Picture | Curves) -> str:
     from markupsafe import Markup
 
     if isinstance(picture, Curves):
-        from anonymize.report.rendering import curves
-
         return Markup(curves(picture.series, picture.x, picture.y))
     bars = environment().get_template("bars.html.j2")
     values = [value for series in picture.series.values() for value in series if value is not None]

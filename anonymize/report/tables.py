@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anonymize.metrics import METRICS
@@ -119,10 +118,6 @@ def _classes(report: dict[str, Any]) -> list[Section]:
     return [explained("Equivalence classes" if "count" in sizes else "Rows", block, meanings)]
 
 
-def _utilities(report: dict[str, Any]) -> list[Section]:
-    return [*_utility(report), _attributes(report)]
-
-
 SHARES = {"bound", "prosecutor_max", "prosecutor_mean"} | {
     name for name, metric in METRICS.items() if metric.BOUNDS == (0.0, 1.0)
 }
@@ -133,15 +128,16 @@ def _comparison(report: dict[str, Any]) -> list[Section]:
     """One line a release; below, why those that were not made were not, and what else was lost."""
     header = ("gcp", "highest risk", "mean risk", "classes", "suppressed", "seconds")
     names = ("gcp", "prosecutor_max", "prosecutor_mean", "classes", "suppressed_rows", "seconds")
-    beside = _measured_beside(report["comparison"])
+    results = report["comparison"]
+    further = _measured_further(results)
     rows = []
-    for each in report["comparison"]:
+    for place, each in enumerate(results):
         measured = [(share if name in SHARES else figure)(each.get(name)) for name in names]
-        measured += [figure(read(each)) for read in beside.values()]
+        measured += [figure(column[place]) for column in further.values()]
         state = f"exit {each['code']}" if each["code"] else "yes" if each["efficient"] else ""
         rows.append((each["label"], figure(each["k"]), *measured, state))
-    compared = Section("Algorithms compared", ("algorithm", "k", *header, *beside, "efficient"), rows, names=2)
-    return [compared, _reasons(report["comparison"]), _losses(report["comparison"])]
+    compared = Section("Algorithms compared", ("algorithm", "k", *header, *further, "efficient"), rows, names=2)
+    return [compared, _reasons(results), _losses(results)]
 
 
 def _reasons(results: Sequence[Mapping[str, Any]]) -> Section:
@@ -153,8 +149,8 @@ def _reasons(results: Sequence[Mapping[str, Any]]) -> Section:
 
 
 def _losses(results: Sequence[Mapping[str, Any]]) -> Section:
-    """The metrics that any of the releases has, but gcp, which is told beside the risk, and sums over rows, of which
-    there are means."""
+    """The metrics that any of the releases has, without gcp, which stands next to the risk, and without sums over rows,
+    of which there are means."""
     listed = [name for name, metric in METRICS.items() if name != "gcp" and not metric.SUM]
     listed = [name for name in listed if any(each.get(name) is not None for each in results)]
     rows = [
@@ -165,38 +161,28 @@ def _losses(results: Sequence[Mapping[str, Any]]) -> Section:
     return Section("Information loss compared", ("algorithm", "k", *header), rows if listed else [], names=2)
 
 
-CHANGED = {"linkage": "linked by numbers", "il1s": "IL1s", "total_variation": "total variation"}
-"""Figures of releases with `treatments`, and how they are headed."""
+MEASURED_FURTHER = {
+    "gcp_without_levels": "gcp without levels",
+    "query_error": "query error",
+    "epsilon": "epsilon",
+    "linkage": "linked by numbers",
+    "il1s": "IL1s",
+    "total_variation": "total variation",
+    **{f"variation_{way}": f"{way}-way variation" for way in WAYS},
+}
+"""Figures of a comparison that are in no report of a release, and their headings."""
 
 
-def _measured_beside(results: Sequence[Mapping[str, Any]]) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
-    """By title, how the figures are read that were measured beside the reports, where any release has them."""
-    readers: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
-    if any("gcp_without_levels" in each for each in results):
-        readers["gcp without levels"] = partial(_figure_of, "gcp_without_levels")
-    if any("query_error" in each for each in results):
-        readers["query error"] = partial(_figure_of, "query_error")
-    if any("epsilon" in each for each in results):
-        readers["epsilon"] = partial(_figure_of, "epsilon")
-    for name, title in CHANGED.items():
-        if any(name in each for each in results):
-            readers[title] = partial(_figure_of, name)
-    for way in WAYS:
-        if any(f"variation_{way}" in each for each in results):
-            readers[f"{way}-way variation"] = partial(_figure_of, f"variation_{way}")
+def _measured_further(results: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """By heading, the further figures of each release, where any release has them."""
+    present = {name: title for name, title in MEASURED_FURTHER.items() if any(name in each for each in results)}
+    columns = {title: [each.get(name) for each in results] for name, title in present.items()}
     targets = {target: about["figure"] for each in results for target, about in each.get("models", {}).items()}
     for target, name in targets.items():
-        for which in ("original", "released"):
-            readers[f"{target}: {name.replace('_', ' ')}, {which}"] = partial(_score, target, which)
-    return readers
-
-
-def _figure_of(name: str, result: Mapping[str, Any]) -> Any:
-    return result.get(name)
-
-
-def _score(target: str, which: str, result: Mapping[str, Any]) -> Any:
-    return result.get("models", {}).get(target, {}).get(which)
+        models = [each.get("models", {}).get(target, {}) for each in results]
+        for side in ("original", "released"):
+            columns[f"{target}: {name.replace('_', ' ')}, {side}"] = [each.get(side) for each in models]
+    return columns
 
 
 def _outside(report: dict[str, Any]) -> list[Section]:
@@ -213,27 +199,25 @@ def _outside(report: dict[str, Any]) -> list[Section]:
     return [explained(f"Outside the recoding, {of}", report["outside"], meanings)]
 
 
-def _utility(report: dict[str, Any]) -> list[Section]:
+def _utilities(report: dict[str, Any]) -> list[Section]:
+    """What was lost, what is kept, and the loss of each attribute."""
     meanings = {name: metric.MEANING.removesuffix(", 0 to 1") for name, metric in METRICS.items()}
     meanings["bound"] = "no release with classes has a gcp below it"
     least = report["utility"].get("bound", {}).get("gcp")
     block = {name: value for name, value in (report["utility"] | {"bound": least}).items() if value is not None}
     kept = {name: block.pop(name) for name in METRICS if METRICS[name].GOAL == "higher" and name in block}
     sides = (("Information loss", block), ("What is kept (higher is better)", kept))
-    return [explained(title, each, meanings, shares=SHARES) for title, each in sides]
-
-
-def _attributes(report: dict[str, Any]) -> Section:
     rows = [
         (name, figure(block["weight"]), share(block["ncp"]), share(block["loss"]))
         for name, block in report["utility"].get("attributes", {}).items()
     ]
-    return Section("Loss by attribute (mean per cell)", ("attribute", "weight", "ncp", "loss"), rows)
+    attributes = Section("Loss by attribute (mean per cell)", ("attribute", "weight", "ncp", "loss"), rows)
+    return [*(explained(title, each, meanings, shares=SHARES) for title, each in sides), attributes]
 
 
 def _levels(report: dict[str, Any]) -> list[Section]:
-    """The level of each quasi-identifier, where all of it stands on one; beside the height of its hierarchy, which a
-    report of the release alone does not know."""
+    """The level of each quasi-identifier, where all of it is on one, and the height of its hierarchy, which a report of
+    the release alone does not know."""
     levels, heights = report["recoding"].get("levels"), report["recoding"].get("heights", {})
     if not isinstance(levels, dict):
         return []

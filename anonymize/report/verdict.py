@@ -103,9 +103,8 @@ def verdict_of(report: Mapping[str, Any]) -> ReportVerdict:
     if groups := [each for step in _suppressing(report) for each in step["measured"]["groups"]]:
         return ReportVerdict("neutral", f"{_by_steps(groups)}; `privacy` requires nothing beyond that")
     if STEPS_REQUIRE in report.get("warnings", []):
-        return ReportVerdict(
-            "neutral", "what the steps that suppress require is met; `privacy` requires nothing beyond that"
-        )
+        met = "what the steps that suppress require is met"
+        return ReportVerdict("neutral", f"{met}; `privacy` requires nothing beyond that")
     return ReportVerdict("neutral", "measured; nothing was required")
 
 
@@ -172,11 +171,8 @@ def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "smallest group", counted(smallest, whom(report)["one"]), meaning
     if (highest := risk.get("prosecutor_max")) is not None:
         before = (risk.get("before") or {}).get("prosecutor_max")
-        yield (
-            "highest risk",
-            percent(highest),
-            f" for {whom(report)['a']}" + ("" if before is None else f"; {percent(before)} before the release"),
-        )
+        earlier = "" if before is None else f"; {percent(before)} before the release"
+        yield "highest risk", percent(highest), f" for {whom(report)['a']}{earlier}"
     if (lost := report.get("utility", {}).get("gcp")) is not None:
         columns = report["utility"].get("attributes", {})
         gone = [name for name, each in columns.items() if (each.get("ncp") or 0) >= GONE]
@@ -192,13 +188,8 @@ def main_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         kinds = (("suppressed", output.get("suppressed_rows")), ("left out", output.get("dropped_rows")))
         yield "rows", f"{rows:,}", "".join(f", {number:,} {kind}" for kind, number in kinds if number is not None)
     if said := report.get("budget", {}).get("said"):
-        yield "budget", *_parted(said)
-
-
-def _parted(sentence: str) -> tuple[str, str]:
-    """A sentence up to its colon, and from there on."""
-    first, colon, rest = sentence.partition(":")
-    return first, f"{colon}{rest}"
+        first, colon, rest = said.partition(":")
+        yield "budget", first, f"{colon}{rest}"
 
 
 def _suppressed_cells(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -260,9 +251,8 @@ def _of_attacks(results: Sequence[Result]) -> Caution:
         return Caution(f"no attacker surely learns anything because of the release; at most, {said}")
     if worst["excess"]["value"] <= 0:
         return Caution("no attacker learns anything because of the release")
-    return Caution.of(
-        f"{said}: an excess of {percent(worst['excess']['value'])} ({interval(worst['excess'])})", worst["remedy"]
-    )
+    excess = f"an excess of {percent(worst['excess']['value'])} ({interval(worst['excess'])})"
+    return Caution.of(f"{said}: {excess}", worst["remedy"])
 
 
 def _of_comparison(report: Mapping[str, Any]) -> Caution | None:
@@ -288,9 +278,8 @@ def _of_audit(report: Mapping[str, Any]) -> Caution | None:
         worst = max(failing, key=lambda each: int(each.get("failing_rows", 0)))
         said = f"{len(failing)} of {counted(len(models), 'requirement')} not met, {worst['model']} in most rows"
         rows = f"{counted(worst.get('failing_rows', 0), 'row')} fail"
-        return Caution.of(
-            f"{said}: {rows}", "`anonymize release SPEC -o released.csv -r report.html` makes one that does"
-        )
+        made = "`anonymize release SPEC -o released.csv -r report.html` makes one that does"
+        return Caution.of(f"{said}: {rows}", made)
     if smallest is None:
         return None
     said = f"the smallest group by the quasi-identifiers has {counted(smallest, whom(report)['one'])}"
