@@ -42,9 +42,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -121,29 +122,31 @@ def _row(size: int, maximum: int, variance: float, smallest: int) -> Floats:
     if least > variance:
         message = f"tabulate.cell_keys: counts of {size} cannot be changed to 0 or more than {smallest}"
         says = "within the `maximum`" if least == np.inf else f"with a variance below {least:g}"
-        raise UsageError(
-            Problem(f"{message} {says}", hint="a smaller `smallest`, or a larger `variance` and `maximum`")
-        )
+        hint = "a smaller `smallest`, or a larger `variance` and `maximum`"
+        raise UsageError(Problem(f"{message} {says}", hint=hint))
+
+    def fits(curve: float) -> bool:
+        return bool(allowed**2 @ _of_mean_zero(allowed, curve) <= variance)
+
     probabilities = np.zeros(len(changes))
-    probabilities[open_] = _of_mean_zero(allowed, 0.0)
-    if (allowed**2 @ probabilities[open_]) > variance:
-        low, high = -_STEEPEST, 0.0
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            spread = allowed**2 @ _of_mean_zero(allowed, middle)
-            low, high = (middle, high) if spread <= variance else (low, middle)
-        probabilities[open_] = _of_mean_zero(allowed, low)
+    probabilities[open_] = _of_mean_zero(allowed, 0.0 if fits(0.0) else _largest(fits, -_STEEPEST, 0.0))
     return probabilities
+
+
+def _largest(fits: Callable[[float], bool], low: float, high: float) -> float:
+    """The largest number that fits, of those from low on up to it, by halving."""
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def _of_mean_zero(changes: Floats, curve: float) -> Floats:
     """The probabilities exp(slope x + curve x^2) of mean 0, which have the most entropy of all of that mean and
     variance."""
-    low, high = -_STEEPEST * (1 + abs(curve)), _STEEPEST * (1 + abs(curve))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if changes @ _tilted(changes, middle, curve) <= 0 else (low, middle)
-    return _tilted(changes, low, curve)
+    steepest = _STEEPEST * (1 + abs(curve))
+    slope = _largest(lambda slope: changes @ _tilted(changes, slope, curve) <= 0, -steepest, steepest)
+    return _tilted(changes, slope, curve)
 
 
 def _tilted(changes: Floats, slope: float, curve: float) -> Floats:
@@ -159,13 +162,10 @@ def read_table(path: Path) -> PerturbationTable:
     except (OSError, pl.exceptions.PolarsError):
         raise SpecError(Problem("cannot be read as a CSV", str(path))) from None
     names = {name.strip().lower(): name for name in frame.columns}
-    if {"pcv", "ckey", "pvalue"} <= names.keys():
-        return _of_cell_keys(
-            path, frame.select(pl.col(names[each]).cast(pl.Int64) for each in ("pcv", "ckey", "pvalue"))
-        )
-    if {"i", "v", "p"} <= names.keys():
-        kinds = {"i": pl.Int64, "v": pl.Int64, "p": pl.Float64}
-        return _of_probabilities(path, frame.select(pl.col(names[name]).cast(kind) for name, kind in kinds.items()))
+    of_keys, of_probabilities = dict.fromkeys(("pcv", "ckey", "pvalue"), pl.Int64), {"i": pl.Int64, "v": pl.Int64}
+    for make, kinds in ((_of_cell_keys, of_keys), (_of_probabilities, of_probabilities | {"p": pl.Float64})):
+        if kinds.keys() <= names.keys():
+            return make(path, frame.select(pl.col(names[name]).cast(kind) for name, kind in kinds.items()))
     raise SpecError(Problem("has neither the columns i, v, p nor pcv, ckey, pvalue", str(path)))
 
 
@@ -229,10 +229,8 @@ def _identities(spec: Spec, source: Source) -> Iterator[Sequence[str | None]]:
 def _column_keys(table: Table, spec: Spec, name: str, span: int | None) -> tuple[Ints, int]:
     """The record keys of a column, and their range: `span`, where that is the table's. Raises DataError for what is no
     record key."""
-    frame = table.source.scan().select(
-        Field(name, table.source.schema[name], spec.missing("csv", name)).text.alias("key")
-    )
-    texts = frame.collect().to_series().cast(pl.String)
+    text = Field(name, table.source.schema[name], spec.missing("csv", name)).text
+    texts = table.source.scan().select(text.alias("key")).collect().to_series().cast(pl.String)
     numbers = texts.cast(pl.Float64, strict=False)
     digits = max(0, *(len(text.partition(".")[2]) for text in texts.drop_nulls().unique().to_list()))
     power = 1 if span is not None else 10 ** min(digits, 12)
@@ -295,23 +293,20 @@ def run(
 ) -> Tabulated:
     """The tables of a run, with changed counts."""
     noise = tabulate.noise
-    made, perturbation = noise.table is None, _perturbation(noise)
+    perturbation, groups = _perturbation(noise), [each.by for each in tabulate.tables]
     keys, modulus = record_keys(spec, noise, table, secret, perturbation.keys)
-    groups = [each.by for each in tabulate.tables]
-    once = tabulate.once(spec.unit)
-    values = count(grid, groups, numbers_of(table, None), table.units, 1, once=once)
+    values = count(grid, groups, numbers_of(table, None), table.units, 1, once=tabulate.once(spec.unit))
     cell_keys = key_sums(grid, groups, values.cells, _of_units(keys, table.units), table.units) % modulus
     true = np.rint(values.value).astype(np.int64)
     change = np.where(true > 0, perturbation.change(true, cell_keys, modulus), 0)
     changed = true + change
     tables = tuple(rounded_table(_table(grid, each, values, changed), tabulate.digits) for each in tabulate.tables)
-    details = {"maximum": noise.maximum, "variance": noise.variance, "smallest": noise.smallest} if made else {}
-    moved = change[true > 0]
-    private = {
-        "changed": float((moved != 0).mean()) if len(moved) else 0.0,
-        "mean": float(moved.mean()) if len(moved) else 0.0,
-    }
-    return Tabulated(tables, {"additive": False, **details}, private)
+    details: dict[str, Any] = {"additive": False}
+    if noise.table is None:
+        details |= {"maximum": noise.maximum, "variance": noise.variance, "smallest": noise.smallest}
+    moved = change[true > 0] if (true > 0).any() else np.zeros(1)
+    private = {"changed": float((moved != 0).mean()), "mean": float(moved.mean())}
+    return Tabulated(tables, details, private)
 
 
 def _table(grid: TableGrid, measured: TabulatedMeasure, values: CellValues, changed: Ints) -> ShownTable:

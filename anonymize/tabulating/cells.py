@@ -74,7 +74,7 @@ class GroupedColumn:
 
     @classmethod
     def of(cls, spec: Spec, attribute: Attribute, total: str) -> GroupedColumn:
-        """That of a column that has been read. Raises UsageError where two of its nodes read the same."""
+        """That of a column that has been read."""
         definition = spec.quasi_identifiers[attribute.name]
         if definition.bins is not None and isinstance(attribute.domain, Numeric):
             texts, leaf = list(attribute.categories.texts), attribute.categories.of_code
@@ -86,18 +86,16 @@ class GroupedColumn:
             whole, labels, leaf = _nodes(attribute, least, total)
         if attribute.domain.missing is not None:
             labels[int(whole[0, leaf[attribute.domain.missing]])] = spec.input.missing_text
-        if len(set(labels)) < len(labels):
-            message = f"{attribute.name}: two of its groups read the same, or as the total does"
-            raise UsageError(Problem(message, hint="name the nodes of its hierarchy apart, or set tabulate.total"))
+        paths = {
+            value: tuple(labels[node] for node in dict.fromkeys(whole[:, place].tolist()))
+            for value, place in zip(_as_compared(attribute), leaf.tolist(), strict=True)
+        }
         parent = _parents(whole, len(labels))
-        values = _as_compared(attribute)
-        paths = {value: _path(whole[:, place], labels) for value, place in zip(values, leaf.tolist(), strict=True)}
         return cls(attribute.name, tuple(labels), parent, whole, leaf[attribute.codes], paths)
 
     @classmethod
     def of_paths(cls, name: str, paths: Sequence[tuple[str, ...]], leaf: Ints) -> GroupedColumn:
-        """That of leaves with the labels from each to the total. `leaf`: (rows,) that of each row. Raises UsageError
-        where two nodes read the same."""
+        """That of leaves with the labels from each to the total. `leaf`: (rows,) that of each row."""
         height = max(map(len, paths))
         full = [(*path[:1] * (height - len(path)), *path) for path in paths]
         number: dict[tuple[str, ...], int] = {}
@@ -105,9 +103,6 @@ class GroupedColumn:
             for path in full:
                 number.setdefault(tuple(dict.fromkeys(path[level:])), len(number))
         labels = [node[0] for node in number]
-        if len(set(labels)) < len(labels):
-            message = f"{name}: two of its groups read the same, or as the total does"
-            raise UsageError(Problem(message, hint="name the nodes of its hierarchy apart, or set tabulate.total"))
         levels = np.array([[number[tuple(dict.fromkeys(path[level:]))] for path in full] for level in range(height)])
         known: dict[str | None, tuple[str, ...]] = {path[0]: tuple(dict.fromkeys(path)) for path in paths}
         return cls(name, tuple(labels), _parents(levels, len(labels)), levels, leaf, known)
@@ -138,21 +133,12 @@ def _parents(levels: Ints, nodes: int) -> Ints:
     return parent
 
 
-def _path(nodes: Ints, labels: Sequence[str]) -> tuple[str, ...]:
-    return tuple(labels[node] for node in dict.fromkeys(nodes.tolist()))
-
-
 def _as_compared(attribute: Attribute) -> list[str | None]:
     """(domain.size,) the values of a column, as a reader of the input compares them."""
     domain = attribute.domain
-    texts: list[str | None]
     if isinstance(domain, Numeric):
-        texts = [repr(float(value)) for value in domain.values]
-        return [*texts, *([] if domain.missing is None else [None])]
-    texts = list(domain.leaf_text())
-    if domain.missing is not None:
-        texts[domain.missing] = None
-    return texts
+        return [*(repr(float(value)) for value in domain.values), *([] if domain.missing is None else [None])]
+    return [None if code == domain.missing else text for code, text in enumerate(domain.leaf_text())]
 
 
 # --- all tables together ----------------------------------------------------------------------------------------------
@@ -177,19 +163,24 @@ class TableGrid:
 
     @classmethod
     def of(cls, spec: Spec, tabulate: Tabulation, table: Table) -> TableGrid:
-        """Raises UsageError for more cells than there may be."""
+        """Raises UsageError as `over` does."""
         columns = {each.name: GroupedColumn.of(spec, each, tabulate.total) for each in table.attributes}
         return cls.over(tuple(columns[name] for name in tabulate.grouped_by), tabulate)
 
     @classmethod
     def over(cls, columns: tuple[GroupedColumn, ...], tabulate: Tabulation) -> TableGrid:
-        """Of some columns. Raises UsageError for more cells than there may be."""
-        grid, sizes = cls(columns), {each.name: each.size for each in columns}
-        cells = sum(prod(sizes[name] for name in each.by) for each in tabulate.tables)
-        if cells > MOST_CELLS or prod(each.size for each in grid.columns) >= 1 << 62:
+        """Of some columns. Raises UsageError where two nodes of a column read the same, and for more cells than there
+        may be."""
+        for each in columns:
+            if len(set(each.labels)) < len(each.labels):
+                message = f"{each.name}: two of its groups read the same, or as the total does"
+                raise UsageError(Problem(message, hint="name the nodes of its hierarchy apart, or set tabulate.total"))
+        sizes = {each.name: each.size for each in columns}
+        cells = sum(prod(sizes[name] for name in table.by) for table in tabulate.tables)
+        if cells > MOST_CELLS or prod(sizes.values()) >= 1 << 62:
             message = f"the tables have {cells:,} cells, at most {MOST_CELLS:,}"
             raise UsageError(Problem(message, hint="group by fewer columns, or by a higher `level` of them"))
-        return grid
+        return cls(columns)
 
     @cached_property
     def _weights(self) -> list[int]:
@@ -256,14 +247,12 @@ class TableGrid:
 
     def equations(self, groups: Sequence[Sequence[str]], cells: Ints) -> Equations:
         """Those of the tables that group by each of `groups`, over `cells` (sorted), each once."""
-        known: set[tuple[int, int]] = set()
-        rows: list[Ints] = []
-        places: list[Ints] = []
-        signs: list[Floats] = []
+        names, known = [each.name for each in self.columns], set[tuple[int, int]]()
+        rows, places, signs = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
         for by in groups:
             table = self.cells(by)
             for axis, name in enumerate(by):
-                index = next(place for place, each in enumerate(self.columns) if each.name == name)
+                index = names.index(name)
                 for node, below in self.columns[index].children.items():
                     totals = np.take(table, node, axis=axis).ravel()
                     parts = np.take(table, below, axis=axis)
@@ -275,6 +264,4 @@ class TableGrid:
                     rows.append(np.broadcast_to(first + np.arange(several.shape[1]), several.shape).ravel())
                     places.append(np.searchsorted(cells, several.ravel()))
                     signs.append(np.where(np.arange(several.size) < several.shape[1], 1.0, -1.0))
-        join = np.concatenate
-        empty = np.zeros(0, np.int64)
-        return Equations(len(known), join([empty, *rows]), join([empty, *places]), join([np.zeros(0), *signs]))
+        return Equations(len(known), np.concatenate(rows), np.concatenate(places), np.concatenate(signs))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import frexp
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymize.classes import run_starts
 from anonymize.records import dataclass
 from anonymize.spec import Privacy, QuasiIdentifier, Sensitive, Spec, Workload
 from anonymize.spec.tabulation import Tabulation
@@ -28,18 +30,18 @@ def reading(spec: Spec, settings: Tabulation) -> Spec:
     """The spec of a reading: what tables group by is quasi-identifiers, what they sum is sensitive, and all else is
     left out, whatever the columns are in a release."""
     definitions = {**spec.sensitive, **spec.quasi_identifiers}
-    groups: dict[str, QuasiIdentifier] = {}
-    for name in settings.grouped_by:
-        own = definitions.get(name)
-        shared = {} if own is None else {key: getattr(own, key) for key in Sensitive.model_fields.keys() - {"missing"}}
-        if own is None and settings.mechanism == "dp" and spec.domain_of(name).low is not None:
-            shared = {"type": "numeric"}
-        groups[name] = own if isinstance(own, QuasiIdentifier) else QuasiIdentifier.model_construct(**shared)
-    sums: dict[str, Sensitive] = {}
-    for name in settings.measured:
-        own = definitions.get(name)
-        shared = {} if own is None else {key: getattr(own, key) for key in ("decimal", "thousands", "unit_text")}
-        sums[name] = Sensitive.model_construct(**shared, type="numeric")
+
+    def shared(name: str, keys: Iterable[str]) -> dict[str, Any]:
+        return {key: getattr(definitions[name], key) for key in keys} if name in definitions else {}
+
+    groups = {name: spec.quasi_identifiers.get(name) for name in settings.grouped_by}
+    for name in (name for name, each in groups.items() if each is None):
+        own = shared(name, Sensitive.model_fields.keys() - {"missing"})
+        if not own and settings.mechanism == "dp" and spec.domain_of(name).low is not None:
+            own = {"type": "numeric"}
+        groups[name] = QuasiIdentifier.model_construct(**own)
+    written = ("decimal", "thousands", "unit_text")
+    sums = {name: Sensitive.model_construct(**shared(name, written), type="numeric") for name in settings.measured}
     update = {
         "identifiers": (),
         "quasi_identifiers": groups,
@@ -132,24 +134,22 @@ def count(
     """
     numbers, scale = scaled(values)
     present = ~np.isnan(numbers)
+    numbers, units = numbers[present], None if units is None else units[present]
     every = np.unique(np.concatenate([grid.cells(by).ravel() for by in groups]))
     shape = len(every)
     value, whole, largest = np.zeros(shape), np.zeros(shape), np.zeros((shape, several))
     contributors, sole, signed = np.zeros(shape, np.int64), np.full(shape, -1), False
     for by in groups:
         for cell in grid.rows_of(by):
-            owners, amounts, whom = _contributions(
-                cell[present], numbers[present], None if units is None else units[present]
-            )
+            owners, amounts, whom = _contributions(cell[present], numbers, units)
             amounts = np.ones(len(amounts)) if once else amounts
             signed = signed or bool((amounts < 0).any())
+            if not len(owners):
+                continue
             order = np.lexsort((-np.abs(amounts), owners))
             owners, amounts, whom = owners[order], amounts[order], whom[order]
-            starts = np.flatnonzero(np.r_[True, owners[1:] != owners[:-1]]) if len(owners) else np.zeros(0, np.int64)
-            if not len(starts):
-                continue
-            places = np.searchsorted(every, owners[starts])
-            stops = np.r_[starts[1:], len(owners)]
+            starts = run_starts(owners)
+            places, stops = np.searchsorted(every, owners[starts]), np.append(starts[1:], len(owners))
             value[places] = summed(amounts, starts)
             whole[places] = summed(np.abs(amounts), starts)
             contributors[places] = stops - starts

@@ -18,24 +18,21 @@ all others alike, and remainders are rounded up from the largest. A table whose 
 derived from it, so that their totals agree; other tables have the grand total in common, and totals over columns that
 they share may differ by rounding. Sums are rounded in the same way, but may be negative, and the sum of a small group
 may lie outside what is possible. A mean is a sum divided by a count, within the bounds, and blank where the count is
-below 1. A count of 0, or a mean at one of the bounds, may be the work of the noise, and is no more exact than other
-figures.
+below 1. A count of 0, or a mean at a bound, may be the work of the noise, and is no more exact than other figures.
 
 Accuracy: `noise_sd`, of each table in the manifest and the report, is the standard deviation of the noise of one figure
-as it was drawn, before totals are made to agree: that of a count, of a share (over the total), or of a sum. For a mean
-it is the largest that the standard deviation can be, at a mean equal to one of the bounds, times the number of people
-in the group. In each file, `margin_95` is half the width of the 95 % interval of a figure, 1.96 standard deviations;
-for a mean it follows from what its group shows. It describes the noise before totals are made to agree and negative
-counts are set to 0: a total over many nearly empty groups may be further off. Sums, shares and means are rounded to one
-decimal more than the first digit of their margin, shares and means to `digits` where that is given. All of this is
-checked in the written files: margins and `noise_sd` against the measurements of the manifest, decimals against margins,
-and the margin of a mean against what its group allows, as the number of people in it is not published. On average,
-least squares bring figures closer to the truth. Errors by clipping, and by rows beyond `rows_per_unit`, come on top,
-and nothing published says how large they are. The run warns of tables whose typical figure (the median) is below its
-margin, and of means whose margins are wider than the bounds.
+as it was drawn: that of a count, of a share (over the total), or of a sum; for a mean the largest that it can be, at a
+mean equal to one of the bounds, times the number of people in the group. In each file, `margin_95` is half the width of
+the 95 % interval of a figure, 1.96 standard deviations; for a mean it follows from what its group shows. Both describe
+the noise before totals are made to agree and negative counts are set to 0: a total over many nearly empty groups may be
+further off. Sums, shares and means are rounded to one decimal more than the first digit of their margin, shares and
+means to `digits` where that is given. All of this is checked in the written files: margins and `noise_sd` against the
+measurements of the manifest, decimals against margins, and the margin of a mean against what its group allows, as the
+number of people in it is not published. On average, least squares bring figures closer to the truth. Errors by
+clipping, and by rows beyond `rows_per_unit`, come on top, and nothing published says how large they are. The run warns
+of tables whose typical figure (the median) is below its margin, and of means whose margins are wider than the bounds.
 
-Seed: None: noise comes from the operating system, and reruns differ. Each rerun spends its budget again; `--budget`
-keeps the account.
+Seed: None: noise is the operating system's. Reruns differ, and each spends its budget again; `--budget` keeps account.
 
 Does not bound: What is true of a whole group, such as that everybody in it is ill; nor what several runs reveal, whose
 budgets add up.
@@ -47,7 +44,7 @@ al., Boosting the accuracy of differentially private histograms through consiste
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -57,7 +54,7 @@ from numpy.typing import NDArray
 
 from anonymize.domain.numeric import Numeric
 from anonymize.domain.public import PublicDomain, fractions, leaves_of, public_domain
-from anonymize.dp.mechanisms import require, rows_that_count
+from anonymize.dp.mechanisms import Spending, epsilon_of, require, rho_of, rows_that_count, sigma_of
 from anonymize.errors import Caution, Problem, SpecError, counted
 from anonymize.records import dataclass
 from anonymize.spec import Spec
@@ -72,10 +69,10 @@ from anonymize.tabulating.suppression import COUNTS, HAVING, groups_of, is_count
 from anonymize.tabulating.written import MARGIN, Charging, ShownTable, Tabulated, ratios, rounded, supported
 
 ID: Mechanism = "dp"
-ROWS, PRESENT = "rows", " present"
-"""What a manifest calls the measure of rows, and how that of who has a number in a column ends."""
 MOST_TIMES = 100.0
 """How many times smaller noise a larger epsilon is proposed for, at most."""
+Z_95 = 1.959963984540054
+"""The quantile of the normal distribution for 95 %: a margin, in standard deviations."""
 SUM_STEPS = 1 << 20
 """Into so many steps the range of a column that is summed is divided; noise is a whole number of them."""
 
@@ -94,35 +91,25 @@ def public_grid(spec: Spec, tabulate: Tabulation, table: Table) -> TableGrid:
 def _column(spec: Spec, total: str, attribute: Attribute) -> GroupedColumn:
     domain = public_domain(spec, attribute.name)
     leaf = leaves_of(attribute.domain, domain.codes, domain.size - 1 if domain.missing else -1)
-    domain.check(leaf[attribute.codes], _broken(attribute))
-    paths = list(_paths(spec, attribute, domain))
-    ends = [(*path, total) for path in paths]
+    broken = leaves_of(attribute.domain, lambda values: fractions(values).astype(np.int64), 0) > 0
+    domain.check(leaf[attribute.codes], broken[attribute.codes])
+    ends = [(*path, total) for path in _paths(spec, attribute, domain)]
     if domain.missing:
         ends.append((spec.input.missing_text, total))
     return GroupedColumn.of_paths(attribute.name, ends, leaf[attribute.codes])
 
 
-def _broken(attribute: Attribute) -> NDArray[np.bool_] | None:
-    """(rows,) which values are numbers with a fraction; None of a column of texts."""
-    if not isinstance(attribute.domain, Numeric):
-        return None
-    broken, missing = fractions(attribute.domain.values), attribute.domain.missing
-    return (broken if missing is None else np.insert(broken, missing, False))[attribute.codes]
-
-
-def _paths(spec: Spec, attribute: Attribute, domain: PublicDomain) -> Iterator[tuple[str, ...]]:
+def _paths(spec: Spec, attribute: Attribute, domain: PublicDomain) -> list[tuple[str, ...]]:
     """The labels above each value of a domain, from its own on, without the total: those of a hierarchy's file."""
     definition = spec.quasi_identifiers[attribute.name]
     if domain.bins is not None:
-        yield from ((label,) for label in domain.bins.labels)
-    elif isinstance(definition.hierarchy, Path) and not isinstance(attribute.domain, Numeric):
-        known, least = attribute.hierarchy.paths(), max(definition.level or 0, definition.least_level)
-        compared = spec.missing("csv", attribute.name).compared
-        for value in domain.values:
-            labels = (value, *known[compared(value)][1:])
-            yield labels[least:-1] or labels[-1:]
-    else:
-        yield from ((value,) for value in domain.values)
+        return [(label,) for label in domain.bins.labels]
+    if not isinstance(definition.hierarchy, Path) or isinstance(attribute.domain, Numeric):
+        return [(value,) for value in domain.values]
+    above, least = attribute.hierarchy.paths(), max(definition.level or 0, definition.least_level)
+    compared = spec.missing("csv", attribute.name).compared
+    paths = [(value, *above[compared(value)][1:]) for value in domain.values]
+    return [labels[least:-1] or labels[-1:] for labels in paths]
 
 
 # --- what is measured -------------------------------------------------------------------------------------------------
@@ -130,35 +117,33 @@ def _paths(spec: Spec, attribute: Attribute, domain: PublicDomain) -> Iterator[t
 
 @dataclass(frozen=True)
 class PublicBounds:
-    """The numbers between which those of a column are clipped, and how wide a step of the noise is."""
+    """The numbers between which those of a column are clipped; noise is a whole number of steps between them."""
 
     low: float
     high: float
 
     @property
     def middle(self) -> float:
-        """What distances are from."""
         return (self.low + self.high) / 2
 
     @property
     def step(self) -> float:
-        """The width that the noise counts in."""
         return (self.high - self.low) / SUM_STEPS or 1.0
 
     def steps(self, numbers: Floats) -> Floats:
         """How many steps each number, clipped, is from the middle; nan of missing ones."""
         return np.rint((np.clip(numbers, self.low, self.high) - self.middle) / self.step)
 
-
-def bounds_of(spec: Spec, name: str) -> PublicBounds:
-    """Those that the spec declares of a column. Raises SpecError where it declares none."""
-    own, definition = spec.domain_of(name), spec.quasi_identifiers.get(name)
-    if own.low is not None and own.high is not None:
-        return PublicBounds(own.low, own.high)
-    if definition is not None and definition.domain is not None:
-        return PublicBounds(*definition.domain)
-    hint = f"what numbers there may be, and not what there are: `domains: {{{name}: {{low: 0, high: 100000}}}}`"
-    raise SpecError(spec.problem(("domains",), f"column {name!r} is summed, and has no public bounds", hint))
+    @classmethod
+    def of(cls, spec: Spec, name: str) -> PublicBounds:
+        """The bounds that the spec declares of a column. Raises SpecError where it declares none."""
+        own, definition = spec.domain_of(name), spec.quasi_identifiers.get(name)
+        if own.low is not None and own.high is not None:
+            return cls(own.low, own.high)
+        if definition is not None and definition.domain is not None:
+            return cls(*definition.domain)
+        hint = f"what numbers there may be, and not what there are: `domains: {{{name}: {{low: 0, high: 100000}}}}`"
+        raise SpecError(spec.problem(("domains",), f"column {name!r} is summed, and has no public bounds", hint))
 
 
 @dataclass(frozen=True)
@@ -168,24 +153,18 @@ class MeasuredLevels:
     name: str
     columns: tuple[tuple[str, int], ...]
 
-    def cells(self, grid: TableGrid) -> Ints:
-        """(rows,) the cell of each row."""
-        return grid.cell_of(dict(self.columns))
-
 
 def levels_of(grid: TableGrid, groups: Mapping[str, Sequence[Sequence[str]]]) -> list[MeasuredLevels]:
-    """All that the tables need, each once. A column at the total is as good as none. `groups`: by measure, what its
-    tables group by."""
-    made: dict[MeasuredLevels, None] = {}
-    heights = {each.name: len(each.levels) for each in grid.columns}
-    for name, several in groups.items():
-        for by in several:
-            for levels in product(*(range(heights[column]) for column in by)):
-                below = [
-                    (column, level) for column, level in zip(by, levels, strict=True) if level < heights[column] - 1
-                ]
-                made[MeasuredLevels(name, tuple(sorted(below)))] = None
-    return list(made)
+    """All that the tables need, each once. A column at the total is left out. `groups`: by measure, what its tables
+    group by."""
+    totals = {each.name: len(each.levels) - 1 for each in grid.columns}
+    levels = (
+        MeasuredLevels(name, tuple(sorted((column, level) for column, level in chosen if level < totals[column])))
+        for name, several in groups.items()
+        for by in several
+        for chosen in product(*([(column, level) for level in range(totals[column] + 1)] for column in by))
+    )
+    return list(dict.fromkeys(levels))
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------
@@ -193,7 +172,7 @@ def levels_of(grid: TableGrid, groups: Mapping[str, Sequence[Sequence[str]]]) ->
 
 @dataclass(frozen=True)
 class PrivateRun:
-    """A run: the grid of the public domain, what each row counts, and how many rows of one individual do."""
+    """A run: the grid of the public domain, and which rows of the table are `kept` as those that count."""
 
     spec: Spec
     tabulate: Tabulation
@@ -201,7 +180,7 @@ class PrivateRun:
     table: Table
     kept: NDArray[np.bool_]
 
-    @cached_property
+    @property
     def rows(self) -> int:
         """The most rows of one individual."""
         return 1 if self.table.units is None else self.tabulate.rows_per_unit
@@ -214,17 +193,7 @@ class PrivateRun:
 
     @cached_property
     def bounds(self) -> dict[str, PublicBounds]:
-        """Of each summed column."""
-        return {name: bounds_of(self.spec, name) for name in self.tabulate.measured}
-
-    def amounts(self, name: str) -> Floats:
-        """(rows,) what each row adds to a measure; nothing of rows that do not count."""
-        column = name.removesuffix(HAVING)
-        if name == COUNTS:
-            return self.kept.astype(np.float64)
-        numbers = numbers_of(self.table, column)
-        present = self.kept & ~np.isnan(numbers)
-        return np.where(present, 1.0 if is_count(name) else self.bounds[column].steps(numbers), 0.0)
+        return {name: PublicBounds.of(self.spec, name) for name in self.tabulate.measured}
 
     def sensitivity(self, name: str) -> float:
         """By how much a measure differs, in L2, with one individual more."""
@@ -236,7 +205,31 @@ class PrivateRun:
 
     def groups(self, name: str) -> list[tuple[str, ...]]:
         """What the tables of a measure group by."""
-        return groups_of(self.tabulate, name if name == COUNTS else name.removesuffix(HAVING))
+        return groups_of(self.tabulate, name.removesuffix(HAVING))
+
+    def counted(self, levels: MeasuredLevels) -> tuple[Ints, Ints]:
+        """Every cell of some levels, in order, and what it comes to."""
+        of_column = dict(levels.columns)
+        cells = self.grid.cells_at(of_column)
+        places = np.searchsorted(cells, self.grid.cell_of(of_column))
+        return cells, np.rint(np.bincount(places, self._amounts(levels.name), len(cells))).astype(np.int64)
+
+    def _amounts(self, name: str) -> Floats:
+        """(rows,) what each row adds to a measure; nothing of rows that do not count."""
+        if name == COUNTS:
+            return self.kept.astype(np.float64)
+        column = name.removesuffix(HAVING)
+        numbers = numbers_of(self.table, column)
+        present = self.kept & ~np.isnan(numbers)
+        return np.where(present, 1.0 if is_count(name) else self.bounds[column].steps(numbers), 0.0)
+
+
+@dataclass(frozen=True)
+class NoisyMeasure:
+    """A measure as it was drawn: its values, of which totals are sums, and the standard deviation of the noise."""
+
+    values: ConsistentValues
+    noise: float
 
 
 def check(spec: Spec, tabulate: Tabulation, of: tuple[TableGrid, Table] | None) -> None:
@@ -249,41 +242,40 @@ def check(spec: Spec, tabulate: Tabulation, of: tuple[TableGrid, Table] | None) 
 
 def _undeclared(spec: Spec, tabulate: Tabulation) -> Iterator[Problem]:
     """What is not public, at the first table that needs it."""
-    own = reading(spec, tabulate)
+    own, before = reading(spec, tabulate), set[str]()
     for number, table in enumerate(tabulate.tables):
-        before = [name for each in tabulate.tables[:number] for name in (*each.by, each.column)]
-        for name in (name for name in (*table.by, table.column) if name is not None and name not in before):
+        names = [*table.by, *([] if table.column is None else [table.column])]
+        for name in (name for name in names if name not in before):
             try:
-                public_domain(own, name) if name in table.by else bounds_of(spec, name)
+                public_domain(own, name) if name in table.by else PublicBounds.of(spec, name)
             except SpecError as error:
                 for problem in error.problems:
                     yield spec.problem(("tabulate", "tables", number), problem.message, problem.hint)
+        before |= set(names)
 
 
 def run(
     spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None, charge: Charging
 ) -> Tabulated:
     """The tables of a run. Everything that can fail has been tried when `charge` is called, before the first draw."""
-    from anonymize.dp.mechanisms import rho_of
-
     check(spec, tabulate, (grid, table))
-    assert spec.privacy.differential is not None
+    required = spec.privacy.differential
+    assert required is not None
     own = PrivateRun(spec, tabulate, grid, table, rows_that_count(table.units, table.rows, tabulate.rows_per_unit))
-    rho = rho_of(spec.privacy.differential.epsilon, spec.privacy.differential.delta)
-    plan = levels_of(grid, {name: own.groups(name) for name in own.names})
-    truth = {each: _counted(own, each) for each in plan}
+    rho = rho_of(required.epsilon, required.delta)
+    truth = {each: own.counted(each) for each in levels_of(grid, {name: own.groups(name) for name in own.names})}
     charge(rho)
-    measurements, estimates = _drawn(own, plan, truth, rho)
-    tables = _tables(own, estimates, {str(each["measure"]): float(str(each["sigma"])) for each in measurements})
+    measurements, measures = _drawn(own, truth, rho)
+    tables = _tables(own, measures)
     details = {
         "individual": spec.unit or "row",
         "rows_per_unit": own.rows,
         "neighbours": "one individual more",
-        "differential": {**spec.privacy.differential.model_dump(), "rho": rho},
+        "differential": {**required.model_dump(), "rho": rho},
         "bounds": {name: [each.low, each.high] for name, each in own.bounds.items()},
         "measurements": measurements,
     }
-    warnings = tuple(_swamped(tables, own.bounds, spec.privacy.differential))
+    warnings = tuple(_swamped(tables, own.bounds, required))
     return Tabulated(tables, details, {"rows_left_out": int((~own.kept).sum())}, warnings)
 
 
@@ -300,7 +292,7 @@ def _swamped(
         if table.measured.measure == "mean":
             own = bounds[str(table.measured.column)]
             figure, margin = own.high - own.low, float(np.median(known[:, 1]))
-            wide = int((known[:, 1] > own.high - own.low).sum())
+            wide = int((known[:, 1] > figure).sum())
             said = f"{MARGIN} of {wide} of {counted(len(known), 'mean')} is wider than the bounds" if wide else ""
         else:
             figure, margin = np.median(known, axis=0)
@@ -312,128 +304,95 @@ def _swamped(
 
 def _enough(spent: EpsilonDelta, margin: float, figure: float) -> str:
     """Which epsilon brings a margin down to a figure, as far as one does: noise falls with the square root of rho."""
-    from anonymize.dp.mechanisms import epsilon_of, rho_of
-
     if not figure < margin < MOST_TIMES * figure:
         return "a larger `privacy.differential.epsilon`"
     epsilon = epsilon_of(rho_of(spent.epsilon, spent.delta) * (margin / figure) ** 2, spent.delta)
     return f"`privacy: {{differential: {{epsilon: {math.ceil(epsilon * 100) / 100:g}}}}}`, by which it is no wider"
 
 
-def _counted(own: PrivateRun, levels: MeasuredLevels) -> tuple[Ints, Ints]:
-    """Every cell of some levels, in order, and what it comes to."""
-    cells = own.grid.cells_at(dict(levels.columns))
-    places = np.searchsorted(cells, levels.cells(own.grid))
-    return cells, np.rint(np.bincount(places, own.amounts(levels.name), len(cells))).astype(np.int64)
-
-
 def _drawn(
-    own: PrivateRun, plan: Sequence[MeasuredLevels], truth: dict[MeasuredLevels, tuple[Ints, Ints]], rho: float
-) -> tuple[list[dict[str, object]], dict[str, ConsistentValues]]:
-    """What was drawn, as a manifest has it, and the values of each measure of which totals are sums."""
-    from anonymize.dp.mechanisms import Spending, sigma_of
-
-    spending, made = Spending(rho), []
+    own: PrivateRun, truth: Mapping[MeasuredLevels, tuple[Ints, Ints]], rho: float
+) -> tuple[list[dict[str, object]], dict[str, NoisyMeasure]]:
+    """What was drawn, as a manifest has it, and each measure."""
+    spending, made, sigmas = Spending(rho), [], dict[str, float]()
     sums = {name: DrawnValues.over(own.grid, own.groups(name)) for name in own.names}
-    for number, levels in enumerate(plan):
-        sensitivity = own.sensitivity(levels.name)
-        sigma = sigma_of(spending.left / (len(plan) - number), sensitivity)
-        cells, true = truth[levels]
-        columns = tuple(name for name, _ in levels.columns)
-        noisy = spending.gaussian(true, sigma, sensitivity, of=columns)
+    for left, (levels, (cells, true)) in zip(range(len(truth), 0, -1), truth.items(), strict=True):
+        sensitivity, of_column = own.sensitivity(levels.name), dict(levels.columns)
+        sigmas[levels.name] = sigma = sigma_of(spending.left / left, sensitivity)
+        noisy = spending.gaussian(true, sigma, sensitivity, of=tuple(of_column))
         sums[levels.name].add(cells, noisy, sigma)
-        entry = {
-            "measure": _called(levels.name),
-            "levels": dict(levels.columns),
-            "sigma": sigma,
-            "sensitivity": sensitivity,
-        }
+        entry = {"measure": _called(levels.name), "levels": of_column, "sigma": sigma, "sensitivity": sensitivity}
         made.append({**entry, "rho": spending.entries[-1].rho, "values": noisy.tolist()})
-    return made, {name: each.estimate(own.grid, own.groups(name)) for name, each in sums.items()}
+    estimates = {name: each.estimate(own.grid, own.groups(name)) for name, each in sums.items()}
+    return made, {name: NoisyMeasure(each, sigmas[name]) for name, each in estimates.items()}
 
 
 def _called(name: str) -> str:
     """What a manifest calls a measure."""
     if name == COUNTS:
-        return ROWS
-    return name.replace(HAVING, PRESENT) if name.endswith(HAVING) else sums_called(name)
+        return "rows"
+    return name.replace(HAVING, " present") if name.endswith(HAVING) else sums_called(name)
 
 
-def _tables(
-    own: PrivateRun, estimates: dict[str, ConsistentValues], sigmas: Mapping[str, float]
-) -> tuple[ShownTable, ...]:
-    """What each table shows. `sigmas`: the standard deviation of the noise of each measure, as a manifest calls it."""
+def _tables(own: PrivateRun, measures: Mapping[str, NoisyMeasure]) -> tuple[ShownTable, ...]:
     finest = Finest.of(own.grid, own.groups(COUNTS))
-    counts = finest.whole(estimates[COUNTS], whole_counts) if COUNTS in estimates else {}
-    return tuple(
-        _counts(own, each, counts[finest.of_table(each.by)], sigmas)
-        if each.column is None
-        else _sums(own, each, estimates, sigmas)
-        for each in own.tabulate.tables
-    )
+    counts = finest.whole(measures[COUNTS].values, whole_counts) if COUNTS in measures else {}
+    tables = []
+    for each in own.tabulate.tables:
+        if each.column is None:
+            tables.append(_counts(own, each, counts[finest.of_table(each.by)], measures[COUNTS].noise))
+        else:
+            summed = (own.bounds[each.column], measures[each.column], measures[f"{each.column}{HAVING}"])
+            tables.append((_sums if each.measure == "sum" else _means)(own, each, *summed))
+    return tuple(tables)
 
 
-def _counts(
-    own: PrivateRun, measured: TabulatedMeasure, counts: dict[int, int], sigmas: Mapping[str, float]
-) -> ShownTable:
+def _counts(own: PrivateRun, measured: TabulatedMeasure, counts: dict[int, int], noise: float) -> ShownTable:
+    """A table of counts, or of shares of the total, of which there are none where that is 0."""
     values = [counts[cell] for cell in own.grid.cells(measured.by).ravel().tolist()]
-    noise = sigmas[ROWS]
     if measured.measure == "count":
-        return ShownTable(measured, values, noise_sd=_rounded(noise), margins=_margins([noise] * len(values)))
+        margins = [_rounded(Z_95 * noise, 3)] * len(values)
+        return ShownTable(measured, values, noise_sd=_rounded(noise, 6), margins=margins)
     total = float(counts[own.grid.whole])
-    margins = _margins([noise / total if total else None] * len(values))
+    share = noise / total if total else math.nan
+    margins = [_rounded(Z_95 * share, 3)] * len(values)
     digits = own.digits(margins)
     shares = ratios(np.array(values, np.float64), total, digits)
-    sd = _rounded(noise / total) if total else None
-    return ShownTable(measured, shares, noise_sd=sd, margins=margins, digits=digits)
-
-
-def _rounded_sums(
-    own: PrivateRun, measured: TabulatedMeasure, estimates: dict[str, ConsistentValues], digits: int
-) -> list[float]:
-    """The sums of a table to so many decimals, in which totals are still the sums of their parts."""
-    name, finest = str(measured.column), Finest.of(own.grid, own.groups(str(measured.column)))
-    away, people, bounds = estimates[name], estimates[f"{name}{HAVING}"], own.bounds[name]
-    units = (away.value * bounds.step + people.value * bounds.middle) * 10.0**digits
-    whole = finest.whole(ConsistentValues(away.cells, units), whole_sums)[finest.of_table(measured.by)]
-    return [rounded(whole[cell] / 10**digits, digits) for cell in own.grid.cells(measured.by).ravel().tolist()]
-
-
-def _rounded(noise: float) -> float:
-    """A standard deviation, to six digits."""
-    return float(f"{noise:.6g}")
-
-
-Z_95 = 1.959963984540054
-"""The quantile of the normal distribution for 95 %."""
-
-
-def _margins(noise: Iterable[float | None]) -> list[float | None]:
-    """Halves of 95 % intervals, to three digits, from standard deviations."""
-    return [None if each is None else float(f"{Z_95 * each:.3g}") for each in noise]
+    return ShownTable(measured, shares, noise_sd=_rounded(share, 6), margins=margins, digits=digits)
 
 
 def _sums(
-    own: PrivateRun, measured: TabulatedMeasure, estimates: dict[str, ConsistentValues], sigmas: Mapping[str, float]
+    own: PrivateRun, measured: TabulatedMeasure, bounds: PublicBounds, away: NoisyMeasure, having: NoisyMeasure
 ) -> ShownTable:
-    assert measured.column is not None
-    cells, bounds = own.grid.cells(measured.by).ravel(), own.bounds[measured.column]
-    away = estimates[measured.column].of(cells) * bounds.step
-    people = estimates[f"{measured.column}{HAVING}"].of(cells)
-    away_noise = sigmas[sums_called(measured.column)] * bounds.step
-    people_noise = sigmas[f"{measured.column}{PRESENT}"]
-    if measured.measure == "sum":
-        noise = math.hypot(away_noise, bounds.middle * people_noise)
-        margins = _margins([noise] * len(cells))
-        digits = supported(margins)
-        sums = _rounded_sums(own, measured, estimates, digits or 0)
-        return ShownTable(measured, sums, noise_sd=_rounded(noise), margins=margins, digits=digits)
-    means = np.clip(bounds.middle + away / np.maximum(people, 1.0), bounds.low, bounds.high)
-    some = people >= 1
-    own_noise = np.hypot(away_noise, np.abs(means - bounds.middle) * people_noise) / np.maximum(people, 1.0)
-    margins = _margins(each if many else None for each, many in zip(own_noise.tolist(), some.tolist(), strict=True))
-    digits = own.digits(margins)
-    values = [rounded(mean, digits) if many else None for mean, many in zip(means.tolist(), some.tolist(), strict=True)]
-    farthest = (bounds.high - bounds.low) / 2
-    noise = math.hypot(away_noise, farthest * people_noise)
-    return ShownTable(measured, values, noise_sd=_rounded(noise), margins=margins, digits=digits)
+    """A table of sums: how far people are from the middle of the bounds, and as many middles as there are people.
+    Rounded, totals are still the sums of their parts."""
+    noise, cells = math.hypot(away.noise * bounds.step, bounds.middle * having.noise), own.grid.cells(measured.by)
+    margins = [_rounded(Z_95 * noise, 3)] * cells.size
+    digits = supported(margins)
+    scale = 10 ** (digits or 0)
+    units = (away.values.value * bounds.step + having.values.value * bounds.middle) * float(scale)
+    finest = Finest.of(own.grid, own.groups(str(measured.column)))
+    whole = finest.whole(ConsistentValues(away.values.cells, units), whole_sums)[finest.of_table(measured.by)]
+    sums = [rounded(whole[cell] / scale, digits or 0) for cell in cells.ravel().tolist()]
+    return ShownTable(measured, sums, noise_sd=_rounded(noise, 6), margins=margins, digits=digits)
+
+
+def _means(
+    own: PrivateRun, measured: TabulatedMeasure, bounds: PublicBounds, away: NoisyMeasure, having: NoisyMeasure
+) -> ShownTable:
+    """A table of means, blank of groups of less than one individual."""
+    cells, away_noise = own.grid.cells(measured.by).ravel(), away.noise * bounds.step
+    people = having.values.of(cells)
+    divisor = np.maximum(people, 1.0)
+    means = np.clip(bounds.middle + away.values.of(cells) * bounds.step / divisor, bounds.low, bounds.high)
+    noise = np.hypot(away_noise, np.abs(means - bounds.middle) * having.noise) / divisor
+    margins = [_rounded(Z_95 * each, 3) for each in np.where(people >= 1, noise, np.nan).tolist()]
+    digits, both = own.digits(margins), zip(means.tolist(), margins, strict=True)
+    values = [None if margin is None else rounded(mean, digits) for mean, margin in both]
+    largest = math.hypot(away_noise, (bounds.high - bounds.low) / 2 * having.noise)
+    return ShownTable(measured, values, noise_sd=_rounded(largest, 6), margins=margins, digits=digits)
+
+
+def _rounded(noise: float, digits: int) -> float | None:
+    """To so many digits; None of nan, where there is no figure."""
+    return None if math.isnan(noise) else float(f"{noise:.{digits}g}")

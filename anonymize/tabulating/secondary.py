@@ -9,8 +9,7 @@ problem chooses the cheapest cells that meet all cuts so far, and is solved agai
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import field
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -137,37 +136,6 @@ class Pattern:
     proved: bool
 
 
-@dataclass
-class CoveringCuts:
-    """Sums over cells that have to come to a least value."""
-
-    size: int
-    coefficients: list[Floats] = field(default_factory=list)
-    least: list[float] = field(default_factory=list)
-
-    def add(self, cells: Ints, coefficients: Floats, least: float) -> None:
-        """A coefficient beyond the least value says no more than that one."""
-        row = np.zeros(self.size)
-        row[cells] = np.minimum(coefficients / least, 1.0)
-        self.coefficients.append(row)
-        self.least.append(1.0 - TOLERANCE)
-
-    def cheapest(self, cost: Floats, unsafe: Bools, open_: Bools) -> tuple[Bools, bool] | None:
-        """The cheapest cells that meet all cuts, and whether that is proved; None where there are none."""
-        from scipy.optimize import Bounds, LinearConstraint, milp
-        from scipy.sparse import csr_array
-
-        several = LinearConstraint(csr_array(np.vstack(self.coefficients)), lb=np.array(self.least))
-        result = milp(
-            cost / cost.max(),
-            integrality=np.ones(self.size),
-            bounds=Bounds(unsafe.astype(float), open_.astype(float)),
-            constraints=several,
-            options={"node_limit": NODES, "mip_rel_gap": 0.0, "presolve": False},  # presolving, HiGHS prints at times
-        )
-        return None if result.x is None else (result.x > 0.5, bool(result.status == 0))
-
-
 def protect(layers: Sequence[Layer], cost: Floats, open_: Bools) -> Pattern:
     """The blank cells of a system.
 
@@ -189,26 +157,45 @@ def protect(layers: Sequence[Layer], cost: Floats, open_: Bools) -> Pattern:
 
 
 def _least(layers: Sequence[Layer], cost: Floats, unsafe: Bools, open_: Bools) -> tuple[Bools, bool]:
-    """The cheapest blanks, and whether that is proved; else some that do not protect all."""
-    cuts, blank, sure = CoveringCuts(len(cost)), unsafe, True
+    """The cheapest blanks, and whether that is proved; else some that do not protect all.
+
+    A cut is a sum over cells that has to come to 1: a coefficient beyond that says no more than 1 does.
+    """
+    cuts, blank, sure = list[Floats](), unsafe, True
     known = [KnownChanges(layer) for layer in layers]
     for _ in range(ROUNDS):
-        before = len(cuts.least)
+        before = len(cuts)
         for layer, own in zip(layers, known, strict=True):
             program = _Program(layer, blank[layer.cells], own)
             for target in layer.targets:
                 reached = program.reach(target)
                 if not target.met_by(reached.far):
-                    cuts.add(layer.cells, program.cut(target, reached.prices), target.need)
-        if len(cuts.least) == before:
+                    cuts.append(np.zeros(len(cost)))
+                    cuts[-1][layer.cells] = np.minimum(program.cut(target, reached.prices) / target.need, 1.0)
+        if len(cuts) == before:
             return blank, sure
-        chosen = cuts.cheapest(cost, unsafe, open_)
+        chosen = _covering(cuts, cost, unsafe, open_)
         if chosen is None:
             return unsafe, False
         if np.array_equal(chosen[0], blank):  # no further for all that the solver can tell
             return blank, False
         blank, sure = chosen
     return blank, False
+
+
+def _covering(cuts: Sequence[Floats], cost: Floats, unsafe: Bools, open_: Bools) -> tuple[Bools, bool] | None:
+    """The cheapest cells that meet all cuts, and whether that is proved; None where there are none."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array
+
+    result = milp(
+        cost / cost.max(),
+        integrality=np.ones(len(cost)),
+        bounds=Bounds(unsafe.astype(float), open_.astype(float)),
+        constraints=LinearConstraint(csr_array(np.vstack(cuts)), lb=np.full(len(cuts), 1.0 - TOLERANCE)),
+        options={"node_limit": NODES, "mip_rel_gap": 0.0, "presolve": False},  # presolving, HiGHS prints at times
+    )
+    return None if result.x is None else (result.x > 0.5, bool(result.status == 0))
 
 
 class Reach(NamedTuple):
@@ -262,7 +249,6 @@ class _Program:
 
     @cached_property
     def columns(self) -> Ints:
-        """The blank cells."""
         return np.flatnonzero(self.blank)
 
     @cached_property
@@ -273,7 +259,7 @@ class _Program:
         return rows, chosen.tocsr()[rows]
 
     def reach(self, target: ProtectedSide) -> Reach:
-        """How far from its value the cell can be on a side; no farther is looked than it must be able to be."""
+        """How far from its value the cell can be on a side, at most as far as it must be able to be."""
         change = self.known.of(target, self.blank)
         if change is not None:
             return Reach(target.need, np.zeros(self.layer.equations.count), change)
@@ -286,11 +272,12 @@ class _Program:
         down, up = self.layer.reach
         low, high = -down[self.columns], up[self.columns]
         own = self.columns == target.cell
-        high[own] = np.minimum(high[own], target.need) if target.side > 0 else high[own]
-        low[own] = np.maximum(low[own], -target.need) if target.side < 0 else low[own]
-        if target.known:
-            fixed = np.isin(self.columns, target.known)
-            low, high = np.where(fixed, 0.0, low), np.where(fixed, 0.0, high)
+        if target.side > 0:
+            high[own] = np.minimum(high[own], target.need)
+        else:
+            low[own] = np.maximum(low[own], -target.need)
+        fixed = np.isin(self.columns, target.known)
+        low[fixed] = high[fixed] = 0.0
         objective = -target.side * own.astype(float)
         prices, change = np.zeros(self.layer.equations.count), np.zeros(len(self.blank))
         if not len(rows):
@@ -356,8 +343,7 @@ def _cheapest_flow(layer: Layer, target: ProtectedSide, cost: Floats, blank: Boo
     price = np.where(blank[layer.cells], 0.0, cost[layer.cells] / cost.max())
     down, up = (np.where(open_[layer.cells], each, 0.0) for each in layer.reach)
     down[list(target.known)] = up[list(target.known)] = 0.0
-    low = np.zeros(2 * size)
-    high = np.concatenate([up, down])
+    low, high = np.zeros(2 * size), np.concatenate([up, down])
     place, other = (target.cell, size + target.cell) if target.side > 0 else (size + target.cell, target.cell)
     low[place] = high[place] = target.need
     high[other] = 0.0
@@ -376,12 +362,12 @@ def _thinned(layers: Sequence[Layer], cost: Floats, blank: Bools, unsafe: Bools)
     Of every target one change of cells is known that takes it as far as it must be able to be. A cell that changes in
     none of these can be published at once; of any other, the targets whose change it is part of are tried without it.
     """
-    blank = blank.copy()
-    known = [KnownChanges(layer) for layer in layers]
-    changes = [
-        _changes(_Program(layer, blank[layer.cells], own), layer.targets)
-        for layer, own in zip(layers, known, strict=True)
-    ]
+    blank, known = blank.copy(), [KnownChanges(layer) for layer in layers]
+
+    def programs() -> Iterator[_Program]:
+        return (_Program(layer, blank[layer.cells], own) for layer, own in zip(layers, known, strict=True))
+
+    changes = [_changes(program, program.layer.targets) for program in programs()]
     most = PROGRAMS + sum(own.solved for own in known)
     for cell in sorted(np.flatnonzero(blank & ~unsafe).tolist(), key=lambda each: (-cost[each], each)):
         if sum(own.solved for own in known) >= most:
@@ -391,9 +377,8 @@ def _thinned(layers: Sequence[Layer], cost: Floats, blank: Bools, unsafe: Bools)
             [target for target, moved in own.items() if cell in layer.cells[moved]]
             for layer, own in zip(layers, changes, strict=True)
         ]
-        programs = [_Program(layer, blank[layer.cells], own) for layer, own in zip(layers, known, strict=True)]
-        others = list(map(_changes, programs, again))
-        if [len(own) for own in others] != [len(own) for own in again]:
+        others = list(map(_changes, programs(), again))
+        if list(map(len, others)) != list(map(len, again)):
             blank[cell] = True
             continue
         for own, other in zip(changes, others, strict=True):

@@ -84,12 +84,8 @@ def contributions(rules: SuppressionRules) -> int:
 def protection(values: CellValues, rules: SuppressionRules, minimum: int, *, counts: bool) -> Protection:
     """What the rules ask of each cell of a measure. `counts`: it is one of rows, or of individuals."""
     few = (values.contributors > 0) & (values.contributors < minimum)
-    upper = np.zeros(len(values.value))
-    unsafe = few.copy()
-    if counts:
-        upper[few] = minimum - values.contributors[few]
-    else:
-        upper[few] = np.maximum(rules.range / 100 * np.abs(values.value[few]), 1.0)
+    lacking = np.maximum(rules.range / 100 * np.abs(values.value), 1.0)
+    unsafe, upper = few, np.where(few, minimum - values.contributors if counts else lacking, 0.0)
     first, second = values.largest[:, 0], values.largest[:, 1]
     if rules.p is not None:
         lacking = rules.p / 100 * first - (values.whole - first - second)
@@ -233,7 +229,7 @@ def _layer(
     grid: TableGrid, tabulate: Tabulation, name: str, values: CellValues, needed: Protection, cells: Ints
 ) -> Layer:
     groups = [by for by in known_groups(tabulate, name) if np.isin(grid.cells(by), values.cells).all()]
-    equations: Equations = grid.equations(groups, values.cells)
+    equations = grid.equations(groups, values.cells)
     known = least(values, tabulate.rules, equations) if is_count(name) else np.zeros(len(values.cells))
     # Of a count of 1 there is nothing to know but that somebody is there; of several rows of one individual, how many.
     insider = np.where((values.value > 1) | (not is_count(name)), values.sole, -1)
@@ -255,11 +251,9 @@ def _infeasible(tabulate: Tabulation, block: Sequence[str], count: int) -> Infea
     named = {COUNTS: "counts"} | {name: f"sums of {name}" for name in tabulate.measured}
     what = " and ".join(named[name] for name in block if name in named)
     unsafe = f"{counted(count, 'unsafe group')} can be derived even where everything else that may be is blank"
-    message = f"tables of {what}: {unsafe}"
-    hint = (
-        "group by fewer columns, or a higher `level`; a smaller `minimum` or `p`, or `zeros: suppress`, asks for less"
-    )
-    return InfeasibleError(Problem(message, hint=hint))
+    less = "a smaller `minimum` or `p`, or `zeros: suppress`, asks for less"
+    hint = f"group by fewer columns, or a higher `level`; {less}"
+    return InfeasibleError(Problem(f"tables of {what}: {unsafe}", hint=hint))
 
 
 # --- the tables -------------------------------------------------------------------------------------------------------
@@ -312,19 +306,13 @@ def _nearly_blank(tables: Sequence[ShownTable], minimum: int) -> Iterator[Cautio
 def _check_many(grid: TableGrid, tabulate: Tabulation, minimum: int, values: dict[str, CellValues]) -> None:
     """Raises InfeasibleError where fewer individuals than the minimum are counted in all: then each 0 beside a blank
     tells where they are."""
-    for name, each in values.items():
-        if (
-            tabulate.rules.zeros == "publish"
-            and 0 < each.contributors[each.places(np.array([grid.whole]))][0] < minimum
-        ):
+    for name, each in values.items() if tabulate.rules.zeros == "publish" else ():
+        there = int(each.contributors[each.places(np.array([grid.whole]))][0])
+        if 0 < there < minimum:
             what = "are counted" if name == COUNTS else f"have a number in {name.removesuffix(HAVING)}"
             message = f"fewer individuals than `minimum: {minimum}` {what}, and groups of 0 reveal where they are"
-            there = int(each.contributors[each.places(np.array([grid.whole]))][0])
-            few = (
-                "no tables of so few"
-                if there < LEAST_MINIMUM
-                else f"`tabulate: {{suppression: {{minimum: {there}}}}}` at most"
-            )
+            less = f"`tabulate: {{suppression: {{minimum: {there}}}}}` at most"
+            few = "no tables of so few" if there < LEAST_MINIMUM else less
             raise InfeasibleError(Problem(message, hint=f"{few}; `zeros: suppress` hides where they are"))
 
 
@@ -335,28 +323,16 @@ def _check_additive(spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Ta
         return
     by = {name for each in groups_of(tabulate, COUNTS) for name in each}
     hint = "`tabulate: {counted: rows}`; or `mechanism: cell-keys`, of which totals are no sums"
-    problems = [
-        Problem(
-            f"column {name!r}: {counted(many, 'individual')} in several of its groups, whose total is not their sum",
-            table.source.name,
-            hint=hint,
-        )
-        for name, many in grid.several(table.units, by)
-    ]
-    if problems:
-        raise DataError(problems)
+    why = "in several of its groups, whose total is not their sum"
+    columns = [f"column {name!r}: {counted(many, 'individual')} {why}" for name, many in grid.several(table.units, by)]
+    if columns:
+        raise DataError([Problem(each, table.source.name, hint=hint) for each in columns])
 
 
 def _warnings(table: Table, tabulate: Tabulation) -> tuple[Caution, ...]:
     """That nothing hides how many rows one individual has, where these are counted and individuals are protected."""
-    rules = tabulate.rules
-    if (
-        table.units is None
-        or tabulate.counted == "individuals"
-        or not groups_of(tabulate, COUNTS)
-        or rules.p is not None
-        or rules.dominance is not None
-    ):
+    counts_rows = table.units is not None and tabulate.counted != "individuals" and bool(groups_of(tabulate, COUNTS))
+    if not counts_rows or tabulate.rules.p is not None or tabulate.rules.dominance is not None:
         return ()
     said = "rows are counted, and no rule hides how many of them one individual has: `minimum` counts individuals alone"
     return (Caution.of(said, "`suppression: {p: 10}` protects an individual's rows as it does contributions to sums"),)
