@@ -145,7 +145,7 @@ def _of_mean_zero(changes: Floats, curve: float) -> Floats:
     """The probabilities exp(slope x + curve x^2) of mean 0, which have the most entropy of all of that mean and
     variance."""
     steepest = _STEEPEST * (1 + abs(curve))
-    slope = _largest(lambda slope: changes @ _tilted(changes, slope, curve) <= 0, -steepest, steepest)
+    slope = _largest(lambda slope: bool(changes @ _tilted(changes, slope, curve) <= 0), -steepest, steepest)
     return _tilted(changes, slope, curve)
 
 
