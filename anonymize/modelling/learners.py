@@ -3,8 +3,9 @@ numbers that they take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -20,13 +21,11 @@ from anonymize.records import dataclass
 from anonymize.table import Table
 
 # --- regions as numbers -----------------------------------------------------------------------------------------------
-# Regions as numbers that learners take: two for each quasi-identifier, its ends.
-#
-# For a number these are the ends of its interval; for a category, the positions of the first and the last leaf under
-# its node, in the order of the hierarchy. What is missing may be any number: it spans all of the training part. Where
-# both ends are equal in every training row, as they are in an original table, one of them is left out. For a released
-# set `{a|c}` the leaves that some set leaves out between its ends are further numbers: 1 where a row may be about that
-# leaf.
+# Each quasi-identifier becomes two numbers, its ends. For a number these are the ends of its interval; for a category,
+# the positions of the first and the last leaf under its node, in the order of the hierarchy. What is missing may be any
+# number: it spans all of the training part. Where both ends are equal in every training row, as they are in an original
+# table, one of them is left out. For a released set `{a|c}` the leaves that some set leaves out between its ends are
+# further numbers: 1 where a row may be about that leaf.
 #
 # Source: LeFevre, DeWitt and Ramakrishnan, Workload-aware anonymization, KDD 2006, section 4.2.
 
@@ -109,8 +108,6 @@ def _filled(ends: Floats, absent: Floats) -> Floats:
 
 
 # --- learners ---------------------------------------------------------------------------------------------------------
-# The models that a release is tried with, from scikit-learn. One model, one line in `LEARNERS`.
-#
 # Decision trees split by entropy, stop at two rows, and are pruned of splits that tell little. Naive Bayes counts the
 # parts into which each feature falls where it tells most of the label. A random forest has 40 trees. The support vector
 # machine is linear, on standardized features, as is the regression; a regression tree stops at four rows. `baseline`
@@ -174,69 +171,44 @@ class DiscretizedBayes:
         return np.asarray(self.bayes.classes_)
 
 
-def _baseline(seed: int) -> Any:
-    from sklearn.dummy import DummyClassifier
-
-    return DummyClassifier(strategy="most_frequent")
-
-
-def _median(seed: int) -> Any:
-    from sklearn.dummy import DummyRegressor
-
-    return DummyRegressor(strategy="median")
-
-
-def _tree(seed: int) -> Any:
-    from sklearn.tree import DecisionTreeClassifier
-
-    return DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, ccp_alpha=PRUNED, random_state=seed)
-
-
-def _forest(seed: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(n_estimators=40, random_state=seed, n_jobs=1)
-
-
-def _svm(seed: int) -> Any:
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.svm import LinearSVC
-
-    return make_pipeline(StandardScaler(), LinearSVC(dual=False, max_iter=10_000, random_state=seed))
-
-
-def _linear(seed: int) -> Any:
-    from sklearn.linear_model import LinearRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), LinearRegression())
-
-
-def _regression_tree(seed: int) -> Any:
-    from sklearn.tree import DecisionTreeRegressor
-
-    return DecisionTreeRegressor(min_samples_leaf=4, random_state=seed)
-
-
 @dataclass(frozen=True)
 class Learner:
-    """A kind of model: what it predicts, and what makes one from a seed."""
+    """A kind of model. `of`: its class in scikit-learn, with its settings, or what makes one from a seed. `scaled`:
+    features are standardized first."""
 
     predicts: Literal["categorical", "numeric"]
-    make: Callable[[int], Any]
+    of: str | Callable[[int], Any]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    scaled: bool = False
 
+    def make(self, seed: int) -> Any:
+        """A model that is not trained yet."""
+        if not isinstance(self.of, str):
+            return self.of(seed)
+        module, _, name = self.of.partition(".")
+        model = getattr(import_module(f"sklearn.{module}"), name)(**self.settings)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=seed)
+        if not self.scaled:
+            return model
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        return make_pipeline(StandardScaler(), model)
+
+
+BASELINE = Learner("categorical", "dummy.DummyClassifier", {"strategy": "most_frequent"})
+_TREE = {"criterion": "entropy", "min_samples_leaf": 2, "ccp_alpha": PRUNED}
 
 LEARNERS: dict[str, Learner] = {
-    "baseline": Learner("categorical", _baseline),
-    "decision_tree": Learner("categorical", _tree),
+    "baseline": BASELINE,
+    "decision_tree": Learner("categorical", "tree.DecisionTreeClassifier", _TREE),
     "naive_bayes": Learner("categorical", DiscretizedBayes),
-    "random_forest": Learner("categorical", _forest),
-    "linear_svm": Learner("categorical", _svm),
-    "median": Learner("numeric", _median),
-    "linear_regression": Learner("numeric", _linear),
-    "regression_tree": Learner("numeric", _regression_tree),
+    "random_forest": Learner("categorical", "ensemble.RandomForestClassifier", {"n_estimators": 40, "n_jobs": 1}),
+    "linear_svm": Learner("categorical", "svm.LinearSVC", {"dual": False, "max_iter": 10_000}, scaled=True),
+    "median": Learner("numeric", "dummy.DummyRegressor", {"strategy": "median"}),
+    "linear_regression": Learner("numeric", "linear_model.LinearRegression", scaled=True),
+    "regression_tree": Learner("numeric", "tree.DecisionTreeRegressor", {"min_samples_leaf": 4}),
 }
 
 
@@ -250,7 +222,7 @@ def scores(learner: Learner, seed: int, train: tuple[Floats, Any], test: tuple[F
         predicted = learner.make(seed).fit(x, y).predict(unseen)
         return {"mean_absolute_error": float(np.abs(predicted - truth).mean())}
     single = len(np.unique(y)) == 1 or not x.shape[1]
-    model = (_baseline if single else learner.make)(seed).fit(x if x.shape[1] else np.zeros((len(y), 1)), y)
+    model = (BASELINE if single else learner).make(seed).fit(x if x.shape[1] else np.zeros((len(y), 1)), y)
     unseen = unseen if unseen.shape[1] else np.zeros((len(truth), 1))
     return {"accuracy": float((model.predict(unseen) == truth).mean()), "auc": _auc(model, unseen, truth)}
 
