@@ -1,7 +1,7 @@
-"""Releases without equivalence classes beside their original: bucketized ones (anatomy) and those through channels.
+"""Releases without equivalence classes next to their original: bucketized ones (anatomy) and those through channels.
 
-What a recipient has of them is an estimate of the joint table of quasi-identifiers and sensitive attributes
-(`anonymize.metrics.joint`). It is what they are measured by, on one footing with generalized releases.
+A recipient can estimate the joint table of quasi-identifiers and sensitive attributes from them
+(`anonymize.metrics.joint`). That estimate is what is measured, on one footing with generalized releases.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cache, cached_property, partial
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -35,35 +35,42 @@ from anonymize.verify.risk import classes_block
 from anonymize.verify.unclassed import COUNT, check_together
 
 
-class Unclassed(Protocol):
-    """A release that has been read."""
+@dataclass(frozen=True)
+class Unclassed:
+    """A release that has been read. `output`: what the block `output` says of its files; `frame`: its rows as text."""
 
-    @property
-    def output(self) -> Mapping[str, Any]:
-        """What the block `output` has of its files."""
+    MEANINGS: ClassVar[frozenset[str]]
+    """What its columns mean."""
+
+    spec: Spec
+    table: Table
+    output: Mapping[str, Any]
+    frame: pl.DataFrame
 
     @property
     def rows(self) -> int:
         """Rows of the release."""
-
-    @property
-    def meanings(self) -> frozenset[str]:
-        """What its columns mean."""
+        return self.frame.height
 
     def classes(self) -> dict[str, Any]:
         """The block `classes`; nothing where there are no groups either."""
+        return {}
 
     def metrics(self) -> dict[str, Any]:
-        """The metrics of a report, and the block of attributes."""
+        """The metrics of a report, and the block of attributes; nothing where values are drawn."""
+        return {}
 
     def distributions(self) -> dict[str, Any]:
-        """The blocks of marginals and associations; nothing where these are not defined."""
+        """The blocks of marginals and associations; nothing where values are drawn."""
+        return {}
 
     def joints(self) -> dict[str, Estimated]:
         """The joint table with each sensitive attribute, by its name. Raises DataError for cells of another table."""
+        raise NotImplementedError
 
     def answers(self, queries: Queries, counts: Callable[[], Ints]) -> Floats | str:
         """(queries,) the counts that a recipient estimates; or why there are none. `counts` gives the true ones."""
+        raise NotImplementedError
 
 
 def opened_release(
@@ -131,26 +138,14 @@ def _axes(spec: Spec, table: Table, name: str) -> Axes:
 
 
 @dataclass(frozen=True)
-class BucketizedRelease:
-    """Groups. `frame`: the quasi-identifiers as text, the column of groups, of one file the sensitive attribute, too.
+class BucketizedRelease(Unclassed):
+    """Groups. `frame`: the quasi-identifiers, the column of groups, and of one file the sensitive attribute, too.
     `listed`: see `joint.listing`."""
 
-    spec: Spec
-    table: Table
-    output: Mapping[str, Any]
-    frame: pl.DataFrame
+    MEANINGS = frozenset({"exact", "detached"})
+
     listed: pl.DataFrame
     group: str
-
-    @property
-    def rows(self) -> int:
-        """Rows of the release."""
-        return self.frame.height
-
-    @property
-    def meanings(self) -> frozenset[str]:
-        """Sensitive values are detached."""
-        return frozenset({"exact", "detached"})
 
     @cached_property
     def sizes(self) -> Ints:
@@ -203,37 +198,13 @@ class BucketizedRelease:
 
 
 @dataclass(frozen=True)
-class ChannelRelease:
-    """The released rows as text, with the manifest that says how, and a method of reconstruction."""
+class ChannelRelease(Unclassed):
+    """Drawn values, with the manifest that says how, and a method of reconstruction."""
 
-    spec: Spec
-    table: Table
-    output: Mapping[str, Any]
-    frame: pl.DataFrame
+    MEANINGS = DRAWN
+
     manifest: Manifest
     method: Method
-
-    @property
-    def rows(self) -> int:
-        """Rows of the release."""
-        return self.frame.height
-
-    @property
-    def meanings(self) -> frozenset[str]:
-        """Values are drawn."""
-        return DRAWN
-
-    def classes(self) -> dict[str, Any]:
-        """There are none."""
-        return {}
-
-    def metrics(self) -> dict[str, Any]:
-        """None is defined for values that are drawn."""
-        return {}
-
-    def distributions(self) -> dict[str, Any]:
-        """Not defined for values that are drawn."""
-        return {}
 
     def joints(self) -> dict[str, Estimated]:
         """With each sensitive attribute that the parameters cover."""
@@ -273,7 +244,7 @@ def blocks(released: Unclassed, table: Table, queries: Queries) -> dict[str, Any
         measures.Uncertainty.ID: measures.uncertainty_figures(joints),
     }
     defining: dict[str, Declaring] = {**METRICS, **MEASURES, **DISTRIBUTIONS}
-    left_out = undefined(defining, released.meanings)
+    left_out = undefined(defining, released.MEANINGS)
     left_out |= {measures.QueryError.ID: answers} if isinstance(answers, str) else {}
     dropped = table.rows - released.rows
     return {
