@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -33,7 +33,7 @@ from anonymize.formats import Concluded
 from anonymize.publication import named_by, reported
 from anonymize.records import dataclass
 from anonymize.request import Request
-from anonymize.spec import Spec, override
+from anonymize.spec import override
 from anonymize.table import Source, read
 from anonymize.table.files import reason, sha256_of
 from anonymize.table.kept import units_of
@@ -42,55 +42,36 @@ from anonymize.table.source import copied
 HELD_OUT = 0.2
 REMADE, GIVEN = "<made again>", "<report>"
 SAID = "attacked is not {}, but a release made in the same way without {} of {} people, who are the control"
-GIVEN = "without `--remake`, and with `--control TABLE` of other people, the release that is given is attacked"
+INSTEAD = "without `--remake`, and with `--control TABLE` of other people, the release that is given is attacked"
 _THRESHOLDS = ("k", "l", "t", "suppression")
 
 
-@dataclass(frozen=True)
-class Remake:
-    """What was asked for. `attack`: of the release that is given, without a control. `report`: of it, or its path."""
-
-    attack: Attack
-    report: str | os.PathLike[str] | Mapping[str, Any]
+Report: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any]"
+"""The report of a release, or its path."""
 
 
-@dataclass(frozen=True)
-class MadeBy:
-    """How a release was made. `spec`: with the thresholds of then."""
-
-    spec: Spec
-    algorithm: str
-    options: Any
-    seed: int | None
-
-
-def remake(request: Remake) -> Concluded:
-    """Makes a release again and attacks it. Raises UsageError for a release whose method says nothing without its
-    files, DataError for a report that is not that of the release, and what the two roads raise."""
-    attack_request = request.attack
+def remake(request: Attack, report: Report) -> Concluded:
+    """Makes a release again by its `report` and attacks it. `request`: the attack on the release that is given, without
+    a control. Raises UsageError for a release whose method says nothing without its files, DataError for a report that
+    is not that of the release, and what the two roads raise."""
     given = {
-        "--control": attack_request.control,
-        "--link": attack_request.link,
-        "--previous": attack_request.previous,
-        "--series": attack_request.series,
+        "--control": request.control,
+        "--link": request.link,
+        "--previous": request.previous,
+        "--series": request.series,
     }
     refuse({f"{name}: is not about the release that --remake makes": value for name, value in given.items()})
-    made_by = _made_by(request)
-    inputs = [
-        attack_request.released,
-        None if isinstance(request.report, Mapping) else request.report,
-        attack_request.original or attack_request.spec.input.path,
-        *named_by(attack_request.spec),
-    ]
-    remade = partial(_remade, attack_request, made_by)
-    return reported(remade, attack_request.reports, force=attack_request.force, inputs=inputs)
+    path = None if isinstance(report, Mapping) else report
+    inputs = [request.released, path, request.original or request.spec.input.path, *named_by(request.spec)]
+    remade = partial(_remade, request, _made_by(request, report))
+    return reported(remade, request.reports, force=request.force, inputs=inputs)
 
 
-def _made_by(request: Remake) -> MadeBy:
-    report = _report(request.report)
-    if not _is_about(report, request.attack.released):
-        place = None if isinstance(request.report, Mapping) else os.fspath(request.report)
-        raise DataError(Problem(f"is not the report of {request.attack.released}", place or GIVEN))
+def _made_by(request: Attack, given: Report) -> Request:
+    """How the release was made: the spec with the thresholds of then, the algorithm, its options and seed."""
+    report = _report(given)
+    if not _is_about(report, request.released):
+        raise DataError(Problem(f"is not the report of {request.released}", _name(given)))
     if "series" in report:
         raise UsageError("--remake: a release of a series follows from those before it")
     algorithm = report["algorithm"]
@@ -100,8 +81,8 @@ def _made_by(request: Remake) -> MadeBy:
     if further := files_of(options):
         raise UsageError([f"--remake: the release was made with --{name}, a file of its own" for name in further])
     thresholds: Any = {name: report["settings"][name]["value"] for name in _THRESHOLDS if name in report["settings"]}
-    spec = override(request.attack.spec, **thresholds)
-    return MadeBy(spec, algorithm["name"], options, algorithm.get("seed"))
+    spec = override(request.spec, **thresholds)
+    return Request(spec, algorithm["name"], options, seed=algorithm.get("seed"))
 
 
 def _is_about(report: Mapping[str, Any], released: str) -> bool:
@@ -113,9 +94,13 @@ def _is_about(report: Mapping[str, Any], released: str) -> bool:
     return bool(output.get("sha256") == sha256_of(released))
 
 
-def _report(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, Any]:
+def _name(given: Report) -> str:
+    return GIVEN if isinstance(given, Mapping) else os.fspath(given)
+
+
+def _report(given: Report) -> Mapping[str, Any]:
     """Raises DataError for what is not the JSON report of a release."""
-    path = GIVEN if isinstance(given, Mapping) else os.fspath(given)
+    path = _name(given)
     try:
         report = given if isinstance(given, Mapping) else json.loads(Path(given).read_text(encoding="utf-8"))
         name, options, settings = report["algorithm"]["name"], report["algorithm"]["options"], report["settings"]
@@ -128,36 +113,33 @@ def _report(given: str | os.PathLike[str] | Mapping[str, Any]) -> Mapping[str, A
     raise DataError(Problem("is not the JSON report of a release", path, hint="-r report.json writes one"))
 
 
-def _remade(attack_request: Attack, made_by: MadeBy) -> Concluded:
-    with _parted(attack_request) as parts:
-        written = made_by.spec.of_copy()
-        suffix = split(attack_request.released)[1] or ".csv"
-        request = Request(
-            written,
-            made_by.algorithm,
-            made_by.options,
+def _remade(request: Attack, made_by: Request) -> Concluded:
+    with _parted(request) as parts:
+        suffix = split(request.released)[1] or ".csv"
+        made = replace(
+            made_by,
+            spec=made_by.spec.of_copy(),
             input=str(parts.rest),
             output=str(parts.folder / f"released{suffix}"),
             save_link=None if ALGORITHMS[made_by.algorithm].NEEDS.domains else str(parts.folder / "link.json"),
-            seed=made_by.seed,
-            progress=attack_request.progress,
+            progress=request.progress,
         )
-        release(request)
+        release(made)
         again = replace(
-            attack_request,
-            spec=written,
-            released=draft_of(made_by.algorithm).paths(request).tables[0],
-            original=str(parts.rest),
+            request,
+            spec=made.spec,
+            released=draft_of(made.algorithm).paths(made).tables[0],
+            original=made.input,
             control=str(parts.others),
-            link=request.save_link,
+            link=made.save_link,
             reports=(),
         )
         result = attack(again)
     report = dict(result.report)
     report["input"] = report["input"] | {"path": REMADE}
     report["original"] = report["original"] | {"path": parts.name}
-    name = FRAME if files.is_own(attack_request.released) else attack_request.released
-    attacked = Caution.of(SAID.format(name, parts.held_out, parts.people), GIVEN)
+    name = FRAME if files.is_own(request.released) else request.released
+    attacked = Caution.of(SAID.format(name, parts.held_out, parts.people), INSTEAD)
     report["warnings"] = [attacked, *report["warnings"]]
     return replace(result, checked=replace(result.checked, report=report))
 
@@ -176,12 +158,12 @@ class PartedOriginal:
 
 
 @contextmanager
-def _parted(attack_request: Attack) -> Iterator[PartedOriginal]:
+def _parted(request: Attack) -> Iterator[PartedOriginal]:
     """An original without a sample of people, and these, as long as the block; neither is in a folder, where the system
     allows it."""
-    with Source.open(attack_request.spec, attack_request.original) as source, ExitStack() as stack:
+    with Source.open(request.spec, request.original) as source, ExitStack() as stack:
         source.check()
-        held_out, people = _drawn(attack_request, source)
+        held_out, people = _drawn(request, source)
         frame = source.scan().collect(engine="streaming")
         parts = [frame.filter(rows).lazy() for rows in (~held_out, held_out)]
         paths = [stack.enter_context(copied(part, source)) for part in parts]
@@ -190,16 +172,16 @@ def _parted(attack_request: Attack) -> Iterator[PartedOriginal]:
             yield PartedOriginal(source.name, folder, paths[0], paths[1], *people)
         except DataError:
             # Where the original is to blame, it says so itself, by its own name and line.
-            read(attack_request.spec, source)
+            read(request.spec, source)
             raise
 
 
-def _drawn(attack_request: Attack, source: Source) -> tuple[pl.Series, tuple[int, int]]:
+def _drawn(request: Attack, source: Source) -> tuple[pl.Series, tuple[int, int]]:
     """(rows,) whose person is held out, and how many people are, of how many; each row is a person where the spec has
     no unit."""
     rows = pl.int_range(source.rows or 0, eager=True)
-    unit, missing = attack_request.spec.unit, attack_request.spec.missing(source.format)
+    unit, missing = request.spec.unit, request.spec.missing(source.format)
     who = (rows if unit is None else units_of(source.scan(), unit, missing)).rank("dense").cast(pl.Int64) - 1
     people = int(who.n_unique())
-    chosen = np.random.default_rng(attack_request.seed).permutation(people) < round(people * HELD_OUT)
+    chosen = np.random.default_rng(request.seed).permutation(people) < round(people * HELD_OUT)
     return pl.Series(chosen).gather(who), (int(chosen.sum()), people)

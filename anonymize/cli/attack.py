@@ -116,9 +116,9 @@ def attack(
 
 def _again(request: Attack, report: str) -> Concluded:
     """The attack on a release that is made again, for which all that makes releases is imported."""
-    from anonymize.remake import Remake, remake
+    from anonymize.remake import remake
 
-    return remake(Remake(request, report))
+    return remake(request, report)
 
 
 # --- reconstruct ------------------------------------------------------------------------------------------------------

@@ -21,7 +21,6 @@ from anonymize.files import FRAME
 from anonymize.guarding import public
 from anonymize.modelling import Protocol
 from anonymize.python.preparing import SpecLike, model_of
-from anonymize.remake import Remake
 from anonymize.remake import remake as made_again
 from anonymize.report.terminal import Following, following
 from anonymize.results import Attacked, AuditReport, Evaluated, Frame, path_of, table_of, without_paths
@@ -350,7 +349,7 @@ def attack(
             manifest=manifest or parameters,
             progress=tell,
         )
-        result = attack_road(request) if remake is None else made_again(Remake(request, remake))
+        result = attack_road(request) if remake is None else made_again(request, remake)
     report = result.report if remake is not None else without_paths(result.report, released)
     if original is not None and not isinstance(original, str | os.PathLike):
         report["original"] = {**report["original"], "path": FRAME}
