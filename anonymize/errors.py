@@ -8,7 +8,9 @@ line numbers only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import ClassVar
 
 from anonymize.places import masked
@@ -150,13 +152,13 @@ class UsageError(AnonymizeError):
     """The command line asks for something that cannot be done: exit code 2."""
 
 
-def refuse(reasons: Mapping[str, object], by: str = "") -> None:
+def refuse(reasons: Mapping[str, object], by: str = "", hint: str | None = None) -> None:
     """Raises UsageError for what is not to be had. `reasons`: by option or key with the reason, whether it was given;
-    `by`: what stands before each.
+    `by`: what stands before each; `hint`: what would mend each.
 
     >>> refuse({"--seed: the noise is the system's": None})
     """
-    if wrong := [f"{by}{reason}" for reason, given in reasons.items() if given]:
+    if wrong := [Problem(f"{by}{reason}", hint=hint) for reason, given in reasons.items() if given]:
         raise UsageError(wrong)
 
 
@@ -224,6 +226,15 @@ class ProgramError(AnonymizeError):
         frames = traceback.extract_tb(error.__traceback__)
         where = [f"  {frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
         return cls([f"{type(error).__name__}: this is a bug of anonymize; nothing was written", *where])
+
+
+@contextmanager
+def of_file(name: str) -> Iterator[None]:
+    """What the block finds wrong with data, said of the file of this name."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError([replace(problem, file=name) for problem in error.problems]) from None
 
 
 def counted(count: int, noun: str, several: str | None = None) -> str:

@@ -8,7 +8,7 @@ estimates            ─▶ file       a temporary one, renamed when the table i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, Literal
@@ -17,20 +17,19 @@ import numpy as np
 import polars as pl
 
 from anonymize.channels import Floats, estimate
-from anonymize.channels.estimate import About, Count, Method, interval
+from anonymize.channels.estimate import About, Method, interval
 from anonymize.errors import Caution, DataError, Problem, UsageError
 from anonymize.fidelity.moments import NOISE, SampleMoments, estimates
 from anonymize.fidelity.numbers import read_numbers
-from anonymize.meaning import Channel, Manifest
+from anonymize.meaning import Manifest
 from anonymize.meaning.kinds import Comparison, conditions_in
 from anonymize.publication import Files, Paths, ReleasePaths, opened
 from anonymize.reading import PIECE, Observed, observe
 from anonymize.records import dataclass
 from anonymize.report import as_json
-from anonymize.spec import Spec, make
-from anonymize.table import Source
+from anonymize.spec import make
 from anonymize.table.named import column
-from anonymize.table.roles import columns_in
+from anonymize.table.roles import refuse_lacking
 from anonymize.table.write import check_table
 
 FIGURES = ("count", "standard_error")
@@ -110,16 +109,42 @@ def reconstruct(request: Reconstruct) -> list[Caution]:
         raise UsageError("--attributes: is about the joint table, and --where counts without it")
     names = [name for condition in conditions for name in condition.names] or request.attributes
     attributes = manifest.named(list(dict.fromkeys(names)) or list(manifest.channels))
-    paths = Paths(request.released, ReleasePaths((), [request.output]), force=request.force)
-    paths.check([request.released, request.manifest])
-    with opened(_spec(attributes, request.separator or manifest.separator), paths) as files:
-        _check(files.source, manifest, attributes)
+    names = [each.name for each in attributes]
+    with _opened(request, manifest, names, hinted=True) as files:
+        manifest.check_rows(files.source.rows, files.source.name)
         if conditions:
             _write_answers(request, manifest, conditions, files)
         else:
-            _write_table(request, observe(files.source, attributes), files)
-        files.publish({})
+            _write(request, files, {"attributes": names}, tables(observe(files.source, attributes), request))
     return []
+
+
+@contextmanager
+def _opened(request: Reconstruct, manifest: Manifest, names: Sequence[str], *, hinted: bool = False) -> Iterator[Files]:
+    """The table, found sound and read as text, and the output, which takes its place after the block. Raises DataError
+    for columns that the table lacks; `hinted`: with those that it has."""
+    separator = request.separator or manifest.separator
+    spec = make({"version": 1, "input": {"separator": separator}, "quasi_identifiers": list(names)}, {})
+    paths = Paths(request.released, ReleasePaths((), [request.output]), force=request.force)
+    paths.check([request.released, request.manifest])
+    with opened(spec, paths) as files:
+        refuse_lacking(names, files.source.columns, files.source.name, names if hinted else None)
+        files.source.check()
+        yield files
+        files.publish({})
+
+
+def _write(
+    request: Reconstruct, files: Files, block: Mapping[str, Any], frames: Iterable[pl.DataFrame], cells: bool = True
+) -> None:
+    """Writes a result: as a table, or as JSON, the `block` with the cells of the frames unless it has these as they
+    are."""
+    if not request.as_json:
+        files.table.write(frames)
+        return
+    head = {"rows": files.source.rows, "method": request.method, "about": request.about}
+    listed = {"cells": [row for frame in frames for row in frame.rows()]} if cells else {}
+    files.table.write_text(as_json({**head, **block, **listed}))
 
 
 # --- steps of `treatments` -------------------------------------------------------------------------------------------
@@ -145,7 +170,7 @@ def _undo_noise(request: Reconstruct, manifest: Manifest) -> list[Caution]:
     _check_plain(request, "numbers with noise, their moments are estimated in one way")
     noisy = [name for name, each in manifest.changed.items() if each.method == NOISE]
     names = list(dict.fromkeys(request.attributes)) or noisy
-    with _changed_table(request, manifest, names) as files:
+    with _opened(request, manifest, names) as files:
         cells = files.source.scan().select(column(name) for name in names).collect()
         rewritten = {name for name, each in manifest.changed.items() if each.method in REWRITTEN}
         numbers = read_numbers(cells, rewritten, files.source.name)
@@ -155,12 +180,8 @@ def _undo_noise(request: Reconstruct, manifest: Manifest) -> list[Caution]:
         if len(complete) < 2:
             raise DataError(Problem("has fewer than 2 rows in which nothing is missing", file=files.source.name))
         records = estimates(SampleMoments.of(names, complete), manifest.changed)
-        if request.as_json:
-            head = _head(request, files.source) | {"complete_rows": len(complete), "attributes": names}
-            files.table.write_text(as_json(head | {"moments": records}))
-        else:
-            files.table.write([pl.DataFrame(records, infer_schema_length=None)])
-        files.publish({})
+        block = {"complete_rows": len(complete), "attributes": names, "moments": records}
+        _write(request, files, block, [pl.DataFrame(records, infer_schema_length=None)], cells=False)
     return _left_out(numbers, len(complete))
 
 
@@ -180,18 +201,6 @@ def _check_plain(request: Reconstruct, said: str) -> None:
         raise UsageError(Problem(f"{given}: of {said}"))
 
 
-@contextmanager
-def _changed_table(request: Reconstruct, manifest: Manifest, names: Sequence[str]) -> Iterator[Files]:
-    """The table and the output. Raises DataError for columns that it lacks."""
-    paths = Paths(request.released, ReleasePaths((), [request.output]), force=request.force)
-    paths.check([request.released, request.manifest])
-    with opened(_spec_of(names, request.separator or manifest.separator), paths) as files:
-        if lacking := [name for name in names if name not in files.source.columns]:
-            raise DataError([Problem(f"has no column {name}", file=files.source.name) for name in lacking])
-        files.source.check()
-        yield files
-
-
 def _undo_pram(request: Reconstruct, manifest: Manifest) -> None:
     """Writes how often each value of a column that PRAM changed, or combination of columns that it changed as one, was
     there in the original. Raises UsageError for conditions, other methods than `inverse`, and columns that are not of
@@ -200,16 +209,10 @@ def _undo_pram(request: Reconstruct, manifest: Manifest) -> None:
     channels = _pram_channels(request, manifest)
     names, by = list(channels[0]["columns"]), list(channels[0]["part"])
     texts = dict.fromkeys((*names, *by))
-    with _changed_table(request, manifest, list(texts)) as files:
+    with _opened(request, manifest, list(texts)) as files:
         counts = files.source.scan().select(column(name).cast(pl.String) for name in texts)
         seen = counts.group_by(list(texts)).len("rows").collect(engine="streaming")
-        frame = _undone(seen, channels, request.about, files.source.name)
-        if request.as_json:
-            cells = {"attributes": names, "cells": frame.rows()}
-            files.table.write_text(as_json(_head(request, files.source) | cells))
-        else:
-            files.table.write([frame])
-        files.publish({})
+        _write(request, files, {"attributes": names}, [_undone(seen, channels, request.about, files.source.name)])
 
 
 def _pram_channels(request: Reconstruct, manifest: Manifest) -> list[dict[str, Any]]:
@@ -290,57 +293,15 @@ def _write_answers(
     request: Reconstruct, manifest: Manifest, conditions: Sequence[CountCondition], files: Files
 ) -> None:
     pairs = ((each, observe(files.source, manifest.named(each.names))) for each in conditions)
-    answers = [asdict(answer(seen, each, request.method, request.about, request.confidence)) for each, seen in pairs]
-    if request.as_json:
-        block = _head(request, files.source) | {"confidence": request.confidence, "answers": answers}
-        files.table.write_text(as_json(block))
-    else:
-        files.table.write([pl.DataFrame(answers)])
-
-
-def _write_table(request: Reconstruct, observed: Observed, files: Files) -> None:
-    frames = tables(observed, request.method, request.about)
-    if request.as_json:
-        block = _head(request, files.source) | {"attributes": [each.name for each in observed.attributes]}
-        files.table.write_text(as_json(block | {"cells": [row for frame in frames for row in frame.rows()]}))
-    else:
-        files.table.write(frames)
-
-
-def _head(request: Reconstruct, source: Source) -> dict[str, Any]:
-    return {"rows": source.rows, "method": request.method, "about": request.about}
-
-
-# --- what is observed ------------------------------------------------------------------------------------------------
-
-
-def _spec(attributes: Sequence[Channel], separator: str | None) -> Spec:
-    return _spec_of([each.name for each in attributes], separator)
-
-
-def _spec_of(names: Sequence[str], separator: str | None) -> Spec:
-    """A spec that reads the table as text."""
-    return make({"version": 1, "input": {"separator": separator}, "quasi_identifiers": list(names)}, {})
-
-
-def _check(source: Source, manifest: Manifest, attributes: Sequence[Channel]) -> None:
-    """Raises DataError for a table that is not sound, or is not the one that the parameters are of."""
-    _check_columns(source, attributes)
-    source.check()
-    manifest.check_rows(source.rows, source.name)
-
-
-def _check_columns(source: Source, attributes: Sequence[Channel]) -> None:
-    lacking = [each.name for each in attributes if each.name not in source.columns]
-    if lacking:
-        hint = columns_in(source.columns, [each.name for each in attributes])
-        raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
+    answers = [asdict(answer(seen, each, request)) for each, seen in pairs]
+    block = {"confidence": request.confidence, "answers": answers}
+    _write(request, files, block, [pl.DataFrame(answers)], cells=False)
 
 
 # --- the original distribution ---------------------------------------------------------------------------------------
 
 
-def tables(observed: Observed, method: Method, about: About) -> Iterator[pl.DataFrame]:
+def tables(observed: Observed, request: Reconstruct) -> Iterator[pl.DataFrame]:
     """The reconstructed joint table in pieces: the attributes, the estimated count of each cell, its standard error.
 
     Cells stand in the order of values, the last attribute's changing fastest. The standard error is that of the
@@ -350,33 +311,23 @@ def tables(observed: Observed, method: Method, about: About) -> Iterator[pl.Data
     clash = [name for name in FIGURES if name in names]
     if clash:
         raise UsageError(f"an attribute is called {clash[0]}, as a column of the result is: leave it out")
-    estimated = estimate.estimate(observed.shares, observed.p, method)
-    distribution = estimated if method == "inverse" else None
-    variances = estimate.variances(observed.shares, observed.p, observed.rows, about, distribution).ravel()
+    estimated = estimate.estimate(observed.shares, observed.p, request.method)
+    distribution = estimated if request.method == "inverse" else None
+    variances = estimate.variances(observed.shares, observed.p, observed.rows, request.about, distribution).ravel()
     shares = estimated.ravel()
     texts = [pl.Series(each, dtype=pl.String) for each in observed.values]
     for start in range(0, max(shares.size, 1), PIECE):
         cells = slice(start, min(start + PIECE, shares.size))
-        places = _places(cells, observed.shares.shape)
+        places = np.unravel_index(np.arange(cells.start, cells.stop), observed.shares.shape)
         columns = [text.gather(place).alias(name) for text, place, name in zip(texts, places, names, strict=True)]
         counts, errors = shares[cells] * observed.rows, np.sqrt(variances[cells]) * observed.rows
         yield pl.DataFrame([*columns, pl.Series("count", counts), pl.Series("standard_error", errors)])
 
 
-def _places(cells: slice, shape: Sequence[int]) -> list[pl.Series]:
-    """The place along each axis of some cells of the flattened table, which is small enough for 32 bits."""
-    left, places = np.arange(cells.start, cells.stop, dtype=np.uint32), []
-    for size in reversed(shape):
-        above = left // np.uint32(size)
-        places.append(pl.Series(left - above * np.uint32(size)))
-        left = above
-    return places[::-1]
-
-
 # --- counts ----------------------------------------------------------------------------------------------------------
 
 
-def answer(observed: Observed, condition: CountCondition, method: Method, about: About, confidence: float) -> Answer:
+def answer(observed: Observed, condition: CountCondition, request: Reconstruct) -> Answer:
     """How many rows of the original meet a condition. `observed`: the attributes that it is about.
 
     The interval holds the counts that the table does not refute, whatever the method: see `channels.interval`.
@@ -386,16 +337,12 @@ def answer(observed: Observed, condition: CountCondition, method: Method, about:
     for comparison in condition.comparisons:
         axis = names.index(comparison.name)
         chosen[axis] *= observed.attributes[axis].chosen(comparison, observed.values[axis])
-    unbiased = estimate.count(observed.shares, observed.p, chosen, observed.rows, about)
-    low, high = interval(observed.shares, observed.p, chosen, observed.rows, about, confidence)
-    return Answer(condition.text, _counted_by(method, observed, chosen, unbiased), unbiased.standard_error, low, high)
-
-
-def _counted_by(method: Method, observed: Observed, chosen: list[Floats], unbiased: Count) -> float:
-    """The count by a method."""
-    if method == "inverse":
-        return unbiased.estimate
-    table = estimate.estimate(observed.shares, observed.p, method)
-    for weights in reversed(chosen):
-        table = table @ weights
-    return float(table) * observed.rows
+    unbiased = estimate.count(observed.shares, observed.p, chosen, observed.rows, request.about)
+    low, high = interval(observed.shares, observed.p, chosen, observed.rows, request.about, request.confidence)
+    count = unbiased.estimate
+    if request.method != "inverse":
+        table = estimate.estimate(observed.shares, observed.p, request.method)
+        for weights in reversed(chosen):
+            table = table @ weights
+        count = float(table) * observed.rows
+    return Answer(condition.text, count, unbiased.standard_error, low, high)

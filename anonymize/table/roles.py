@@ -61,6 +61,15 @@ def columns_in(present: Sequence[str], wanted: Iterable[str]) -> str:
     return f"it has {', '.join(present)}"
 
 
+def refuse_lacking(
+    names: Iterable[str], present: Sequence[str], file: str, wanted: Iterable[str] | None = None
+) -> None:
+    """Raises DataError for columns that a table lacks. `wanted`: with a hint of which it has; see `columns_in`."""
+    if lacking := [name for name in names if name not in present]:
+        hint = None if wanted is None else columns_in(present, wanted)
+        raise DataError([Problem(f"has no column {name}", file=file, hint=hint) for name in lacking])
+
+
 def unclassified(names: Sequence[str], file: str, absent: Sequence[str] = ()) -> Problem:
     """Columns of a file that the spec gives no role: one problem, however many there are.
 
