@@ -22,9 +22,9 @@ from anonymize.attacks import ATTACKERS, OF_INVENTED
 from anonymize.auditing.retraced import PastReleases, in_series
 from anonymize.claims import State, overall
 from anonymize.classes import Ints
-from anonymize.errors import Caution, Problem, UnsafeError, UsageError
-from anonymize.evaluation.attacked import CodedValues, ReadRelease, coded_values, read_release, released
-from anonymize.evaluation.invented import UNPAID
+from anonymize.errors import Caution, Problem, UnsafeError, UsageError, refuse
+from anonymize.evaluation.attacked import CodedValues, coded_values, read_release, released
+from anonymize.evaluation.invented import UNPAID, ReadRelease
 from anonymize.evaluation.people import Known, known_people, of_table, repeated, with_control
 from anonymize.evaluation.tried import IDLE, UNLINKED, AttackPlan, judged, scene_of, tried
 from anonymize.families import Draft
@@ -96,62 +96,44 @@ def attack(request: Attack) -> Concluded:
 
 def _inputs(request: Attack) -> list[object]:
     """The files that are read."""
-    tables = [
-        request.released,
-        request.original or request.spec.input.path,
-        request.control,
-        request.previous,
-        request.st,
-    ]
+    original = request.original or request.spec.input.path
+    tables = [request.released, original, request.control, request.previous, request.st]
     return [*tables, request.link, request.manifest, request.series, request.key, *named_by(request.spec)]
 
 
 def _check(request: Attack) -> None:
-    problems = [
-        f"--attackers: {name} is not one of {', '.join(ATTACKERS)}"
-        for name in request.attackers
-        if name not in ATTACKERS
-    ]
-    if request.max_excess is not None and not 0 <= request.max_excess <= 1:
-        problems.append("--max-excess: is from 0 to 1")
-    if request.targets < 1:
-        problems.append("--targets: is at least 1")
-    inputs = [request.released, request.original, request.control, request.previous]
-    if inputs.count("-") > 1:
-        problems.append("two tables cannot both come from standard input")
-    if request.series is not None and request.previous is not None:
-        problems.append("--previous: is one of those that --series names")
-    if request.key is not None and request.series is None:
-        problems.append("--key: needs --series")
+    """Raises UsageError for what makes no sense, whatever the release."""
+    every = ", ".join(ATTACKERS)
+    unknown = {f"--attackers: {name} is not one of {every}": name not in ATTACKERS for name in request.attackers}
+    excess, inputs = request.max_excess, [request.released, request.original, request.control, request.previous]
     of_numbers = {name for name, each in ATTACKERS.items() if each.CAPABILITIES.numbers}
-    if not request.spec.quasi_identifiers and not of_numbers.issuperset(request.attackers):
-        problems.append("attackers know quasi-identifiers, and the spec has none: list what others may know")
-    if problems:
-        raise UsageError(problems)
+    nothing_known = not request.spec.quasi_identifiers and not of_numbers.issuperset(request.attackers)
+    refuse(
+        unknown
+        | {
+            "--max-excess: is from 0 to 1": excess is not None and not 0 <= excess <= 1,
+            "--targets: is at least 1": request.targets < 1,
+            "two tables cannot both come from standard input": inputs.count("-") > 1,
+            "--previous: is one of those that --series names": None not in (request.series, request.previous),
+            "--key: needs --series": request.key is not None and request.series is None,
+            "attackers know quasi-identifiers, and the spec has none: list what others may know": nothing_known,
+        }
+    )
 
 
 def _check_invented(request: Attack, manifest: Manifest) -> None:
     """Raises UsageError, of invented rows, for attackers and files that are about rows of people."""
     if manifest.synthetic is None:
         return
-    given = {
-        "--link": request.link,
-        "--previous": request.previous,
-        "--series": request.series,
-    }
-    problems = [
-        f"{option}: rows are invented, as the manifest says, and none belongs to a person"
-        for option, value in given.items()
-        if value is not None
-    ]
+    given = {"--link": request.link, "--previous": request.previous, "--series": request.series}
+    why = "rows are invented, as the manifest says, and none belongs to a person"
+    reasons = {f"{option}: {why}": value is not None for option, value in given.items()}
     for name in request.attackers:
         can = ATTACKERS[name].CAPABILITIES
-        if can.invented is not None:
-            problems.append(f"--attackers: {name} {can.invented}")
-        elif can.control and request.control is None:
-            problems.append(f"--attackers: {name} needs people who are not in the original (--control)")
-    if problems:
-        raise UsageError([Problem(each, hint=f"of invented rows: {', '.join(OF_INVENTED)}") for each in problems])
+        uncontrolled = can.invented is None and can.control and request.control is None
+        reasons[f"--attackers: {name} {can.invented}"] = can.invented is not None
+        reasons[f"--attackers: {name} needs people who are not in the original (--control)"] = uncontrolled
+    refuse(reasons, hint=f"of invented rows: {', '.join(OF_INVENTED)}")
 
 
 def _of_invented(request: Attack, values: CodedValues) -> list[Caution]:

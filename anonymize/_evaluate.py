@@ -23,7 +23,7 @@ import polars as pl
 from anonymize.auditing import undivided
 from anonymize.channels.estimate import Method
 from anonymize.classes import Ints
-from anonymize.errors import Caution, DataError, Problem, UsageError
+from anonymize.errors import Caution, Problem, UsageError, of_file, refuse
 from anonymize.evaluation import RegionRows, read_released
 from anonymize.evaluation.invented import UNPAID, InventedTable
 from anonymize.evaluation.patterns import TreePlan
@@ -52,6 +52,7 @@ from anonymize.spec import Spec, resolve
 from anonymize.spec.load import load_queries
 from anonymize.spec.patterns import withheld
 from anonymize.table import Source, Table, read
+from anonymize.table.roles import refuse_lacking
 from anonymize.treatments.plan import changed_columns, changed_kept
 from anonymize.verify.risk import classes_block
 
@@ -145,7 +146,8 @@ def _published(request: Evaluate, manifest: Manifest) -> dict[str, Any]:
     ):
         source.check()
         spec = resolve(request.spec.of_release(), undivided(request.spec, source.columns))
-        _check_columns(spec, source, None if manifest.detached is None else manifest.detached.by)
+        columns_of(spec, source.columns, source.name)
+        refuse_lacking([] if manifest.detached is None else [manifest.detached.by], source.columns, source.name)
         hidden = spec if spec.hides else None
         file = PublishedFile(source.path, source.format, source.separator, source.sha256, hidden)
         report = public_evaluation(Published([file], spec, manifest))
@@ -153,13 +155,6 @@ def _published(request: Evaluate, manifest: Manifest) -> dict[str, Any]:
         report["warnings"] = [*_about_units(request), *_exposed(spec, source.columns), *manifest.remarks]
         publish(report)
     return report
-
-
-def _check_columns(spec: Spec, source: Source, group: str | None) -> None:
-    """Raises DataError for a release without a column."""
-    columns_of(spec, source.columns, source.name)
-    if group is not None and group not in source.columns:
-        raise DataError(Problem(f"has no column {group}", file=source.name))
 
 
 def _check(request: Evaluate, paths: Paths) -> None:
@@ -174,9 +169,7 @@ def _check(request: Evaluate, paths: Paths) -> None:
         raise UsageError(Problem("nothing to evaluate: give the release", hint=hint))
     if request.released is None:
         given = {"--tree": request.tree, "--link": request.link}
-        problems = [f"{flag}: needs a release" for flag, value in given.items() if value is not None]
-        if problems:
-            raise UsageError(problems)
+        refuse({f"{flag}: needs a release": value is not None for flag, value in given.items()})
     targets = request.spec.workload.target_names
     if request.models is not None and not targets:
         hint = "list what is to be predicted under workload: {targets: [...]}"
@@ -194,9 +187,8 @@ def _check_public(request: Evaluate) -> None:
         "--link": request.link,
         "--query-file": request.query_file,
     }
-    problems = [f"--public-report: has nothing of {flag}" for flag, value in given.items() if value is not None]
-    if problems:
-        raise UsageError([Problem(each, hint="it is made only from the release") for each in problems])
+    reasons = {flag: value is not None for flag, value in given.items()}
+    refuse(reasons, by="--public-report: has nothing of ", hint="it is made only from the release")
 
 
 def _manifest(request: Evaluate) -> Manifest:
@@ -214,11 +206,7 @@ def _manifest(request: Evaluate) -> Manifest:
             "--tree": request.tree is not None,
             "--link": request.link is not None and not manifest.changed,
         }
-        problems = [
-            f"{flag}: needs a release with equivalence classes" for flag, given in needing_classes.items() if given
-        ]
-        if problems:
-            raise UsageError(problems)
+        refuse({f"{flag}: needs a release with equivalence classes": given for flag, given in needing_classes.items()})
     return manifest
 
 
@@ -246,15 +234,11 @@ def _of_changed(request: Evaluate, manifest: Manifest, original: Source) -> dict
     matched by the link, where there is one."""
     with Source.open(request.spec.of_release(), request.released) as source:
         source.check()
-        absent = [name for name in request.spec.treated if name not in source.columns]
-        if absent:
-            raise DataError([Problem(f"has no column {name}", file=source.name) for name in absent])
+        refuse_lacking(request.spec.treated, source.columns, source.name)
         before, rows = changed_columns(request.spec, original.scan()), _linked(request, original, source)
         after = changed_columns(request.spec, source.scan())
-        matched = rows is not None
-        kept = changed_kept(
-            request.spec, manifest.changed, before if rows is None else before[rows], after, matched=matched
-        )
+        before = before if rows is None else before[rows]
+        kept = changed_kept(request.spec, manifest.changed, before, after, matched=rows is not None)
         return kept | {"output": {"path": source.name, "sha256": source.sha256, "rows": source.rows}}
 
 
@@ -277,11 +261,9 @@ def _coming(request: Evaluate) -> Iterator[Callable[[], SourceTexts] | None]:
 def _opened(request: Evaluate, file: SourceTexts, table: Table) -> tuple[RegionRows, dict[str, Any]]:
     """The release, and the block `output`."""
     source, linked = file.source, _linked(request, table.source, file.source)
-    try:
+    with of_file(source.name):
         spec = request.spec.of_release()
         released = read_released(spec, table, file.texts, file.columns, linked, request.threads)
-    except DataError as error:
-        raise DataError([Problem(p.message, source.name, p.line, p.column, p.hint) for p in error.problems]) from None
     output = {
         "path": source.name,
         "sha256": source.sha256,

@@ -129,7 +129,7 @@ def test_it_is_made_again_from_python(tmp_path: Path) -> None:
     assert attacked.report["attacks"]["results"][0]["rate"]["value"] <= 1 / 9
     with pytest.raises(DataError, match="is not the report of <frame>"):
         anonymize.attack(released.frame.tail(400), spec, table, **chosen)
-    with pytest.raises(DataError, match="^<report>: is not the JSON report of a release"):
+    with pytest.raises(DataError, match=r"^<report>: is not the JSON report of a release"):
         anonymize.attack(released.frame, spec, table, remake={"algorithm": {}})
     with pytest.raises(UsageError, match="`control`"):
         anonymize.attack(released.frame, spec, table, control=table, **chosen)

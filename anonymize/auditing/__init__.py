@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from anonymize.declared import declared, with_people
-from anonymize.errors import Caution, DataError, Problem, RowsError, UsageError
+from anonymize.errors import Caution, DataError, Problem, RowsError, UsageError, refuse
 from anonymize.link import load as load_link
 from anonymize.meaning import Detached
 from anonymize.privacy import MODELS, Requirement, diversities, requirements
@@ -21,7 +21,7 @@ from anonymize.report.passing import PassingText, derived
 from anonymize.spec import Missing, Spec, resolve
 from anonymize.table import kept
 from anonymize.table.kept import units_of
-from anonymize.table.roles import columns_in, placed, trees, unclassified
+from anonymize.table.roles import columns_in, placed, refuse_lacking, trees, unclassified
 from anonymize.table.source import Source
 from anonymize.verify import (
     CellTemplates,
@@ -51,13 +51,13 @@ def check_group(detached: Detached, spec: Spec) -> None:
 def check_groups(detached: Detached, spec: Spec) -> None:
     """Raises UsageError for what cannot be measured of groups."""
     check_group(detached, spec)
-    problems = []
-    if spec.unit is not None:
-        problems.append(f"the unit {spec.unit}: the groups of a bucketized table are of rows")
-    if spec.privacy.missing == "wildcard":
-        problems.append("missing as a wildcard: a group is known, whatever the quasi-identifiers match")
-    if problems:
-        raise UsageError(problems)
+    wildcard = spec.privacy.missing == "wildcard"
+    refuse(
+        {
+            f"the unit {spec.unit}: the groups of a bucketized table are of rows": spec.unit is not None,
+            "missing as a wildcard: a group is known, whatever the quasi-identifiers match": wildcard,
+        }
+    )
 
 
 def buckets_of(detached: Detached, spec: Spec, source: Source, stack: ExitStack) -> Buckets:
@@ -65,12 +65,9 @@ def buckets_of(detached: Detached, spec: Spec, source: Source, stack: ExitStack)
     st = None if detached.table is None else stack.enter_context(Source.open(spec, detached.table))
     needed = [(source, detached.by)]
     needed += [(st, each) for each in (detached.by, COUNT, *spec.sensitive)] if st else []
+    known = [detached.by, COUNT, *spec.roles()]
     lacking = [
-        Problem(
-            f"has no column {each}",
-            file=table.name,
-            hint=columns_in(table.columns, [detached.by, COUNT, *spec.roles()]),
-        )
+        Problem(f"has no column {each}", file=table.name, hint=columns_in(table.columns, known))
         for table, each in needed
         if each not in table.columns
     ]
@@ -190,7 +187,8 @@ class Audited:
         if original is None:
             return figures
         with Source.open(self.spec if own is None else own, original) as other:
-            _refuse_lacking([*self.spec.quasi_identifiers, *figures.columns], other)
+            needed = [*self.spec.quasi_identifiers, *figures.columns]
+            refuse_lacking(needed, other.columns, other.name, needed)
             other.check()
             derivations = derived(
                 other.scan(), other.rows or 0, self.spec, self.spec.missing(other.format), figures.columns
@@ -268,14 +266,6 @@ def opened(
         yield Audited(spec, source, columns_of, units, warnings, buckets, classified)
 
 
-def _refuse_lacking(names: Sequence[str], source: Source) -> None:
-    """Raises DataError for columns of a release that its original does not have."""
-    lacking = [name for name in names if name not in source.columns]
-    if lacking:
-        hint = columns_in(source.columns, names)
-        raise DataError([Problem(f"has no column {name}", file=source.name, hint=hint) for name in lacking])
-
-
 @dataclass(frozen=True)
 class Original:
     """The table that a release was made of; `encoding` and `header` are its own. `link`: path of which row of it each
@@ -309,8 +299,7 @@ def _units(spec: Spec, source: Source, original: Original | None) -> pl.Series |
         hint = "--save-link of the release command writes it; without a spec --by-position, if they are in one order"
         raise UsageError(Problem("--unit-from: give --link, by which rows are matched", hint=hint))
     with Source.open(spec.reading(encoding=original.encoding, header=original.header), original.path) as other:
-        if spec.unit not in other.columns:
-            raise DataError(Problem(f"has no column {spec.unit}", file=other.name))
+        refuse_lacking([spec.unit], other.columns, other.name)
         other.check()
         units = units_of(other.scan(), spec.unit, spec.missing(other.format))
         if original.link is not None:

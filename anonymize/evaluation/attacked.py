@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -16,8 +15,8 @@ from anonymize.auditing import buckets_of
 from anonymize.classes import Bools, Floats, Ints, Partition
 from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
-from anonymize.errors import DataError, Problem, UsageError
-from anonymize.evaluation.invented import InventedRelease, InventedTable, points_of
+from anonymize.errors import DataError, Problem, UsageError, of_file
+from anonymize.evaluation.invented import InventedRelease, InventedTable, ReadRelease, points_of
 from anonymize.evaluation.people import Known
 from anonymize.meaning import Channel, Detached, Manifest
 from anonymize.meaning.manifest import NOTHING_SENSITIVE
@@ -32,18 +31,13 @@ from anonymize.verify.unclassed import COUNT
 
 
 @dataclass(frozen=True)
-class AttackedTables:
+class AttackedTables(ReadRelease):
     """A release of people who are known. `regions`: of the distinct texts of each quasi-identifier, `text_of`
     (attributes, rows) which of them each row shows. `group_of` (rows,): of a bucketized release."""
 
-    file: SourceTexts
     regions: tuple[TextRegions, ...]
     text_of: Ints
     group_of: Ints | None = None
-
-    @property
-    def channels(self) -> None:
-        """Cells are true."""
 
     def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
         """Its rows by class: rows that read the same, and are of one group, are one."""
@@ -81,10 +75,8 @@ def released(people: Known, path: str, stack: ExitStack, detached: Detached | No
     file, group_of = read_file(people.spec, path, stack), None
     if detached is not None:
         file, group_of = _grouped(people, file, detached, stack)
-    try:
+    with of_file(path):
         regions, text_of = read_regions(people.spec.of_release(), people.table.attributes, file.texts, file.columns)
-    except DataError as error:
-        raise DataError([Problem(p.message, path, p.line, p.column, p.hint) for p in error.problems]) from None
     return AttackedTables(file, regions, text_of, group_of)
 
 
@@ -109,21 +101,6 @@ def _grouped(people: Known, file: SourceTexts, detached: Detached, stack: ExitSt
         values = [dealt[name].gather(places) for name in people.spec.sensitive]
         file = replace(file, texts=file.texts.with_columns(values))
     return file, unnamed(groups).rank("dense").to_numpy().astype(np.int64) - 1
-
-
-class ReadRelease(Protocol):
-    """A release that has been read, of any family."""
-
-    @property
-    def file(self) -> SourceTexts:
-        """Its texts."""
-
-    @property
-    def channels(self) -> ChannelRows | None:
-        """What a release through channels shows."""
-
-    def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints], /) -> ShownRows:
-        """Its rows by class."""
 
 
 @dataclass(frozen=True)
@@ -241,11 +218,15 @@ def read_release(people: Known, path: str, manifest: Manifest, stack: ExitStack)
 
 
 @dataclass(frozen=True)
-class ChannelTable:
+class ChannelTable(ReadRelease):
     """A release through channels of people who are known."""
 
-    file: SourceTexts
-    channels: ChannelRows
+    drawn: ChannelRows
+
+    @property
+    def channels(self) -> ChannelRows:
+        """What it shows."""
+        return self.drawn
 
     def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
         """One class that spans everything: no cell says for sure what somebody's value was."""

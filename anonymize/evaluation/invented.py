@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anonymize.attacks import ShownRows
+from anonymize.attacks import ChannelRows, ShownRows
 from anonymize.classes import Floats, Ints, Partition
 from anonymize.domain.cells import numbers
 from anonymize.domain.numeric import Numeric
@@ -109,16 +109,27 @@ def _values_of(attribute: Attribute, points: Floats) -> ShownValues:
 
 
 @dataclass(frozen=True)
-class InventedRelease:
-    """Invented rows, as attackers read them. `numeric`: the columns that are numbers, as the manifest says."""
+class ReadRelease:
+    """A release that has been read as text, of any family."""
 
     file: SourceTexts
-    table: InventedTable
-    numeric: frozenset[str]
 
     @property
-    def channels(self) -> None:
-        """Cells went through none."""
+    def channels(self) -> ChannelRows | None:
+        """What a release through channels shows; None: cells went through none."""
+        return None
+
+    def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
+        """Its rows by class; `values`: their sensitive values."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class InventedRelease(ReadRelease):
+    """Invented rows, as attackers read them. `numeric`: the columns that are numbers, as the manifest says."""
+
+    table: InventedTable
+    numeric: frozenset[str]
 
     def as_rows(self, attributes: Sequence[Attribute], values: Mapping[str, Ints]) -> ShownRows:
         """Its rows as if they were of people, by class: rows that have the same codes. A number is that of the original

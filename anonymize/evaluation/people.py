@@ -23,6 +23,7 @@ from anonymize.report.passing import PASSING
 from anonymize.spec import Spec
 from anonymize.table import Source, Table, read
 from anonymize.table.kept import as_released, units_of
+from anonymize.table.roles import refuse_lacking
 from anonymize.table.source import copied
 
 REPEATED = "every row of the original is there {0} times, or a multiple of that, and rates count rows"
@@ -188,9 +189,7 @@ def _different(rows: pl.Series, others: pl.Series) -> int:
 def _together(spec: Spec, source: Source, further: Source) -> Iterator[Source]:
     """Both tables as one file that nobody else can read, and that is gone afterwards."""
     names = source.columns
-    lacking = [Problem(f"has no column {name}", file=further.name) for name in names if name not in further.columns]
-    if lacking:
-        raise DataError(lacking)
+    refuse_lacking(names, further.columns, further.name)
     if (source.format == "csv") != (further.format == "csv"):
         raise DataError(
             Problem("has another format than the original: both must be CSV, or neither", file=further.name)

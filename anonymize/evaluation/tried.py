@@ -25,7 +25,8 @@ from anonymize.claims import State
 from anonymize.classes import Ints
 from anonymize.domain.taxonomy import Taxonomy
 from anonymize.errors import Caution
-from anonymize.evaluation.attacked import CodedValues, ReadRelease, changed_numbers, coded_kept, people_of
+from anonymize.evaluation.attacked import CodedValues, changed_numbers, coded_kept, people_of
+from anonymize.evaluation.invented import ReadRelease
 from anonymize.evaluation.people import Known
 from anonymize.formats import Finding, state_of
 from anonymize.reading import SourceTexts
