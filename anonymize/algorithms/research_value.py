@@ -18,18 +18,16 @@ how much another string may have a higher research value at most (0 if none has)
   looks at.
 - `--search hybrid`: the binary search of local and one descent, then global among the strings that these have not
   settled, at a quarter of those left.
-- `--search distributed`: for lattices whose strings do not fit in memory. The attributes are parted into subsets of at
-  most `--memory-limit` strings (and at most 65,536). For each subset separately, the whole frontier of minimal safe
-  strings is found, in processes of their own with `--threads`. The subsets are then joined by branch and bound, in
-  which the best of the last attributes bounds what these can add to any string; a local search has given it a good
-  string to begin with. Global and hybrid search in this way where there are more strings than `--memory-limit`.
+- `--search distributed`: for lattices whose strings do not fit in memory. Subsets of the attributes are searched by
+  branch and bound, the others at their roots: the last attribute, the last two, and so on, each of which bounds what
+  these attributes can add to any string. A local search gives it a good string to begin with. Global and hybrid search
+  in this way where there are more strings than `--memory-limit`.
 
 What it guarantees. Every class meets every model of the spec within the suppression limit, or nothing is released.
 Global, hybrid and distributed find the optimum, unless `--time-limit` or `--work` ends them: then `gap` says how far
-off they may be. More memory never makes the distributed search find less with the same `--work`: it only saves looks at
-strings. Local search proves no optimum: its gap is relative to every attribute at the lowest level that is safe by
-itself. If it finds no safe string, which may happen if the top of the lattice is not safe, the global search follows.
-The same options give the same release with any number of processes, except with `--time-limit`.
+off they may be. Local search proves no optimum: its gap is relative to every attribute at the lowest level that is safe
+by itself. If it finds no safe string, which may happen if the top of the lattice is not safe, the global search
+follows. The same options give the same release, except with `--time-limit`.
 
 What prunes. Levels and strings below an unsafe one are ruled out only if they are certainly unsafe: for monotone models
 if no row may be suppressed and the spec has no `unit`, and otherwise if too many rows fail k-anonymity, distinct
@@ -51,14 +49,13 @@ at grows with the number of safe ones.
 
 Reference. Morton, Mahoui, Gibson, Yechuri: An enhanced utility-driven data anonymization method, sections 4 and 5.3,
 figures 3 to 5. There the local search has no way to the most specific level of an attribute, ends after its binary
-search, and the distributed one joins what it has found to be safe in each subset. Verfaillie, Lemaitre, Schiex: Russian
-doll search, AAAI 1996.
+search, and the distributed one divides the attributes into subsets and joins what is safe in each, which is not proved
+to be the best. Verfaillie, Lemaitre, Schiex: Russian doll search, AAAI 1996.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -66,7 +63,7 @@ from typing import Any
 from anonymize.algorithms.base import Context, Needs, of_levels, option
 from anonymize.algorithms.deadline import Deadline, stopped
 from anonymize.algorithms.lattice import Vector
-from anonymize.algorithms.lattice.distributed import Distributed, Limits
+from anonymize.algorithms.lattice.branch_and_bound import BranchAndBound
 from anonymize.algorithms.lattice.nodes import Checker
 from anonymize.algorithms.lattice.strings import CHECKS, LocalSearch, StringSearch, every_string
 from anonymize.algorithms.minimality import mask_option
@@ -99,7 +96,10 @@ class Options:
 
     search: str = option("global", "How the strings are searched.", ("global", "local", "hybrid", "distributed"))
     memory_limit: int = option(
-        1_000_000, "Strings that fit in memory; more are searched in subsets of attributes.", minimum=1
+        1_000_000,
+        "Strings that fit in memory; more are searched by branch and bound.",
+        minimum=1,
+        only_with={"search": ("global", "hybrid")},
     )
     checks: int = option(
         0,
@@ -132,7 +132,7 @@ def run(table: Table, requirements: tuple[Requirement, ...], options: Options, c
 
 def searched(checker: Checker, options: Options, context: Context) -> Search:
     """The search, done. Raises InfeasibleError where it met no safe string."""
-    search = Search(checker, options, context)
+    search = Search(checker, options)
     context.best_so_far.describe = search.described
     search.run()
     if not search.strings.successes:
@@ -160,16 +160,15 @@ def _part(checker: Checker, attributes: Sequence[int]) -> Checker:
 class Search:
     """The search that the options name. `strings`: what it checked, and the bound that it proved."""
 
-    def __init__(self, checker: Checker, options: Options, context: Context) -> None:
-        self.checker, self.options, self.processes = checker, options, context.threads
+    def __init__(self, checker: Checker, options: Options) -> None:
+        self.checker, self.options = checker, options
         self.deadline = Deadline(options.time_limit)
-        self.until = time.time() + options.time_limit if options.time_limit else 0.0
         self.choices = pre_pruned(checker)
         self.size = math.prod(map(len, self.choices))
         self.strings = StringSearch(
             research_values(checker.table), checker.check, lambda left: checker.settled(checker.total - left)
         )
-        self.distributed: Distributed | None = None
+        self.bounded: BranchAndBound | None = None
         if self.size:
             lowest = zip(self.strings.values, self.choices, strict=True)
             self.strings.bound = sum(float(value[levels[0]]) for value, levels in lowest)
@@ -187,7 +186,7 @@ class Search:
         if way == "local" and self.strings.successes:
             return
         if way == "distributed" or not fits:
-            self._distributed()
+            self._branch_and_bound()
         else:
             share = BELOW if way == "hybrid" else 0.5
             self.strings.globally(every_string(self.choices), lambda: self.deadline.passed, share)
@@ -198,12 +197,11 @@ class Search:
         cells = max(self.checker.bottom.size * len(self.choices), 1)
         return checked < (self.options.checks or min(CHECKS * max(levels, 1), max(LOCAL // cells, 1))) and not late
 
-    def _distributed(self) -> None:
+    def _branch_and_bound(self) -> None:
         million = self.options.work or (0 if self.options.time_limit else READ_CELLS)
-        work = math.ceil(million * 1e6 / self.checker.bottom.size) if million else 1 << 62
-        limits = Limits(self.options.memory_limit, work, self.until, self.processes)
-        self.distributed = Distributed(self.checker, self.strings, self.choices, limits)
-        self.distributed.run()
+        work = math.ceil(million * 1e6 / self.checker.bottom.size) if million else math.inf
+        self.bounded = BranchAndBound(self.checker, self.strings, self.choices, work, self.deadline)
+        self.bounded.run()
 
     @property
     def ranked(self) -> list[Vector]:
@@ -252,14 +250,14 @@ def _chosen(search: Search) -> dict[str, Any]:
         for vector in search.ranked
     ]
     best = {name: listed[0][name] for name in ("research_value", "root_attributes")}
-    subsets = {} if search.distributed is None else search.distributed.account
+    bounded = {} if search.bounded is None else search.bounded.account
     ended = stopped(search.late)
-    return {"strings": search.size, **best, "gap": search.gap, **ended, **subsets, "successes": listed}
+    return {"strings": search.size, **best, "gap": search.gap, **ended, **bounded, "successes": listed}
 
 
 def _infeasible(search: Search) -> InfeasibleError:
     """Where strings were left out, it cannot be said that none is safe."""
-    checker, unfinished = search.checker, search.distributed is not None and not search.distributed.proved
+    checker, unfinished = search.checker, search.bounded is not None and not search.bounded.proved
     if not unfinished or checker.check(checker.lattice.top).ruled_out:
         return checker.infeasible()
     message = "the distributed search met no safe generalization string before its limit"

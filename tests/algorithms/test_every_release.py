@@ -39,7 +39,7 @@ GLOBAL: dict[str, dict[str, Any]] = {
     "global": {"search": "global"},
     "hybrid": {"search": "hybrid"},
     "distributed": {"search": "distributed"},
-    "distributed, little memory": {"search": "distributed", "memory_limit": 3},
+    "global, little memory": {"memory_limit": 3},
 }
 SEEDS = first(range(500), 6)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -13,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymize.algorithms.base import Context
-from anonymize.algorithms.lattice import distributed
-from anonymize.algorithms.lattice.frontiers import StringClassifier, frontier
+from anonymize.algorithms.deadline import Deadline
+from anonymize.algorithms.lattice.branch_and_bound import BranchAndBound
 from anonymize.algorithms.lattice.nodes import Checker, NodeCheck
 from anonymize.algorithms.lattice.strings import Strings, StringSearch, every_string
 from anonymize.algorithms.research_value import Options, pre_pruned, roots, run
@@ -109,10 +108,10 @@ def test_global_and_hybrid_find_the_best_of_the_whole_lattice(problem: tuple[Tab
 
 @settings(max_examples=some(60))
 @given(problems())
-def test_distributed_finds_the_best_whatever_fits_in_memory(problem: tuple[Table, Wanted, int]) -> None:
+def test_distributed_finds_the_best_where_strings_do_not_fit_in_memory(problem: tuple[Table, Wanted, int]) -> None:
     table, wanted, limit = problem
     expected = best_of(table, safe_nodes(table, wanted, limit))
-    for options in (("distributed",), ("distributed", 1), ("distributed", 7), ("hybrid", 4), ("global", 4)):
+    for options in (("distributed",), ("hybrid", 4), ("global", 4)):
         found = search(table, wanted, limit, *options)
         assert (found is None) == (expected is None)
         if found is not None and expected is not None:
@@ -230,47 +229,45 @@ def letters(seed: int, count: int, rows: int) -> Table:
     )
 
 
-def test_more_memory_never_finds_less() -> None:
-    """With too little work for a proof, and with enough."""
+def test_more_work_never_finds_less() -> None:
+    """Too little for a proof, and enough for one."""
     table, wanted = letters(1, 4, 60), (k_anonymity(4),)
-    for checks, work in ((2, 1), (0, 50)):
-        results = [
-            figures(run(table, wanted, Options("distributed", memory, checks, work), Context()))["research_value"]
-            for memory in (1, 20, 5_000)
-        ]
-        assert results == sorted(results)
-    optimum = figures(run(table, wanted, Options("global"), Context()))["research_value"]
-    assert results == pytest.approx([optimum] * 3)
-
-
-def test_processes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The work is sent to other processes however little there is, in subsets of two attributes."""
-    monkeypatch.setattr(distributed, "WORTH", -1)
-    wanted = (k_anonymity(2), requirement("entropy-l-diversity", "s", l=1.2))
-    table = letters(2, 4, 60)
-    column = sensitive([f"s{number % 3}" for number in range(60)])
-    table = replace(table, sensitive=(column,))
-    one, two = (
-        run(table, wanted, Options("distributed", 16), Context(suppression_limit=2, threads=threads))
-        for threads in (1, 2)
+    few, some, enough = (
+        figures(run(table, wanted, Options("distributed", checks=2, work=work), Context())) for work in (1, 5, 50)
     )
-    assert figures(one) == figures(two) and one.vector == two.vector
-    assert figures(two)["optimal"] and len(figures(two)["subsets"]) == 2
+    assert few["research_value"] <= some["research_value"] <= enough["research_value"]
+    assert few["gap"] >= some["gap"] >= enough["gap"] == 0 and enough["optimal"]
+    optimum = figures(run(table, wanted, Options("global"), Context()))["research_value"]
+    assert enough["research_value"] == pytest.approx(optimum)
 
 
-def test_a_frontier_has_every_minimal_string() -> None:
-    table, wanted = letters(3, 3, 80), (k_anonymity(3),)
+def bounded(table: Table, wanted: Wanted, work: float) -> tuple[BranchAndBound, StringSearch]:
+    """Branch and bound by itself, done."""
     checker = Checker(table, wanted, 0)
-    found = frontier(StringClassifier.of(checker), (0, 2), [range(3)] * 3)
-    safe = {(a, c) for a, b, c in safe_nodes(table, wanted, 0) if b == 3}
-    minimal = [each for each in safe if not {(each[0] - 1, each[1]), (each[0], each[1] - 1)} & safe]
-    assert found.whole and found.minimal == len(minimal) > 1
-    possible = {
-        (a, c)
-        for a, c in product(range(4), range(4))
-        if found.possible[found.start + found.offset(0, a) + found.offset(2, c)]
-    }
-    assert possible == safe
+    strings = StringSearch(research_values(table), checker.check)
+    search = BranchAndBound(checker, strings, pre_pruned(checker), work, Deadline())
+    search.run()
+    return search, strings
+
+
+def test_what_is_not_proved_has_a_bound() -> None:
+    """The more work, the lower it is: first by subsets of the attributes, as there are more strings than one has."""
+    table, wanted = letters(2, 7, 60), (k_anonymity(3),)
+    found = [bounded(table, wanted, work) for work in (0, 50, 200, np.inf)]
+    bounds = [strings.bound for _, strings in found]
+    assert bounds == sorted(bounds, reverse=True) and bounds[0] > bounds[1] > bounds[3]
+    assert not found[1][0].proved and found[3][0].proved
+    optimum = figures(run(table, wanted, Options("global"), Context()))["research_value"]
+    assert bounds[3] == pytest.approx(optimum)
+
+
+def test_gains_are_counted_from_the_highest_level_that_may_be_shown() -> None:
+    """By what it is worth above its root, the attribute with a highest level would come down; the other one does."""
+    domain = taxonomy("a x *", "b x *")
+    one = replace(categorical(list("aabb"), replace_name(domain, "one")), highest=1, research_value=(1.0, 0.9, 0.0))
+    other = replace(categorical(list("abab"), replace_name(domain, "other")), research_value=(0.5, 0.0, 0.0))
+    search, strings = bounded(table_of(one, other), (k_anonymity(2),), np.inf)
+    assert search.proved and strings.successes[0] == (1, 0) and strings.bound == pytest.approx(1.4)
 
 
 def test_local_search_leaves_the_way_of_the_binary_one() -> None:
