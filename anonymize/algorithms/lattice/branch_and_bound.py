@@ -116,7 +116,7 @@ class BranchAndBound:
         self.looked_at, self.proved = 0, False
         self._top, self._classifier = checker.lattice.top, StringClassifier(checker)
         pairs = list(zip(strings.values, choices, self._top, strict=True))
-        self._gains = [(values - values[top]).tolist() for values, _, top in pairs]
+        self._gains: list[list[float]] = [(values - values[top]).tolist() for values, _, top in pairs]
         self._lower = [[level for level in levels if level < top] for _, levels, top in pairs]
         self._best, self._gain = self._top, -np.inf
 
@@ -176,10 +176,10 @@ class BranchAndBound:
         place of the order is the first one below its top; `safe`: it has to be safe, else one that is not ruled out
         will do. Whether the search came to its end."""
         self._safe, self._floor = safe, floor
-        self._above_floor: Vector | None = None
+        self._above_floor: list[Vector] = []  # each gains more than the one before
         ended = self._visited([place], self._classifier.whole(), self._top, 0.0)
-        if self._above_floor is not None and self._floor > self._gain + GAIN_TOLERANCE:
-            self._offer(self._above_floor)
+        if self._above_floor and self._floor > self._gain + GAIN_TOLERANCE:
+            self._offer(self._above_floor[-1])
         return ended
 
     def _visited(self, places: Sequence[int], classes: StringClasses, vector: Vector, gain: float) -> bool:
@@ -204,7 +204,8 @@ class BranchAndBound:
                 if finer is None or self._classifier.ruled_out(lower):
                     continue
                 if more > self._floor + GAIN_TOLERANCE and (not self._safe or self._classifier.safe(lower)):
-                    self._floor, self._above_floor = more, lower
+                    self._floor = more
+                    self._above_floor.append(lower)
                 if not self._visited(range(place + 1, len(self._order)), finer, lower, more):
                     return False
         return True
