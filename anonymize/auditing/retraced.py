@@ -265,7 +265,7 @@ def _rows(release: SeriesTable) -> pl.DataFrame:
     """A release as one table: `person`, `class`, and the text of each value, null where it is missing."""
     columns = [release.people.alias("person"), release.rows.classes.of_row.alias(_CLASS)]
     for number, each in enumerate(release.rows.values.values()):
-        texts = pl.Series([None], dtype=pl.String).append(each.texts).gather(each.numbers.of_row)
+        texts = each.by_number.gather(each.numbers.of_row)
         columns.append(texts.alias(f"value {number}"))
     present = [pl.col(each.name).replace(list(release.missing), None) for each in columns[2:]]
     return pl.DataFrame(columns).with_columns(present)

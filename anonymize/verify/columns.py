@@ -1,5 +1,4 @@
-"""Columns of texts as numbers, in one streaming pass over a table that keeps the numbers alone; and texts that a
-reader takes for one another: the second opinion's own look at them."""
+"""Columns of texts as numbers; and texts that a reader takes for one another."""
 
 from __future__ import annotations
 
@@ -15,8 +14,6 @@ from anonymize.spec import UNKNOWN
 from anonymize.verify.numbering import Numbering, together, whole
 
 # --- texts that look alike --------------------------------------------------------------------------------------------
-# Texts that a reader takes for one another: the second opinion's own look at them.
-#
 # Two texts look alike where they are equal without invisible characters, with white space collapsed, under NFKC and
 # case folding; or where one of them has a character beyond ASCII and their skeletons are equal, in which characters
 # that look alike are one (Unicode Technical Standard 39; its table is that of the package confusable-homoglyphs). To
@@ -99,10 +96,8 @@ def _groups(frame: pl.DataFrame) -> pl.Series:
         for key in _skeletons(visible)
     ]
     odd = pl.DataFrame(links, schema={"folded": pl.String, "key": pl.String})
-    plain = frame.filter(~strange).select("folded").unique()
-    plain = plain.with_columns(key=_plain_skeleton(pl.col("folded"))).join(
-        odd.select("key").unique(), on="key", how="semi"
-    )
+    plain = frame.filter(~strange).select("folded").unique().with_columns(key=_plain_skeleton(pl.col("folded")))
+    plain = plain.join(odd.select("key").unique(), on="key", how="semi")
     return frame["folded"].replace(_joined(pl.concat([odd, plain]).iter_rows()))
 
 
@@ -131,9 +126,8 @@ def _prototypes() -> Mapping[int, str]:
     with the most links, else several before one, and the first in Unicode."""
     from confusable_homoglyphs.confusables import confusables_data
 
-    links = {
-        text.strip(_MARK): [each["c"].strip(_MARK) for each in others] for text, others in confusables_data.items()
-    }
+    bare = ((text.strip(_MARK), others) for text, others in confusables_data.items())
+    links = {text: [each["c"].strip(_MARK) for each in others] for text, others in bare}
 
     def rank(text: str) -> tuple[int, int, str]:
         return -len(links.get(text, ())), -len(text), text
@@ -162,13 +156,11 @@ def _plain_skeleton(text: pl.Expr) -> pl.Expr:
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------
-# Columns of texts as numbers, in one streaming pass over a table that keeps the numbers alone.
-#
-# A release is mostly in the order of what it shows, and rows that show the same stand side by side. Of columns that are
-# wanted together a batch is parted into runs of such rows, which takes a comparison of each text with the one above it,
-# and only the first row of a run is numbered. Where texts are numbered by their hashes, each is compared with the one
-# whose number it has. Nothing depends on the order: runs that come again have the same numbers, and where hardly any
-# neighbours are alike, every row is a run.
+# One streaming pass over a table keeps the numbers alone. A release is mostly in the order of what it shows, and rows
+# that show the same stand side by side. Of columns that are wanted together a batch is parted into runs of such rows,
+# which takes a comparison of each text with the one above it, and only the first row of a run is numbered. Where texts
+# are numbered by their hashes, each is compared with the one whose number it has. Nothing depends on the order: runs
+# that come again have the same numbers, and where hardly any neighbours are alike, every row is a run.
 
 _TYPES: tuple[tuple[int, pl.DataType], ...] = ((1 << 8, pl.UInt8()), (1 << 16, pl.UInt16()), (1 << 32, pl.UInt32()))
 """Types of numbers, and what these have to be below."""
@@ -185,6 +177,11 @@ class NumberedColumn:
 
     numbers: Numbering
     texts: pl.Series
+
+    @property
+    def by_number(self) -> pl.Series:
+        """(span,) the `text` of each number, null first."""
+        return pl.Series("text", [None], dtype=pl.String).append(self.texts)
 
     @cached_property
     def looks(self) -> pl.Series:
@@ -213,10 +210,8 @@ class ShownColumns:
         if self.begins is None or numbering.counts is None:
             return numbering
         lengths = self._starts.diff(null_behavior="drop").append(pl.Series([len(self.begins)]) - self._starts[-1])
-        of_number = (
-            pl.DataFrame({"number": numbering.of_row, "rows": lengths}).group_by("number").agg(pl.col("rows").sum())
-        )
-        counts = of_number.sort("number")["rows"].cast(pl.UInt32)
+        runs = pl.DataFrame({"number": numbering.of_row, "rows": lengths})
+        counts = runs.group_by("number").agg(pl.col("rows").sum()).sort("number")["rows"].cast(pl.UInt32)
         return Numbering(numbering.of_row.gather(self._run_of_row), numbering.span, counts)
 
     @property

@@ -20,7 +20,7 @@ from anonymize.verify.distances import Overall
 from anonymize.verify.measuring import Pieces, check_classes, of_sizes
 from anonymize.verify.numbering import Numbering
 from anonymize.verify.risk import class_sizes, risk, size_ranges
-from anonymize.verify.table import TextRows, TextTable, plain, read, values_of
+from anonymize.verify.table import TextRows, TextTable, plain, plain_texts, read, values_of
 from anonymize.verify.twins import TWINS
 from anonymize.verify.verdict import Check, Subject, Tree, Verdict
 
@@ -48,9 +48,8 @@ class TextReading:
         """The reading of texts that have been made comparable."""
         if not self.normalize:
             return self
-        made = pl.DataFrame({"text": [self.suppressed, *self.missing, ""]}, schema={"text": pl.String})
-        suppressed, *missing = made.select(plain(pl.col("text"))).to_series().to_list()
-        return replace(self, suppressed=suppressed, missing=tuple(dict.fromkeys(missing)), normalize=False)
+        (suppressed,), missing = plain_texts([self.suppressed]), plain_texts([*self.missing, ""])
+        return replace(self, suppressed=suppressed, missing=tuple(missing), normalize=False)
 
     @property
     def fill(self) -> str | None:
@@ -79,31 +78,23 @@ class CountedValues:
 
     def overall(self) -> Overall:
         """What classes are compared with."""
-        entries = _entries(
-            pl.repeat(0, len(self.texts), dtype=pl.UInt32, eager=True), self._known(self.texts), self.rows
-        )
+        one_class = pl.repeat(0, len(self.texts), dtype=pl.UInt32, eager=True)
+        entries = self.entries(one_class, self.texts, self.rows)
         return Overall(entries, self._rows(self.texts), self.subject, self.missing, self.tree)
 
-    def _known(self, texts: pl.Series) -> pl.Series:
-        """The value of each text, null where it is missing; numbered as in the whole table."""
-        return values_of(self._rows(texts), self.subject, self.missing)
-
     def entries(self, classes: pl.Series, texts: pl.Series, rows: pl.Series) -> pl.DataFrame:
-        """The `table.entries_of` of rows that are in some classes, have these texts, and stand for so many rows."""
-        return _entries(classes, self._known(texts), rows)
+        """The `table.entries_of` of rows that are in some classes, have these texts, and stand for so many rows: in the
+        order of classes, then of values, numbered as in the whole table."""
+        values = values_of(self._rows(texts), self.subject, self.missing)
+        frame = pl.DataFrame([classes.alias("class"), values, rows.cast(pl.Int64).alias("count")])
+        present = frame.drop_nulls("value")
+        return present.group_by("class", "value").agg(pl.col("count").sum()).sort("class", "value")
 
     def _rows(self, texts: pl.Series) -> TextRows:
         places = pl.Series(range(1, len(self.texts) + 1), dtype=pl.UInt32)
         codes = texts.replace_strict(self.texts, places, default=None, return_dtype=pl.UInt32).fill_null(0)
         column = NumberedColumn(Numbering(codes, len(self.texts) + 1), self.texts)
         return TextRows(Numbering(codes, 1), None, {self.subject.attribute or "": column}, None)
-
-
-def _entries(classes: pl.Series, values: pl.Series, rows: pl.Series) -> pl.DataFrame:
-    """In the order of classes, then of values."""
-    frame = pl.DataFrame([classes.alias("class"), values.alias("value"), rows.cast(pl.Int64).alias("count")])
-    present = frame.filter(pl.col("value").is_not_null())
-    return present.group_by("class", "value").agg(pl.col("count").sum()).sort("class", "value")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from anonymize.errors import RowsError, counted
 from anonymize.records import dataclass
 from anonymize.verify.cells import as_number
 from anonymize.verify.numbering import summed
-from anonymize.verify.table import TextRows, numbered_values, plain, values_of
+from anonymize.verify.table import TextRows, numbered_values, plain_texts, values_of
 from anonymize.verify.verdict import Subject, Tree
 
 
@@ -51,7 +51,7 @@ class Overall:
             known = {number: number for number in self.counts["value"]}  # whole ones stay whole
             return {value: known.get(as_number(value)) for value in values}
         places = dict(ranked_texts(self.rows, self.subject, self.missing).iter_rows())
-        return {value: places.get(value, places.get(as_compared(value))) for value in values}
+        return {value: places.get(value, places.get(plain_texts([value])[0])) for value in values}
 
     @cached_property
     def counts(self) -> pl.DataFrame:
@@ -109,19 +109,13 @@ def ranked_texts(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl
     """Every present `text` of a categorical attribute, and its `rank`: the value that `entries_of` calls it. In the
     order of both; texts of one rank look alike."""
     column, values = numbered_values(rows, subject, missing)
-    texts = pl.DataFrame({"text": pl.Series([None], dtype=pl.String).append(column.texts)})
-    return texts.with_columns(values["rank"]).filter(pl.col("rank") > 0).sort("rank", "text")
+    return pl.DataFrame([column.by_number, values["rank"]]).filter(pl.col("rank") > 0).sort("rank", "text")
 
 
 def uncounted(rows: TextRows, subject: Subject, missing: Sequence[str]) -> int:
     """How many different present texts of a categorical attribute do not count by themselves."""
     ranked = ranked_texts(rows, subject, missing)
     return ranked_texts(rows, subject._replace(alike=False), missing).height - ranked["rank"].n_unique()
-
-
-def as_compared(text: str) -> str:
-    """A text of the spec in the form in which the values of a table are compared."""
-    return str(pl.select(plain(pl.lit(text))).item())
 
 
 def ordered(entries: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:

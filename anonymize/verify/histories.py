@@ -254,7 +254,7 @@ def _departed(
 def _unchanged(current: SeriesTable, attribute: str, values: pl.Series, there: pl.Series) -> bool:
     """Whether those who were in an earlier release have the values now that they had then, as text."""
     column = current.rows.values[attribute]
-    now = pl.Series([None], dtype=pl.String).append(column.texts).gather(column.numbers.of_row)
+    now = column.by_number.gather(column.numbers.of_row)
     return now.filter(there).equals(values.alias("").filter(there), null_equal=True)
 
 

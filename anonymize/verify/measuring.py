@@ -10,19 +10,12 @@ from typing import Literal
 import polars as pl
 
 from anonymize.claims import Basis, Parameters, Result, State
+from anonymize.records import dataclass
 from anonymize.verify.distances import Overall
 from anonymize.verify.numbering import summed, whole
 from anonymize.verify.population import kept, texts_of_classes
-from anonymize.verify.risk import Matched, class_sizes, risk, size_ranges, wildcard_risk
-from anonymize.verify.table import (
-    SharedNumbers,
-    TextRows,
-    TextTable,
-    classes_of,
-    entries_of,
-    plain,
-    read,
-)
+from anonymize.verify.risk import Matched, class_sizes, risk, size_ranges
+from anonymize.verify.table import SharedNumbers, TextRows, TextTable, classes_of, entries_of, plain_texts, read
 from anonymize.verify.tighten import Ordering, OrderReading, read_order
 from anonymize.verify.twins import COUNT, PEOPLE, TWINS, VALUE, TwinBound, weighs
 from anonymize.verify.verdict import THRESHOLD, Check, Figures, Given, OrderVerdict, Subject, Tree, Verdict, Wildcard
@@ -67,7 +60,7 @@ def measure(
     DataError if a numeric attribute has other values.
     """
     if normalize:
-        missing, suppressed = _plain([*missing, ""]), _plain([suppressed])[0]
+        missing, suppressed = plain_texts([*missing, ""]), plain_texts([suppressed])[0]
     fill = "" if not null_missing or "" in missing else None
     kinds = frame.collect_schema()
     blank = frozenset(name for name in numbers if name in kinds and kinds[name].is_numeric())
@@ -85,12 +78,7 @@ def measure(
     classes = classes_of(rows)
     if looked_up:
         classes = _with_people(classes, texts_of_classes(rows, quasi_identifiers), checks)
-    sizes = classes.filter(~pl.col("suppressed"))["size"]
-
-    def classed(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
-        entries = entries_of(rows, subject, missing)
-        return [(classes, entries)], _overall(rows, entries, subject, missing, tree)
-
+    sizes, classed = classes.filter(~pl.col("suppressed"))["size"], _Classed(rows, classes, missing)
     return Verdict(
         rows=rows.count,
         absent=absent_values(checks, classed),
@@ -99,7 +87,7 @@ def measure(
         classes=class_sizes(sizes),
         sizes=size_ranges(sizes),
         risk=risk(classes["size"], threshold) | _journalist(classes),
-        wildcard=_wildcard(rows, classes, checks, (*missing, suppressed), missing, threshold) if wild else None,
+        wildcard=_wildcard(classed, checks, (*missing, suppressed), threshold) if wild else None,
         blank=rows.blank,
         order=None if reading is None or ordering is None else _of_order(reading, ordering, checks, missing, classes),
         remarks=tuple(rows.remarks),
@@ -119,11 +107,7 @@ def measure_within(
     """The checks on classes of some rows of a table, at least one. `overall`: of an attribute, the table as a whole,
     with which models that compare do compare."""
     classes = classes_of(rows)
-
-    def classed(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
-        return [(classes, entries_of(rows, subject, missing))], overall(subject, tree)
-
-    return check_classes(checks, classed, classes)
+    return check_classes(checks, _Classed(rows, classes, missing, overall), classes)
 
 
 def _of_order(
@@ -138,20 +122,14 @@ def _of_order(
     verdict = OrderVerdict(reading.sorted, ordering.judged, reading.attributes)
     if reading.rows is None:
         return verdict
-    rows = reading.rows
+    classes = classes_of(reading.rows)
     able = [check for check in checks if check.people is None]
-    classes = classes_of(rows)
-
-    def plain(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
-        entries = entries_of(rows, subject, missing)
-        return [(classes, entries)], _overall(rows, entries, subject, missing, tree)
-
-    measured = iter(check_classes(able, plain, classes))
+    measured = iter(check_classes(able, _Classed(reading.rows, classes, missing), classes))
     results = [next(measured) if check.people is None else _unknown(check, IN_POPULATION) for check in checks]
     return replace(
         verdict,
         results=tuple(results),
-        rows=rows.count,
+        rows=reading.rows.count,
         singled_out=whole(risk(classes["size"], THRESHOLD)["uniques"]),
         singled_out_as_shown=whole(risk(released["size"], THRESHOLD)["uniques"]),
     )
@@ -179,18 +157,23 @@ def absent_values(
     return tuple(lacking)
 
 
-def _plain(texts: Sequence[str]) -> list[str]:
-    """Texts as they are compared, each once."""
-    frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
-    return frame.select(plain(pl.col("text")).unique(maintain_order=True)).to_series().to_list()
+@dataclass(frozen=True)
+class _Classed:
+    """Some rows of a table in their `classes`. Called, it is what `check_classes` asks for of an attribute. `overall`:
+    the table as a whole, where these are not all of it."""
 
+    rows: TextRows
+    classes: pl.DataFrame
+    missing: Sequence[str]
+    overall: Callable[[Subject, Tree | None], Overall] | None = None
 
-def _overall(
-    rows: TextRows, entries: pl.DataFrame, subject: Subject, missing: Sequence[str], tree: Tree | None
-) -> Overall:
-    """The table as a whole: somebody who is in several classes is counted in each, and once here."""
-    whole = entries if rows.units is None else entries_of(rows.together, subject, missing)
-    return Overall(whole, rows, subject, missing, tree)
+    def __call__(self, subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
+        entries = entries_of(self.rows, subject, self.missing)
+        if self.overall is not None:
+            return [(self.classes, entries)], self.overall(subject, tree)
+        # Somebody who is in several classes is counted in each, and once in the table.
+        together = entries if self.rows.units is None else entries_of(self.rows.together, subject, self.missing)
+        return [(self.classes, entries)], Overall(together, self.rows, subject, self.missing, tree)
 
 
 def _with_people(classes: pl.DataFrame, texts: pl.DataFrame, checks: Sequence[Check]) -> pl.DataFrame:
@@ -211,23 +194,15 @@ def _journalist(classes: pl.DataFrame) -> Figures:
     return {"journalist_max": 1 / max(min(fewest), 1)} if fewest else {}
 
 
-def _wildcard(
-    rows: TextRows,
-    classes: pl.DataFrame,
-    checks: Sequence[Check],
-    wild: Sequence[str],
-    missing: Sequence[str],
-    threshold: float,
-) -> Wildcard:
-    """Everything once more, among the rows that each row is compatible with."""
-    matched = Matched.of(rows, classes, wild)
+def _wildcard(classed: _Classed, checks: Sequence[Check], wild: Sequence[str], threshold: float) -> Wildcard:
+    """Everything once more, among the rows that each row is compatible with. `wild`: texts that match anything."""
+    matched = Matched.of(classed.rows, classed.classes, wild)
 
     def pieces(subject: Subject, tree: Tree | None) -> tuple[Pieces, Overall]:
-        entries = entries_of(rows, subject, missing)
-        return matched.pieces(subject, missing), _overall(rows, entries, subject, missing, tree)
+        return matched.pieces(subject, classed.missing), classed(subject, tree)[1]
 
-    results = check_classes(checks, pieces, matched.classes)
-    return Wildcard(results, wildcard_risk(matched.classes, threshold) | _journalist(classes))
+    figures = risk(matched.classes["size"], threshold, matched.classes["own"])
+    return Wildcard(check_classes(checks, pieces, matched.classes), figures | _journalist(classed.classes))
 
 
 Pieces = Iterable[tuple[pl.DataFrame, pl.DataFrame]]

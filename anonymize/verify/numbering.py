@@ -1,5 +1,4 @@
-"""Numbers in place of what rows show, several columns of them as one, piece by piece; and sums of fractions that are
-the same to the last digit in every run."""
+"""Numbers in place of what rows show, several columns of them as one; and sums of fractions."""
 
 from __future__ import annotations
 
@@ -10,8 +9,6 @@ import polars as pl
 from anonymize.records import dataclass
 
 # --- sums -------------------------------------------------------------------------------------------------------------
-# Sums of fractions that are the same to the last digit in every run.
-#
 # A sum of fractions depends on the order in which they are added. The engine parts long columns among its threads and
 # adds up what each of them has, so that last digits change with the number of threads, with where a group lies in its
 # column, and from run to run. Fractions in ascending order, each group by itself, have one sum.
@@ -27,8 +24,6 @@ def summed(fractions: pl.Expr) -> pl.Expr:
 
 
 # --- numbering --------------------------------------------------------------------------------------------------------
-# Numbers in place of what rows show, and several columns of them as one, piece by piece.
-#
 # Two rows have the same number where they show the same, and nothing is hashed. What is done with all rows at once
 # takes several times the memory of the numbers themselves; so columns are put together a piece at a time, and rows are
 # counted by ranges of one column.
@@ -57,6 +52,12 @@ class Numbering:
             return self
         ranks = self.of_row.rank("dense") - 1
         return Numbering(ranks, whole(ranks.max()) + 1 if len(ranks) else 1)
+
+    @property
+    def firsts(self) -> pl.Series:
+        """The first row of each different number, in the order of numbers."""
+        rows = self.of_row.to_frame("number").with_row_index("first")
+        return rows.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
 
     def runs(self) -> pl.DataFrame:
         """The different numbers, ascending (`value`), and how many rows have each (`len`)."""

@@ -1,5 +1,4 @@
-"""The order of a table's rows: between which ends the value of each cell lies, and whether the order is that of
-`row_order: sorted`, which tells nothing but what the rows show."""
+"""The order of a table's rows: between which ends the value of each cell lies, and whether rows are sorted by that."""
 
 from __future__ import annotations
 
@@ -16,7 +15,6 @@ from anonymize.verify.numbering import Numbering, pair
 from anonymize.verify.table import TextRows, TextTable, numbered
 
 # --- spans of cells ---------------------------------------------------------------------------------------------------
-# Between which ends the value of each cell of a quasi-identifier lies, as its text says, in whole numbers.
 
 _LAST = "\U0010ffff"
 """Behind every character of a text."""
@@ -42,30 +40,25 @@ def shown_texts(table: TextTable, rows: TextRows, columns: Sequence[str]) -> tup
     places = [table.quasi_identifiers.index(name) for name in columns]
     released = [rows.columns[place] for place in places]
     if len(columns) == 1:
-        texts = with_null(released[0])
+        texts = released[0].by_number
         return released[0].numbers.of_row, pl.DataFrame(
             {"low": texts, "high": texts, "missing": pl.Series([None] * len(texts), dtype=pl.String)}
         )
     numbers = released[0].numbers
     for column in released[1:]:
         numbers = pair(numbers, column.numbers)[0]
-    codes = numbers.dense.of_row
-    firsts = codes.to_frame("code").with_row_index("first").group_by("code").agg(pl.col("first").min()).sort("code")
+    dense = numbers.dense
+    firsts = dense.firsts
     by_end = {"low": released[0], "high": released[min(1, len(released) - 1)], "missing": None}
     for name, column in zip(columns, released, strict=True):
         by_end |= {end: column for end in by_end if name.endswith(f"_{end}")}
     texts_of = {
         end: pl.Series([None] * len(firsts), dtype=pl.String)
         if column is None
-        else with_null(column).gather(column.numbers.of_row.gather(firsts["first"]))
+        else column.by_number.gather(column.numbers.of_row.gather(firsts))
         for end, column in by_end.items()
     }
-    return codes, pl.DataFrame(texts_of)
-
-
-def with_null(column: NumberedColumn) -> pl.Series:
-    """The texts, behind that of missing."""
-    return pl.Series("text", [None], dtype=pl.String).append(column.texts)
+    return dense.of_row, pl.DataFrame(texts_of)
 
 
 def stated_ends(texts: pl.DataFrame, templates: CellTemplates) -> pl.DataFrame:
@@ -151,9 +144,7 @@ def is_sorted(table: TextTable, columns: Sequence[NumberedColumn], templates: Ce
     Columns behind the quasi-identifiers are read only where there are rows that are alike before. Texts are compared as
     they stand: where they were read without what cannot be seen, they are read again.
     """
-    if len(columns[0].numbers.of_row) < 2:
-        return True
-    if _compared(table, columns, templates):
+    if len(columns[0].numbers.of_row) < 2 or _compared(table, columns, templates):
         return True
     if not table.normalize:
         return False
@@ -179,10 +170,8 @@ def is_sample(columns: Sequence[NumberedColumn]) -> bool:
 
 def sample(columns: Sequence[NumberedColumn]) -> list[NumberedColumn]:
     """Some of the rows, in their order."""
-    if is_sample(columns):
-        return list(columns)
     every = len(columns[0].numbers.of_row) // SAMPLE
-    return [_sampled(column, every) for column in columns]
+    return list(columns) if is_sample(columns) else [_sampled(column, every) for column in columns]
 
 
 def _sampled(column: NumberedColumn, every: int) -> NumberedColumn:
@@ -196,10 +185,10 @@ def _sampled(column: NumberedColumn, every: int) -> NumberedColumn:
 def _is_sorted(table: TextTable, own: Sequence[_OrderedColumn], rest: Sequence[str], first: str | None) -> bool:
     columns = [each.column for each in own]
     if not is_sample(columns):
-        looked = (_OrderedColumn(column, each.templates) for column, each in zip(sample(columns), own, strict=True))
-        if _alike((column.ranks(first) for column in looked), None) is None:
+        looked = (replace(each, column=column) for column, each in zip(sample(columns), own, strict=True))
+        if _alike(column.ranks(first) for column in looked) is None:
             return False
-    alike = _alike((column.ranks(first) for column in own), None)
+    alike = _alike(column.ranks(first) for column in own)
     if alike is None:
         return False
     some, alike = TextTable(table.frame.head(COMPARED), (), (), None), alike.head(COMPARED - 1)
@@ -229,11 +218,10 @@ def _alike_in_text(texts: pl.Series, alike: pl.Series) -> pl.Series | None:
     return None if (falls & alike).any() else same & alike
 
 
-def _alike(columns: Iterable[pl.Series], alike: pl.Series | None) -> pl.Series | None:
-    """(rows - 1,) whether each row reads as the one before it in these columns too; None where the order is broken.
-
-    `alike`: the same of all columns before, None where there are none.
-    """
+def _alike(columns: Iterable[pl.Series]) -> pl.Series | None:
+    """(rows - 1,) whether each row reads as the one before it in all columns, of which there is one at least; None
+    where the order is broken."""
+    alike = None
     for ranks in columns:
         previous, following = ranks.slice(0, len(ranks) - 1), ranks.slice(1)
         falls = following < previous
@@ -254,8 +242,7 @@ class _OrderedColumn:
     @cached_property
     def _keys(self) -> pl.DataFrame:
         """By what cells are compared, by `code`."""
-        texts = pl.Series("text", [None], dtype=pl.String).append(self.column.texts)
-        return ends_of(texts, self.templates).with_row_index("code")
+        return ends_of(self.column.by_number, self.templates).with_row_index("code")
 
     def ranks(self, first: str | None) -> pl.Series:
         """(rows,) numbers in the order of the cells. `first`: a text that is compared as a null is."""

@@ -85,17 +85,12 @@ class People:
 
     def _covers(self, attribute: Shown, classes: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
         """Which texts of the release each value lies under: `value`, and the released texts (`t0`, `t1`)."""
-        texts = pl.DataFrame(
-            [classes[name].alias(f"t{number}") for number, name in enumerate(attribute.columns)]
-        ).unique()
-        columns = texts.columns
-        parts = []
-        hidden = texts.filter(pl.all_horizontal(pl.col(name) == self.templates.suppressed for name in columns))
-        parts.append(values.alias("value").to_frame().join(hidden, how="cross"))
-        parts.append(_labels(attribute, texts, values, absent))
+        texts = pl.DataFrame({f"t{number}": classes[name] for number, name in enumerate(attribute.columns)}).unique()
+        hidden = texts.filter(pl.all_horizontal(pl.all() == self.templates.suppressed))
+        parts = [values.to_frame("value").join(hidden, how="cross"), _labels(attribute, texts, values, absent)]
         if attribute.numeric:
             parts.append(self._numbers(texts, values, absent))
-        return pl.concat([part.select("value", *columns) for part in parts]).unique()
+        return pl.concat([part.select("value", *texts.columns) for part in parts]).unique()
 
     def _numbers(self, texts: pl.DataFrame, values: pl.Series, absent: str) -> pl.DataFrame:
         """Numbers in intervals; a value that is missing under the text of missing values, and under intervals that may
@@ -105,11 +100,9 @@ class People:
             number=pl.when(pl.col("value") != absent).then(number_of(pl.col("value")))
         )
         inside = numbers.drop_nulls().join_where(
-            ends.filter(pl.col("low").is_not_null() & pl.col("high").is_not_null()),
-            pl.col("low") <= pl.col("number"),
-            pl.col("number") <= pl.col("high"),
+            ends.drop_nulls(["low", "high"]), pl.col("low") <= pl.col("number"), pl.col("number") <= pl.col("high")
         )
-        for left_out, end in (("without_low", "low"), ("without_high", "high")):
+        for left_out, end in zip(LEFT_OUT, ("low", "high"), strict=True):
             inside = inside.filter(~pl.col(left_out) | (pl.col("number") != pl.col(end)))
         empty = pl.all_horizontal(pl.col(name) == absent for name in texts.columns[:2])
         gone = ends.filter(empty | pl.col("or_missing"))
@@ -137,13 +130,9 @@ class People:
 
 def texts_of_classes(rows: TextRows, names: Sequence[str]) -> pl.DataFrame:
     """One row a class, in their order: the text of each quasi-identifier, or null."""
-    numbers = rows.classes.of_row.to_frame("number").with_row_index("first")
-    first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
-    columns = []
-    for name, column in zip(names, rows.columns, strict=True):
-        texts = pl.Series([None], dtype=pl.String).append(column.texts)
-        columns.append(texts.gather(column.numbers.of_row.gather(first)).alias(name))
-    return pl.DataFrame(columns)
+    first = rows.classes.firsts
+    own = zip(names, rows.columns, strict=True)
+    return pl.DataFrame({name: each.by_number.gather(each.numbers.of_row.gather(first)) for name, each in own})
 
 
 def kept(domains: Sequence[People], classes: pl.DataFrame) -> pl.Series:
@@ -170,19 +159,15 @@ def _labels(attribute: Shown, texts: pl.DataFrame, values: pl.Series, absent: st
     Numbers are under the labels alone: `05` is not shown as `5`, but it lies in the interval that `5` is.
     """
     tree: Mapping[str, tuple[str, ...]] = attribute.tree or {}
-    root = next((path[-1] for path in tree.values()), None)
     if attribute.numeric:
         by_number = {number: path for leaf, path in tree.items() if (number := as_number(leaf)) is not None}
-        numbers = [as_number(value) for value in values]
-        paths = [
-            (value,) if number is None else by_number.get(number, ())[1:]
-            for value, number in zip(values, numbers, strict=True)
-        ]
+        numbers = ((value, as_number(value)) for value in values)
+        paths = [(value,) if number is None else by_number.get(number, ())[1:] for value, number in numbers]
     else:
-        paths = [tree.get(value, (value, *([root] if root and value == absent else []))) for value in values]
-    above = pl.DataFrame(
-        {"value": values, "label": [list(path) for path in paths]}, schema_overrides={"label": pl.List(pl.String)}
-    )
+        root = next((path[-1:] for path in tree.values()), ())
+        paths = [tree.get(value, (value, *(root if value == absent else ()))) for value in values]
+    labels = pl.Series([list(path) for path in paths], dtype=pl.List(pl.String))
+    above = pl.DataFrame({"value": values, "label": labels})
     same = texts.filter(pl.all_horizontal(pl.col(name) == pl.col("t0") for name in texts.columns))
     return above.explode("label").join(same, left_on="label", right_on="t0", coalesce=False)
 

@@ -10,13 +10,11 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from anonymize.records import dataclass
-from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.numbering import whole
 from anonymize.verify.table import TextRows, entries_of, values_of
 from anonymize.verify.verdict import Figures, Subject
 
 # --- classes ----------------------------------------------------------------------------------------------------------
-# Sizes of the classes, and the risk that somebody is re-identified in them.
 
 WORSE: dict[str, Literal["higher", "lower"]] = {
     "prosecutor_max": "higher",
@@ -42,10 +40,8 @@ def class_sizes(sizes: pl.Series) -> Figures:
     """How many classes there are, and how large they are."""
     if sizes.is_empty():
         return {"count": 0, "min_size": None, "mean_size": None, "max_size": None}
-    rows = int(sizes.sum())
-    smallest, largest = sizes.min(), sizes.max()
-    assert isinstance(smallest, int) and isinstance(largest, int)
-    return {"count": len(sizes), "min_size": smallest, "mean_size": rows / len(sizes), "max_size": largest}
+    mean = int(sizes.sum()) / len(sizes)
+    return {"count": len(sizes), "min_size": whole(sizes.min()), "mean_size": mean, "max_size": whole(sizes.max())}
 
 
 def size_ranges(sizes: pl.Series) -> list[SizeRange]:
@@ -67,40 +63,18 @@ def classes_block(sizes: pl.Series) -> dict[str, Any]:
     return {**class_sizes(sizes), **({"sizes": ranges} if ranges else {})}
 
 
-def risk(sizes: pl.Series, threshold: float) -> Figures:
+def risk(sizes: pl.Series, threshold: float, own: pl.Series | None = None) -> Figures:
     """The risk of the rows, suppressed ones included. The prosecutor knows that the person is in the table: 1 / class
-    size.
+    size. `own`: where a missing cell matches anything, a class's rows; `sizes` are those compatible with them.
 
     Without a population the journalist, who does not know it, is assumed to be as well off. The marketer's is the share
     of rows that are expected to be linked correctly, which is the mean of the prosecutor's: classes / rows.
     """
-    rows = int(sizes.sum())
+    exactly, own = (float(len(sizes)), sizes) if own is None else (math.fsum(own / sizes), own)
+    rows = int(own.sum())
     if not rows:
         return dict.fromkeys(WORSE, 0) | {GIVEN: threshold}
-    smallest = sizes.min()
-    assert isinstance(smallest, int)
-    return {
-        "prosecutor_max": 1 / smallest,
-        "prosecutor_mean": len(sizes) / rows,
-        "journalist_max": 1 / smallest,
-        "marketer": len(sizes) / rows,
-        "records_at_risk": int(sizes.filter(1 / sizes > threshold).sum()) / rows,
-        "uniques": int((sizes == 1).sum()),
-        "threshold": threshold,
-    }
-
-
-def wildcard_risk(classes: pl.DataFrame, threshold: float) -> Figures:
-    """Risk where a missing cell matches anything: 1 / `size`, the compatible rows, for each of a class's `own`.
-
-    The marketer's is the mean: the share of rows that an attacker who picks one of the compatible rows is expected to
-    link correctly.
-    """
-    rows = int(classes["own"].sum())
-    if not rows:
-        return risk(classes["size"], threshold)
-    own, sizes = classes["own"], classes["size"]
-    highest, mean = 1 / whole(sizes.min()), math.fsum(own / sizes) / rows
+    highest, mean = 1 / whole(sizes.min()), exactly / rows
     return {
         "prosecutor_max": highest,
         "prosecutor_mean": mean,
@@ -108,12 +82,12 @@ def wildcard_risk(classes: pl.DataFrame, threshold: float) -> Figures:
         "marketer": mean,
         "records_at_risk": int(own.filter(1 / sizes > threshold).sum()) / rows,
         "uniques": int(own.filter(sizes == 1).sum()),
-        "threshold": threshold,
+        GIVEN: threshold,
     }
 
 
 # --- missing as a wildcard --------------------------------------------------------------------------------------------
-# Missing as a wildcard: a cell that is missing or suppressed matches anything.
+# A cell that is missing or suppressed matches anything.
 #
 # Two rows are compatible when no column has two different present values in them. That is not an equivalence relation,
 # so there are no classes: each row is measured by the rows that are compatible with it, itself included. Rows that read
@@ -216,25 +190,21 @@ class Matched:
         """Some classes, numbered from 0, and how often each sensitive value occurs in the rows compatible with each:
         `class`, `value`, `count`, in the order of both. Every class is in one piece."""
         entries = _entries(self.rows, subject, missing)
-        for spread in _spread(self.keys, self.columns, entries):
-            classes = self.classes[spread.classes].with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias("class"))
-            local = pl.col("class").replace_strict(spread.classes, classes["class"], return_dtype=pl.UInt32)
-            yield classes, spread.entries.with_columns(local).sort("class", "value")
+        for some, spread in _spread(self.keys, self.columns, entries):
+            classes = self.classes[some].with_columns(pl.int_range(pl.len(), dtype=pl.UInt32).alias("class"))
+            local = pl.col("class").replace_strict(some, classes["class"], return_dtype=pl.UInt32)
+            yield classes, spread.with_columns(local).sort("class", "value")
 
 
 def _keys(rows: TextRows, wild: Sequence[str]) -> pl.DataFrame:
     """One row per class, in order: `class`, and a number for what each column shows, null if anything matches."""
-    numbers = rows.classes.of_row.to_frame("number").with_row_index("first")
-    first = numbers.group_by("number").agg(pl.col("first").min()).sort("number")["first"]
-    values = [_texts_of_rows(column, first, wild).alias(f"q{number}") for number, column in enumerate(rows.columns)]
+    first, number = rows.classes.firsts, pl.int_range(pl.len(), dtype=pl.UInt32)
+    known = pl.when(~pl.col("text").is_in(list(wild))).then(number)
+    values = {
+        f"q{number}": each.by_number.to_frame().select(known).to_series().gather(each.numbers.of_row.gather(first))
+        for number, each in enumerate(rows.columns)
+    }
     return pl.DataFrame(values).with_row_index("class")
-
-
-def _texts_of_rows(column: NumberedColumn, rows: pl.Series, wild: Sequence[str]) -> pl.Series:
-    texts = pl.Series([None], dtype=pl.String).append(column.texts)
-    number = pl.int_range(pl.len(), dtype=pl.UInt32)
-    known = texts.to_frame("text").select(pl.when(~pl.col("text").is_in(list(wild))).then(number)).to_series()
-    return known.gather(column.numbers.of_row.gather(rows))
 
 
 def _entries(rows: TextRows, subject: Subject, missing: Sequence[str]) -> pl.DataFrame:
@@ -251,20 +221,14 @@ def _units(rows: TextRows, keys: pl.DataFrame, columns: Sequence[str]) -> pl.Ser
     assert rows.units is not None
     owners = pl.DataFrame([rows.classes.dense.of_row.cast(pl.UInt32).alias("class"), rows.units.of_row.alias("unit")])
     entries = owners.unique().with_columns(value=pl.lit(0, pl.UInt32))
-    return pl.concat([spread.entries for spread in _spread(keys, columns, entries)]).sort("class")["count"]
+    return pl.concat([each for _, each in _spread(keys, columns, entries)]).sort("class")["count"]
 
 
-@dataclass(frozen=True)
-class _Spread:
-    """Classes, and the entries of all that they are compatible with."""
-
-    classes: pl.Series
-    entries: pl.DataFrame
-
-
-def _spread(keys: pl.DataFrame, columns: Sequence[str], entries: pl.DataFrame) -> Iterator[_Spread]:
-    """Turns the entries of each class (`class`, `value`, `count` or `unit`) into those of everything that it is
-    compatible with, with counts. An individual counts once for a value, however many of its rows have it."""
+def _spread(
+    keys: pl.DataFrame, columns: Sequence[str], entries: pl.DataFrame
+) -> Iterator[tuple[pl.Series, pl.DataFrame]]:
+    """Some classes, and the entries of everything that each is compatible with, with counts, from those of each class
+    (`class`, `value`, `count` or `unit`). An individual counts once for a value, however many of its rows have it."""
     each = [name for name in ("value", "unit") if name in entries.columns]
     sums = [name for name in ("count",) if name in entries.columns]
     for row in meetings(keys, columns):
@@ -279,7 +243,7 @@ def _spread(keys: pl.DataFrame, columns: Sequence[str], entries: pl.DataFrame) -
             ]
             joined = pl.concat(parts)
             joined = joined if sums else joined.unique().with_columns(count=pl.lit(1, pl.Int64))
-            yield _Spread(own["class"], _summed(joined, ["class", "value"], ["count"]))
+            yield own["class"], _summed(joined, ["class", "value"], ["count"])
 
 
 def _slices(own: pl.DataFrame) -> Iterator[pl.DataFrame]:

@@ -27,7 +27,7 @@ from anonymize.verify.columns import NumberedColumn
 from anonymize.verify.distances import Overall, texts_of
 from anonymize.verify.measuring import measure_within
 from anonymize.verify.numbering import Numbering, pair, whole
-from anonymize.verify.table import TextRows, TextTable, entries_of, plain, read
+from anonymize.verify.table import TextRows, TextTable, entries_of, plain_texts, read
 from anonymize.verify.twins import TWINS
 from anonymize.verify.verdict import Check, Subject, Tree
 
@@ -98,10 +98,7 @@ class SeriesTable:
 
 def compared(missing: Sequence[str], *, normalize: bool) -> tuple[str, ...]:
     """Texts that mean missing, as those of a table are compared; where they are normalized, a blank one does."""
-    if not normalize:
-        return tuple(missing)
-    frame = pl.DataFrame({"text": [*missing, ""]}, schema={"text": pl.String})
-    return tuple(frame.select(plain(pl.col("text")).unique(maintain_order=True)).to_series())
+    return tuple(plain_texts([*missing, ""]) if normalize else missing)
 
 
 @dataclass(frozen=True)
@@ -210,7 +207,7 @@ class Followed:
 
     def __init__(self, releases: Sequence[SeriesTable], checks: Sequence[Check], *, deferred: bool = False) -> None:
         self.releases, self.checks, self.deferred = releases, checks, deferred
-        self._known: dict[tuple[int, Subject, bool], Overall] = {}
+        self._overalls: dict[tuple[int, Subject, bool], Overall] = {}
 
     @cached_property
     def row_of(self) -> list[pl.Series]:
@@ -308,9 +305,9 @@ class Followed:
 
     def _overall(self, past: int, subject: Subject, tree: Tree | None) -> Overall:
         key = (past, subject, tree is None)
-        if key not in self._known:
-            self._known[key] = self.releases[past].overall(subject, tree)
-        return self._known[key]
+        if key not in self._overalls:
+            self._overalls[key] = self.releases[past].overall(subject, tree)
+        return self._overalls[key]
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,6 @@ class TextTable:
         return text if self.fill is None or column in self.numbers else text.fill_null(self.fill)
 
     def normalizes(self, column: str) -> bool:
-        """Whether the texts of a column are compared as `plain` has them."""
         return self.normalize and column not in self.exact
 
     @cached_property
@@ -107,6 +106,12 @@ def plain(text: pl.Expr) -> pl.Expr:
     visible = text.str.replace_all(r"[\t-\r\x{85}\x{2028}\x{2029}\p{Zs}]", " ")
     visible = visible.str.replace_all(r"[\p{Cc}\p{Default_Ignorable_Code_Point}\x{2800}]", "")
     return visible.str.strip_chars(" ").str.normalize("NFC")
+
+
+def plain_texts(texts: Sequence[str]) -> list[str]:
+    """Texts as `plain` has them, each once."""
+    frame = pl.DataFrame({"text": texts}, schema={"text": pl.String})
+    return frame.select(plain(pl.col("text")).unique(maintain_order=True)).to_series().to_list()
 
 
 @dataclass(frozen=True)
@@ -145,8 +150,7 @@ def read(table: TextTable, attributes: Sequence[str], suppressed: str, keep: boo
     """
     names = [*table.quasi_identifiers, *attributes]
     side_by_side, columns = _side_by_side(table, table.quasi_identifiers, attributes)
-    classes = side_by_side.together
-    values = dict(zip(attributes, columns, strict=True))
+    classes, values = side_by_side.together, dict(zip(attributes, columns, strict=True))
     typed = [name in table.numbers for name in table.quasi_identifiers]
     hidden, units = _hidden(side_by_side, suppressed, typed, classes), units_of(table, len(classes.of_row))
     blank = hidden is not None and classes.span == 1
@@ -259,11 +263,11 @@ def _read(
 ) -> tuple[ShownColumns, list[NumberedColumn]]:
     """Columns side by side, and others by themselves, in one pass."""
     own, columns = read_columns(table.frame, [*map(table.text, neighbours)], [*map(table.text, others)])
-    of_runs, columns = (
-        [_merged(each) if table.normalizes(name) else each for name, each in zip(names, read, strict=True)]
-        for names, read in ((neighbours, own.of_runs), (others, columns))
-    )
-    return replace(own, of_runs=of_runs), columns
+
+    def compared(names: Sequence[str], read: Sequence[NumberedColumn]) -> list[NumberedColumn]:
+        return [_merged(each) if table.normalizes(name) else each for name, each in zip(names, read, strict=True)]
+
+    return replace(own, of_runs=compared(neighbours, own.of_runs)), compared(others, columns)
 
 
 def _merged(column: NumberedColumn) -> NumberedColumn:
@@ -297,9 +301,8 @@ def units_of(table: TextTable, rows: int) -> Numbering | None:
         raise DataError(f"the table has {rows} rows, and the units are those of {len(table.units)}")
     codes = table.units.alias("")  # its methods would take its name for a pattern
     if not codes.dtype.is_unsigned_integer():
-        codes = codes.cast(pl.String)
-        if table.normalize:
-            codes = codes.to_frame("unit").select(plain(pl.col("unit")).replace("", None)).to_series()
+        text = plain(pl.first()).replace("", None) if table.normalize else pl.first()
+        codes = codes.cast(pl.String).to_frame().select(text).to_series()
         codes = codes.cast(pl.Categorical(pl.Categories.random())).to_physical()
     if codes.null_count():
         raise DataError(f"{codes.null_count()} rows have no unit: every row needs one")
@@ -371,9 +374,8 @@ def _ranks(
     """The `rank` of each number's text among the present ones of a column, from 1; 0 where it is missing. `alike`: the
     same for texts that look alike, and 0 where one reads as unknown. `with_missing`: all that are missing are one more
     value, which comes first."""
-    counted = column.looks if alike else column.texts
-    null = pl.Series([None], dtype=pl.String)
-    texts = pl.DataFrame({"text": pl.concat([null, column.texts]), "counted": pl.concat([null, counted])})
+    text = column.by_number
+    texts = pl.DataFrame({"text": text, "counted": text.head(1).append(column.looks) if alike else text})
     present: pl.Expr = pl.when(~pl.col("text").is_in(list(missing))).then(pl.col("counted"))
     if with_missing:
         absent = pl.col("text").is_null() | pl.col("text").is_in(list(missing))
@@ -383,12 +385,12 @@ def _ranks(
 
 def _numbers(column: NumberedColumn, missing: Sequence[str], subject: Subject) -> pl.DataFrame:
     """The `rank` of each text as a number, 0 where it is missing, and the `number` itself: a whole one if all are."""
-    texts = pl.Series("text", [None], dtype=pl.String).append(column.texts)
     number = with_point(pl.col("text"), subject.notation).str.strip_chars()
-    bare = texts.to_frame().select(pl.when(~pl.col("text").is_in(list(missing))).then(number).alias("text"))
-    whole_ones = bare["text"].cast(pl.Int64, strict=False)
-    numbers = bare["text"].cast(pl.Float64, strict=False) + 0.0  # so that -0 is 0
-    wrong = bare["text"].is_not_null() & ~(numbers.abs() <= LARGEST).fill_null(False)
+    present = pl.when(~pl.col("text").is_in(list(missing))).then(number)
+    bare = column.by_number.to_frame().select(present).to_series()
+    whole_ones = bare.cast(pl.Int64, strict=False)
+    numbers = bare.cast(pl.Float64, strict=False) + 0.0  # so that -0 is 0
+    wrong = bare.is_not_null() & ~(numbers.abs() <= LARGEST).fill_null(False)
     if wrong.any():
         rows = wrong.gather(column.numbers.of_row)
         message = f"column {subject.attribute} is numeric, and {rows.sum()} of its values are not numbers"

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Literal
 
 import polars as pl
@@ -34,7 +34,6 @@ from anonymize.verify.order import (
     sample,
     shown_texts,
     stated_ends,
-    with_null,
 )
 from anonymize.verify.table import TextRows, TextTable, numbered
 from anonymize.verify.verdict import NarrowedAttribute
@@ -127,15 +126,14 @@ class Ordered:
         if descending and self.runs is not None:
             offset = (whole(self.runs.max()) - self.runs.cast(pl.Int64)) * span
         certain = ~pl.col("or_missing")
-        low = pl.when(certain | pl.col("low").is_null()).then(pl.col("low")).otherwise(0) + offset
-        high = pl.when(certain | pl.col("high").is_null()).then(pl.col("high")).otherwise(span - 1) + offset
+        low, high = (
+            pl.when(certain | pl.col(end).is_null()).then(pl.col(end)).otherwise(anything) + offset
+            for end, anything in (("low", 0), ("high", span - 1))
+        )
+        lowest, highest = low.cum_max(reverse=descending) - offset, high.cum_min(reverse=not descending) - offset
         return self.own.select(
-            low=pl.max_horizontal(
-                "low", pl.when(pl.col("low").is_not_null()).then(low.cum_max(reverse=descending) - offset)
-            ),
-            high=pl.min_horizontal(
-                "high", pl.when(pl.col("high").is_not_null()).then(high.cum_min(reverse=not descending) - offset)
-            ),
+            low=pl.max_horizontal("low", pl.when(pl.col("low").is_not_null()).then(lowest)),
+            high=pl.min_horizontal("high", pl.when(pl.col("high").is_not_null()).then(highest)),
         )
 
     @property
@@ -155,12 +153,10 @@ class Ordered:
 
     @property
     def summary(self) -> NarrowedAttribute:
-        rows = max(len(self.own), 1)
-        exact_before = self.own["low"].eq(self.own["high"]) & ~self.own["derived"] & ~self.own["or_missing"]
-        exact_now = (
-            self.bounds["low"].eq(self.bounds["high"]) & (self.changed | ~self.own["derived"]) & ~self.own["or_missing"]
-        )
-        shares = [whole(each.fill_null(False).sum()) / rows for each in (exact_before, exact_now)]
+        rows, stated = max(len(self.own), 1), ~self.own["derived"]
+        sides = ((self.own, stated), (self.bounds, self.changed | stated))
+        exact = (ends["low"].eq(ends["high"]) & known & ~self.own["or_missing"] for ends, known in sides)
+        shares = [whole(each.fill_null(False).sum()) / rows for each in exact]
         return NarrowedAttribute(self.cells.name, self.direction, self.within, *shares)
 
     @property
@@ -190,9 +186,7 @@ def _tightened(table: TextTable, rows: TextRows, ordering: Ordering, narrowed: S
             numberings.append(by_name[name])
         else:
             numberings += [rows.columns[table.quasi_identifiers.index(column)].numbers for column in columns]
-    classes = numberings[0]
-    for numbers in numberings[1:]:
-        classes = pair(classes, numbers)[0]
+    classes = reduce(lambda first, second: pair(first, second)[0], numberings)
     return replace(rows, classes=classes, hidden=None, columns=())
 
 
@@ -238,37 +232,27 @@ def _in_order(table: TextTable, rows: TextRows, ordering: Ordering, original: Or
     runs = RunsOf(table, rows)
     for name, column in zip(names, values, strict=True):
         codes, texts = shown_texts(table, rows, ordering.columns_of[name])
-        truth = _Truth.of(column, original, original.notations.get(name, POINT))
-        for ranks, ends in truth.readings:
+        for ranks, ends in _readings(column, original, original.notations.get(name, POINT)):
             order = _order_of(ranks, runs, ordering.columns_of[name])
             if order is not None:
                 yield Ordered(_cells_of_truth(name, codes, texts, ordering.templates, ranks, ends), *order)
                 break
 
 
-@dataclass(frozen=True)
-class _Truth:
-    """The values of a quasi-identifier in the original: (rows,) their ranks, null where missing, and the value of each
-    rank; as numbers, if they are, and as texts."""
-
-    readings: tuple[tuple[pl.Series, pl.Series], ...]
-
-    @classmethod
-    def of(cls, column: NumberedColumn, original: OriginalRows, notation: Notation) -> _Truth:
-        texts = with_null(column).to_frame("text")
-        present = texts.select(pl.when(~pl.col("text").is_in(list(original.missing))).then("text"))
-        number = present.select(number_of(with_point(pl.col("text"), notation))).to_series()
-        codes = column.numbers.of_row
-        if original.kept is not None:
-            codes = codes.filter(original.kept)
-        values = [number] if number.null_count() == present["text"].null_count() else []
-        return cls(tuple(cls._ranked(each, codes) for each in [*values, present["text"]]))
-
-    @staticmethod
-    def _ranked(values: pl.Series, codes: pl.Series) -> tuple[pl.Series, pl.Series]:
-        ends = values.drop_nulls().unique().sort()
+def _readings(
+    column: NumberedColumn, original: OriginalRows, notation: Notation
+) -> Iterator[tuple[pl.Series, pl.Series]]:
+    """The values of a quasi-identifier in the original as numbers, if they are, and as texts: (rows,) their ranks, null
+    where missing, and the value of each rank."""
+    present = column.by_number.to_frame().select(pl.when(~pl.col("text").is_in(list(original.missing))).then("text"))
+    number = present.select(number_of(with_point(pl.col("text"), notation))).to_series()
+    codes = column.numbers.of_row
+    if original.kept is not None:
+        codes = codes.filter(original.kept)
+    are_numbers = number.null_count() == present["text"].null_count()
+    for values in (*([number] if are_numbers else []), present["text"]):
         ranks = (values.rank("dense").cast(pl.Int64) - 1).gather(codes)
-        return ranks.alias("rank"), ends.alias("end")
+        yield ranks.alias("rank"), values.drop_nulls().unique().sort().alias("end")
 
 
 class RunsOf:
@@ -281,9 +265,8 @@ class RunsOf:
     def of(self, name: str, first: int | None = None) -> pl.Series:
         """(rows,) the number of the run, from 0; of the `first` rows alone, if they are enough."""
         if name in self.table.quasi_identifiers:
-            codes = self.rows.columns[self.table.quasi_identifiers.index(name)].numbers.of_row.head(
-                first or self.rows.count
-            )
+            numbers = self.rows.columns[self.table.quasi_identifiers.index(name)].numbers
+            codes = numbers.of_row.head(first or self.rows.count)
         else:
             frame = self.table.frame if first is None else self.table.frame.head(first)
             codes = numbered(TextTable(frame, (), (), None), [name])[0].numbers.of_row
@@ -302,9 +285,7 @@ def _order_of(
         return ("ascending" if not falls.any() else "descending", None, None) if falls.any() or rises.any() else None
     best: tuple[Direction, str | None, pl.Series | None] | None = None
     for name in runs.columns:
-        if name in own:
-            continue
-        if not _may_be_within(ranks.head(SAMPLE), runs.of(name, SAMPLE)):
+        if name in own or min(_steps(ranks.head(SAMPLE), runs.of(name, SAMPLE))):
             continue
         ids = runs.of(name)
         if best is not None and best[2] is not None and whole(ids.max()) >= whole(best[2].max()):
@@ -313,10 +294,6 @@ def _order_of(
         if not min(up, down) and max(up, down) >= EVIDENCE:
             best = ("ascending" if up else "descending", name, ids)
     return best
-
-
-def _may_be_within(ranks: pl.Series, ids: pl.Series) -> bool:
-    return min(_steps(ranks, ids)) == 0
 
 
 def _steps(ranks: pl.Series, ids: pl.Series) -> tuple[int, int]:
@@ -343,9 +320,9 @@ def _cells_of_truth(
         pl.col("code").cast(pl.UInt32), least=ends.gather(values["least"]), most=ends.gather(values["most"])
     )
     stated = stated.join(values, on="code", how="left").sort("code")
-    within = pl.when("without_low").then(pl.col(low) < pl.col("least")).otherwise(pl.col(low) <= pl.col("least")) & (
-        pl.when("without_high").then(pl.col("most") < pl.col(high)).otherwise(pl.col("most") <= pl.col(high))
-    )
+    above, below = pl.col(low) < pl.col("least"), pl.col("most") < pl.col(high)
+    within = above | (~pl.col("without_low") & (pl.col(low) == pl.col("least")))
+    within &= below | (~pl.col("without_high") & (pl.col("most") == pl.col(high)))
     derived = ~within.fill_null(False) & pl.col("least").is_not_null() & ~pl.col("suppressed")
     stated = stated.with_columns(derived=derived).with_columns(
         pl.when("derived").then("least").otherwise(low).alias(low),
