@@ -89,7 +89,7 @@ def deeper(table: Audited, further: Deeper, threshold: float, records: OutputFil
     if fraction is None and "sample" in risks:
         fraction = min(frequency.rows / risks["sample"]["population"], 1.0)
     if fraction is not None:
-        risks["population"] = population_uniques(frequency.counts, fraction).as_dict()
+        risks["population"] = population_uniques(frequency.counts, fraction)
     if further.log_linear is not None:
         risks["log_linear"] = _log_linear(frequency, further.log_linear, fraction)
     if further.subsets is not None and analysis is not None:
@@ -114,11 +114,11 @@ def _journalist(table: Audited, text: Text, path: str | Path, threshold: float) 
     """Raises DataError for a population without a quasi-identifier, or without somebody whom the table has."""
     with ExitStack() as opened:
         measured = journalist(text, people(table.spec, path, table.columns_of, opened), threshold)
-    if measured.absent:
+    if absent := measured.pop("absent"):
         hint = "everybody who is in the table has to be in the population, with original values or with those shown"
-        message = f"has nobody under what {measured.absent} rows of {table.source.name} show"
+        message = f"has nobody under what {absent} rows of {table.source.name} show"
         raise DataError(Problem(message, file=str(path), hint=hint))
-    return {name: value for name, value in measured.as_dict().items() if name != "absent"}
+    return measured
 
 
 def _log_linear(frequency: TextFrequencySet, terms: Terms, fraction: float | None) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def _log_linear(frequency: TextFrequencySet, terms: Terms, fraction: float | Non
         hint = "give --sampling-fraction, or sampling weights"
         raise UsageError(Problem("--log-linear: what share of the population the table is, is not known", hint=hint))
     try:
-        return global_risk(frequency, terms, fraction).as_dict()
+        return global_risk(frequency, terms, fraction)
     except ValueError as error:
         raise UsageError(f"--log-linear: {error}") from None
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anonymize.classes import first_of_each, mixed_radix, run_starts
+from anonymize.classes import Floats, Ints, first_of_each, mixed_radix, run_starts
 from anonymize.parallel import occurrences
 from anonymize.records import dataclass
 from anonymize.table import Table
@@ -20,10 +20,7 @@ from anonymize.table.columns import tidy
 from anonymize.table.named import column
 
 # --- frequency --------------------------------------------------------------------------------------------------------
-# The frequency set of a table: its distinct combinations of quasi-identifiers, with what stands behind each.
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 DENSE_PER_ROW = 4
 DENSE = 1 << 16
 """Keys are renumbered by a table if it has at most this many cells per row, or this many in all; else by a sort."""
@@ -70,22 +67,14 @@ class TextFrequencySet:
         the individual that each row is about; among the rows of one individual with the same combination only the first
         counts. `normalize`: texts are compared normalized. `by_row`: which combination each row has is kept.
         """
-        names = [name for columns in attributes for name in columns]
-        categories = [pl.Categories.random() for _ in names]
-        pairs = enumerate(zip(names, categories, strict=True))
-        query = [
-            _code(name, fill, wild, column_categories).alias(f"c{number}")
-            for number, (name, column_categories) in pairs
-        ]
+        names = [(name, pl.Categories.random()) for columns in attributes for name in columns]
+        query = [_code(*each, fill, wild).alias(f"c{number}") for number, each in enumerate(names)]
         if weight is not None:
             query.append(weight.str.strip_chars().cast(pl.Float64).alias("weight"))
         rows = frame.lazy().select(query).collect(engine="streaming")
         codes = [rows[f"c{number}"].to_numpy() for number in range(len(names))]
         if normalize:
-            codes = [
-                _tidy(column_codes, column_categories, wild)
-                for column_codes, column_categories in zip(codes, categories, strict=True)
-            ]
+            codes = [_tidy(own, categories, wild) for own, (_, categories) in zip(codes, names, strict=True)]
         columns = _by_attribute(codes, [len(columns) for columns in attributes])
         weights = None if weight is None else rows["weight"].to_numpy()
         counted = _counted(columns, weights) if units is None else _counted(*_once(columns, weights, units))
@@ -125,7 +114,7 @@ def _tidy(codes: NDArray[np.uint32], categories: pl.Categories, wild: Sequence[s
     return np.array([0, *(number[text] for text in texts.to_list())], np.uint32)[codes]
 
 
-def _code(name: str, fill: str | None, wild: Sequence[str], categories: pl.Categories) -> pl.Expr:
+def _code(name: str, categories: pl.Categories, fill: str | None, wild: Sequence[str]) -> pl.Expr:
     text = column(name).cast(pl.String)
     text = text if fill is None else text.fill_null(fill)
     text = pl.when(~text.is_in(list(wild))).then(text) if wild else text
@@ -149,13 +138,8 @@ def _counted(columns: list[NDArray[Any]], weights: Floats | None) -> TextFrequen
         codes=np.array([column[first[order]] for column in columns], np.uint32).reshape(len(columns), count),
         spans=tuple(int(column.max(initial=0)) + 1 for column in columns),
         counts=np.bincount(labels, minlength=count)[order],
-        weights=None if weights is None else _sums(labels, weights, count)[order],
+        weights=None if weights is None else np.bincount(labels, weights, minlength=count).astype(np.float64)[order],
     )
-
-
-def _sums(labels: Ints, weights: Floats, count: int) -> Floats:
-    """(count,) the weights of each label, added up in the order of the rows."""
-    return np.bincount(labels, weights, minlength=count).astype(np.float64)
 
 
 def _combined(columns: list[NDArray[Any]]) -> tuple[Ints, int]:
@@ -182,11 +166,10 @@ def refined(labels: Ints, count: int, codes: NDArray[Any], span: int) -> tuple[I
 
 
 # --- before -----------------------------------------------------------------------------------------------------------
-# The risk of the table as it came in: what the release is compared with.
+# The risk of the input, with which that of the release is compared.
 #
-# Everybody is in the class of those who have the same values of all quasi-identifiers, missing being a value of its
-# own. The figures are defined as those of the release are (`docs/report.md`), so that both can stand beside each other.
-# They are counts of the input and belong in a private report.
+# A class is everybody with the same values of all quasi-identifiers, missing being a separate value. The figures are
+# defined as those of the release are (`docs/report.md`). They are counts of the input and belong in a private report.
 
 TOGETHER = 1 << 20
 """Rows that are counted at once, about; more where they have the same code in the attribute of most codes."""

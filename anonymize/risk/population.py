@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict
 from itertools import combinations
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
-from anonymize.records import dataclass
-from anonymize.risk.frequency import Floats, TextFrequencySet
+from anonymize.classes import Floats
+from anonymize.risk.frequency import TextFrequencySet
 from anonymize.risk.sample import Text
 from anonymize.table.columns import tidy
 from anonymize.verify import People
@@ -21,48 +20,33 @@ from anonymize.verify import People
 # --- by a table -------------------------------------------------------------------------------------------------------
 # The journalist's and the marketer's risk against a table of the population.
 #
-# Somebody who does not know that a person is in the table has to choose among the F people of the population who lie
-# under what the person's class shows, not among the f rows of the table. For a class, the journalist's risk is 1 / F,
-# and the marketer's expected correct links are f / F.
+# An attacker who does not know whether a person is in the table has to choose among the F people of the population who
+# lie under what the person's class shows, not among the f rows of the table. For a class, the journalist's risk is
+# 1 / F, and the marketer's expected correct links are f / F.
 #
 # F. Dankar, K. El Emam, "A method for evaluating marketer re-identification risk", PAIS 2010.
 
 
-@dataclass(frozen=True)
-class Journalist:
-    """`population`: its rows. `journalist_max`: the highest 1 / F. `marketer`: the share of rows expected to be linked
+def journalist(table: Text, people: People, threshold: float) -> dict[str, Any]:
+    """The risks of a table whose columns are those by which people are looked up; missing is a separate value. Where
+    several rows may be about one individual, the table's individuals are counted.
+
+    `population`: its rows. `journalist_max`: the highest 1 / F. `marketer`: the share of rows expected to be linked
     correctly. `records_at_risk`: the share of rows with 1 / F above the threshold. `absent`: rows of the table that
-    show what nobody in the population shows; they enter these figures only through the number of rows."""
-
-    population: int
-    journalist_max: float
-    marketer: float
-    records_at_risk: float
-    absent: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """The figures in a report."""
-        return dict(self.__dict__)
-
-
-def journalist(table: Text, people: People, threshold: float) -> Journalist:
-    """The risks of a table whose columns are those by which people are looked up.
-
-    A missing value is a value of its own. Where several rows may be about one individual, the table's individuals are
-    counted.
+    show what nobody in the population shows; they enter these figures only through the number of rows.
     """
     texts, sizes = _classes(table)
     classes = pl.DataFrame({"size": sizes, "all": people.under(texts)[0]}).sort("size", "all")
     matched, rows = classes.filter(pl.col("all") > 0), int(classes["size"].sum())
     risks = 1 / matched["all"]
     at_risk = int(matched.filter(risks > threshold)["size"].sum())
-    return Journalist(
-        population=people.count(),
-        journalist_max=float(risks.to_numpy().max(initial=0.0)),
-        marketer=math.fsum(matched["size"] / matched["all"]) / rows,
-        records_at_risk=at_risk / rows,
-        absent=rows - int(matched["size"].sum()),
-    )
+    return {
+        "population": people.count(),
+        "journalist_max": float(risks.to_numpy().max(initial=0.0)),
+        "marketer": math.fsum(matched["size"] / matched["all"]) / rows,
+        "records_at_risk": at_risk / rows,
+        "absent": rows - int(matched["size"].sum()),
+    }
 
 
 def _classes(text: Text) -> tuple[pl.DataFrame, pl.Series]:
@@ -81,9 +65,8 @@ def _classes(text: Text) -> tuple[pl.DataFrame, pl.Series]:
 # Global risk by a log-linear model: how many who are unique in a sample are unique in the population.
 #
 # The population of a cell (a combination of quasi-identifiers) is Poisson with a mean that a log-linear model smooths
-# over the cells; the sample has a share p of it. Fitted to the counts f of the sample, the model has the mean m of each
-# cell, and what the population has there beside the sample is Poisson with v = m (1 - p) / p. Over the cells with f =
-# 1:
+# over the cells; the sample is a share p of it. Fitted to the counts f of the sample, the model has the mean m of each
+# cell, and the rest of the population there is Poisson with v = m (1 - p) / p. Over the cells with f = 1:
 #
 #     tau1 = sum of exp(-v)              sample uniques that are expected to be unique in the population
 #     tau2 = sum of (1 - exp(-v)) / v    matches with sample uniques that are expected to be correct
@@ -91,9 +74,7 @@ def _classes(text: Text) -> tuple[pl.DataFrame, pl.Series]:
 # `main` has the main effects alone: attributes are independent, and m is the product of their shares. `pairs` has every
 # pair of attributes as well, fitted to their two-way tables by iterative proportional fitting, which gives the maximum
 # of the likelihood. Independence makes most combinations seem rarer than they are, so that the risk comes out too high
-# where attributes go together; pairs are what Skinner and Shlomo recommend to begin with. `fit` shows it: the sum over
-# the cells of (f - m)^2 - f, divided by that of m^2, is near 0 for a model that fits, and above for one that fits too
-# little.
+# where attributes are associated; Skinner and Shlomo recommend pairs to begin with. `fit`, see `global_risk`, shows it.
 #
 # C. Skinner, N. Shlomo, "Assessing identification risk in survey microdata using log-linear models", JASA 103, 2008; C.
 # Skinner, D. Holmes, "Estimating the re-identification risk per record in microdata", JOS 14, 1998. (sdcMicro's
@@ -108,24 +89,7 @@ ROUNDS, CLOSE = 500, 1e-9
 """Rounds of fitting at most, and the largest relative change of a margin with which it ends."""
 
 
-@dataclass(frozen=True)
-class GlobalRisk:
-    """`uniques`: of the sample; `population_uniques` (tau1) and `correct_matches` (tau2): see the module. `fit`: 0 for
-    a model that fits, above 0 for one that fits too little."""
-
-    terms: str
-    sampling_fraction: float
-    uniques: int
-    population_uniques: float
-    correct_matches: float
-    fit: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The estimate in a report."""
-        return asdict(self)
-
-
-def global_risk(frequency: TextFrequencySet, terms: Terms, fraction: float) -> GlobalRisk:
+def global_risk(frequency: TextFrequencySet, terms: Terms, fraction: float) -> dict[str, Any]:
     """The global risk of a sample by a log-linear model: how many who are unique in it are unique in the population.
 
     `audit --log-linear main` has the main effects alone, as if attributes were independent; `pairs` has all pairs of
@@ -149,17 +113,16 @@ def global_risk(frequency: TextFrequencySet, terms: Terms, fraction: float) -> G
     counts = frequency.counts
     beside = means[counts == 1] * (1 - fraction) / fraction
     matches = -np.expm1(-beside) / np.where(beside > 0, beside, 1)
-    rows = frequency.rows
     # The cells that nobody has add m^2 to the first sum, which is what all cells add less those that somebody has.
     spread = math.fsum((counts - means) ** 2 - counts) + squares - math.fsum(means**2)
-    return GlobalRisk(
-        terms=terms,
-        sampling_fraction=fraction,
-        uniques=int(np.count_nonzero(counts == 1)),
-        population_uniques=math.fsum(np.exp(-beside)),
-        correct_matches=math.fsum(np.where(beside > 0, matches, 1.0)),
-        fit=spread / squares if rows else None,
-    )
+    return {
+        "terms": terms,
+        "sampling_fraction": fraction,
+        "uniques": int(np.count_nonzero(counts == 1)),
+        "population_uniques": math.fsum(np.exp(-beside)),
+        "correct_matches": math.fsum(np.where(beside > 0, matches, 1.0)),
+        "fit": spread / squares if frequency.rows else None,
+    }
 
 
 def _independent(frequency: TextFrequencySet) -> tuple[Floats, float]:

@@ -25,8 +25,6 @@ from anonymize.spec import Spec
 from anonymize.table import Table
 
 # --- covering ---------------------------------------------------------------------------------------------------------
-# Which classes cover whom, where regions overlap: the rows that may be somebody's.
-#
 # A class has as many rows as was required. Whoever reads its cells alone has to take the rows of every class whose
 # cells could be about the person. Whoever knows that a method puts people where they lose little takes the smallest
 # region, and is mostly right: of what overlapping adds, little is left.
@@ -174,7 +172,7 @@ def record_risks(
     if text.units is not None:
         columns["household"] = _of_households(sizes["rk"], text.units)
     if text.spec.privacy.missing == "wildcard":
-        wild = text.wild_frequency(by_row=True)
+        wild = text.frequency(wild=True, by_row=True)
         columns |= {f"{name}_wildcard": figures for name, figures in _sizes(wild, *matched(wild)).items()}
     columns |= {f"suda_{name}": cells[row] for name, cells in zip(names, analysis.cells, strict=True)}
     return pl.DataFrame(columns)
@@ -221,7 +219,6 @@ def before_and_after(before: pl.DataFrame, after: pl.DataFrame, written: Ints) -
 
 
 # --- candidates -------------------------------------------------------------------------------------------------------
-# Rows that may be somebody's where regions overlap, in the report of a release.
 
 PIECE = 1 << 22
 """Rows that are counted at once."""

@@ -37,9 +37,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anonymize.classes import Floats, Ints
 from anonymize.privacy.uniques import SMALL_FRACTION, share_of_uniques
 from anonymize.records import dataclass
-from anonymize.risk.frequency import Floats, Ints, TextFrequencySet
+from anonymize.risk.frequency import TextFrequencySet
 from anonymize.spec import Missing, Spec
 from anonymize.table import named
 from anonymize.table.encode import is_text
@@ -47,29 +48,15 @@ from anonymize.verify.risk import matching
 from anonymize.verify.verdict import THRESHOLD
 
 
-@dataclass(frozen=True)
-class PopulationUniqueness:
-    """`share` of the population that is unique, by an estimator, for a sampling fraction."""
-
-    fraction: float
-    share: float
-    estimator: str
-    """none, zayatz or pitman."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The estimate in a report."""
-        return {"sampling_fraction": self.fraction, "uniques": self.share, "estimator": self.estimator}
-
-
-def population_uniques(counts: Ints, fraction: float) -> PopulationUniqueness:
-    """The estimate for classes of `counts` (C,) rows in a sample that is a share of the population, in (0, 1].
-
-    A sample without uniques gives 0. ValueError for any other fraction.
+def population_uniques(counts: Ints, fraction: float) -> dict[str, Any]:
+    """The share of the population that is unique (`uniques`), from the rows of each class of a sample, `counts` (C,),
+    and the share of the population that it is, in (0, 1]; and the `estimator`: zayatz, pitman, or `none` where the
+    sample has no uniques. ValueError for another fraction.
     """
     if not 0 < fraction <= 1:
         raise ValueError("a sampling fraction is above 0 and at most 1")
     share, estimator = share_of_uniques(counts, fraction, "pitman" if fraction <= SMALL_FRACTION else "zayatz")
-    return PopulationUniqueness(fraction, share, estimator)
+    return {"sampling_fraction": fraction, "uniques": share, "estimator": estimator}
 
 
 # --- individual risk --------------------------------------------------------------------------------------------------
@@ -111,28 +98,6 @@ def _recurrence(size: Ints, p: Floats, q: Floats) -> Floats:
     return value
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """What sampling weights say about a sample of `rows` rows.
-
-    `population`: the sum of the weights. `journalist_max`: the largest 1 / (sum of weights) of a class, at most 1.
-    `individual_max`, `individual_mean`: of the rows; `expected`: re-identifications expected if every record is linked,
-    the sum of the individual risks. `records_at_risk`: share of rows with an individual risk above the threshold.
-    """
-
-    rows: int
-    population: float
-    journalist_max: float
-    individual_max: float
-    individual_mean: float
-    expected: float
-    records_at_risk: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """The estimate in a report."""
-        return {name: value for name, value in self.__dict__.items() if name != "rows"}
-
-
 def matched(frequency: TextFrequencySet) -> tuple[Ints, Floats]:
     """(C,) rows compatible with each combination, and the sum of their weights."""
     columns = [f"q{number}" for number in range(len(frequency.codes))]
@@ -144,27 +109,27 @@ def matched(frequency: TextFrequencySet) -> tuple[Ints, Floats]:
     return sums["rows"].to_numpy().astype(np.int64), sums["weight"].to_numpy().astype(np.float64)
 
 
-def estimate(frequency: TextFrequencySet, threshold: float, *, wildcard: bool = False) -> Estimate:
-    """The risks of a sample from its frequency set, which has weights; records above the threshold are at risk.
+def estimate(frequency: TextFrequencySet, threshold: float, *, wildcard: bool = False) -> dict[str, float]:
+    """The risks of a sample from its frequency set, which has weights.
+
+    `population`: the sum of the weights. `journalist_max`: the largest 1 / (sum of weights) of a class, at most 1.
+    `individual_max`, `individual_mean`: of the rows; `expected`: re-identifications expected if every record is linked,
+    the sum of the individual risks. `records_at_risk`: the share of rows whose individual risk is above the threshold.
 
     `wildcard`: the code 0 matches any other; each combination is then measured by the rows compatible with it.
     """
     assert frequency.weights is not None
     counts, weights = matched(frequency) if wildcard else (frequency.counts, frequency.weights)
-    in_sample, total = frequency.counts, frequency.rows
-    if not total:
-        return Estimate(0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    risks = individual_risk(counts, weights)
+    risks, in_sample, rows = individual_risk(counts, weights), frequency.counts, max(frequency.rows, 1)
     expected = math.fsum(risks * in_sample)
-    return Estimate(
-        rows=total,
-        population=math.fsum(frequency.weights),
-        journalist_max=min(1.0, float(1 / weights.min())),
-        individual_max=float(risks.max()),
-        individual_mean=expected / total,
-        expected=expected,
-        records_at_risk=int(in_sample[risks > threshold].sum()) / total,
-    )
+    return {
+        "population": math.fsum(frequency.weights),
+        "journalist_max": min(1.0, float((1 / weights).max(initial=0.0))),
+        "individual_max": float(risks.max(initial=0.0)),
+        "individual_mean": expected / rows,
+        "expected": expected,
+        "records_at_risk": int(in_sample[risks > threshold].sum()) / rows,
+    }
 
 
 # --- both, from a table as text ---------------------------------------------------------------------------------------
@@ -184,22 +149,22 @@ class Text:
     def text(self, column: str) -> pl.Expr:
         """A column as text."""
         text = named.column(column).cast(pl.String)
-        return text if self._fill is None else text.fill_null(self._fill)
+        return text if self.missing.fill is None else text.fill_null(self.missing.fill)
 
-    @property
-    def _fill(self) -> str | None:
-        return self.missing.fill
-
-    def frequency(self, *, by_row: bool = False) -> TextFrequencySet:
-        """The frequency set in which missing is a value of its own, with weights where the spec has them.
-        `by_row`: and with the combination of each row."""
-        return self._of(self.columns, (), by_row=by_row)
-
-    def wild_frequency(self, *, by_row: bool = False) -> TextFrequencySet:
-        """The frequency set with each column by itself, and a missing or suppressed cell as the code 0."""
-        columns = [[name] for names in self.columns for name in names]
-        wild = [*self.missing.texts, self.spec.output.suppressed]
-        return self._of(columns, wild, by_row=by_row)
+    def frequency(self, *, wild: bool = False, by_row: bool = False) -> TextFrequencySet:
+        """The frequency set, with weights where the spec has them. Missing is a separate value; or, with `wild`, each
+        column is taken by itself, and a missing or suppressed cell is the code 0. `by_row`: with the combination of
+        each row."""
+        return TextFrequencySet.of(
+            self.frame,
+            [[name] for names in self.columns for name in names] if wild else self.columns,
+            fill=self.missing.fill,
+            wild=[*self.missing.texts, self.spec.output.suppressed] if wild else (),
+            weight=self._weight,
+            units=self.units,
+            normalize=self.spec.input.normalize,
+            by_row=by_row,
+        )
 
     @property
     def _weight(self) -> pl.Expr | None:
@@ -210,28 +175,16 @@ class Text:
         text, kind = named.column(name).cast(pl.String), self.frame.collect_schema()[name]
         return self.spec.notation(name).with_point(text) if is_text(kind) else text
 
-    def _of(self, columns: Sequence[Sequence[str]], wild: Sequence[str], *, by_row: bool) -> TextFrequencySet:
-        return TextFrequencySet.of(
-            self.frame,
-            columns,
-            fill=self._fill,
-            wild=wild,
-            weight=self._weight,
-            units=self.units,
-            normalize=self.spec.input.normalize,
-            by_row=by_row,
-        )
-
 
 def sampled(text: Text, threshold: float = THRESHOLD, frequency: TextFrequencySet | None = None) -> dict[str, Any]:
     """What sampling weights add to the report's block `risk`: `sample`, and under `wildcard` the same in that meaning
     of missing, where the spec declares it. Nothing without weights. `frequency`: that of the text, if it is known."""
     if text.spec.weight_column is None:
         return {}
-    figures = {"sample": estimate(text.frequency() if frequency is None else frequency, threshold).as_dict()}
+    figures = {"sample": estimate(text.frequency() if frequency is None else frequency, threshold)}
     if text.spec.privacy.missing != "wildcard":
         return figures
-    return figures | {"wildcard": {"sample": estimate(text.wild_frequency(), threshold, wildcard=True).as_dict()}}
+    return figures | {"wildcard": {"sample": estimate(text.frequency(wild=True), threshold, wildcard=True)}}
 
 
 def merged(risk: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,13 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from anonymize.classes import Bools, Floats, Ints
 from anonymize.records import dataclass
-from anonymize.risk.frequency import Floats, Ints, TextFrequencySet, refined
+from anonymize.risk.frequency import TextFrequencySet, refined
 from anonymize.table.named import column as named
 
 # --- subsets ----------------------------------------------------------------------------------------------------------
-# What each subset of the quasi-identifiers gives away: distinction, separation, and minimal sample uniques.
-#
 # Distinction is the share of distinct combinations among the rows, separation the share of pairs of rows that differ
 # (R. Motwani, Y. Xu, "Efficient algorithms for masking and finding quasi-identifiers", SDM 2008). A row is unique on a
 # subset when no other row has its combination there; the subset is minimal for it when it is unique on no smaller one
@@ -35,7 +34,6 @@ from anonymize.table.named import column as named
 # Cost: one renumbering of the rows that are left for every subset. Memory: one bit for each combination and subset
 # below the largest size.
 
-Bools = NDArray[np.bool_]
 ALL_UP_TO = 10
 """With at most this many attributes, every subset is walked by default;"""
 SIZE_BEYOND = 3
@@ -123,25 +121,21 @@ def analyse(
         raise ValueError("a subset has at least one attribute")
     if _subsets_of(count, size) > SUBSETS_WALKED:
         raise ValueError(f"{count} attributes have more than {SUBSETS_WALKED} subsets of at most {size}")
-    walk = _Walk(frequency, size, np.zeros(frequency.codes.shape, np.int64) if cells else None, thresholds)
+    combinations = len(frequency.counts)
+    scores, cell_scores = np.zeros(combinations, np.int64), np.zeros((count, combinations), np.int64) if cells else None
+    walk = _Walk(frequency, names, size, thresholds, scores, cell_scores, [0] * count)
     walk.start()
-    masks = sorted(walk.figures, key=lambda mask: (mask.bit_count(), _members(mask)))
-    rows = frequency.rows
-    total = sum(walk.shares)
+    masks = sorted(walk.subsets, key=lambda mask: (mask.bit_count(), _members(mask)))
     return Analysis(
         max_size=size,
-        subsets=tuple(
-            _subset(walk.figures[mask], [names[member] for member in _members(mask)], rows) for mask in masks
-        ),
-        rows=rows,
-        uniques=int(np.count_nonzero(walk.scores)),
-        score_max=int(walk.scores.max(initial=0)),
-        score_mean=float(walk.scores.sum() / rows) if rows else 0.0,
-        contributions={
-            name: share / total if total else 0.0 for name, share in zip(names, walk.by_attribute, strict=True)
-        },
-        scores=walk.scores,
-        cells=walk.cells,
+        subsets=tuple(walk.subsets[mask] for mask in masks),
+        rows=frequency.rows,
+        uniques=int(np.count_nonzero(scores)),
+        score_max=int(scores.max(initial=0)),
+        score_mean=float(scores.sum() / max(frequency.rows, 1)),
+        contributions={name: share / max(walk.total, 1) for name, share in zip(names, walk.by_attribute, strict=True)},
+        scores=scores,
+        cells=cell_scores,
     )
 
 
@@ -175,29 +169,6 @@ def _members(mask: int) -> list[int]:
     return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
 
 
-def _subset(figures: _Figures, names: list[str], rows: int) -> Subset:
-    pairs = rows * (rows - 1) // 2
-    return Subset(
-        attributes=tuple(names),
-        distinct=figures.distinct / rows if rows else 0.0,
-        separation=(pairs - figures.alike) / pairs if pairs else None,
-        uniques=figures.uniques,
-        minimal_uniques=figures.minimal,
-        risky_cells=figures.risky,
-    )
-
-
-@dataclass(frozen=True)
-class _Figures:
-    """Counts of one subset; `alike`: pairs of rows that it does not tell apart; `risky`: combinations of few rows."""
-
-    distinct: int
-    alike: int
-    uniques: int
-    minimal: int
-    risky: int | None
-
-
 @dataclass
 class _Group:
     """The rows that a subset leaves not unique: their numbers in the frequency set, and the group of each."""
@@ -209,25 +180,25 @@ class _Group:
 
 @dataclass
 class _Walk:
-    """The subsets as bit masks; a mask's children add an attribute below its lowest, so that masks come in order."""
+    """The subsets as bit masks; a mask's children add an attribute below its lowest, so that masks come in order.
+    `unique`: one bit a combination, packed: whether it is unique on the mask. `by_attribute`: the part of the `total`
+    of all scores to which each attribute contributes."""
 
     frequency: TextFrequencySet
+    names: Sequence[str]
     size: int
-    cells: Ints | None = None
-    thresholds: Sequence[int] = ()
-    figures: dict[int, _Figures] = field(default_factory=dict)
+    thresholds: Sequence[int]
+    scores: Ints
+    cells: Ints | None
+    by_attribute: list[int]
+    total: int = 0
+    subsets: dict[int, Subset] = field(default_factory=dict)
     unique: dict[int, NDArray[np.uint8]] = field(default_factory=dict)
-    """One bit a combination, packed: whether it is unique on the mask."""
-    scores: Ints = field(init=False)
-    by_attribute: list[int] = field(init=False)
-    shares: list[int] = field(default_factory=list)
 
     def start(self) -> None:
-        self.scores = np.zeros(len(self.frequency.counts), np.int64)
-        self.by_attribute = [0] * len(self.frequency.spans)
-        everything = np.arange(len(self.frequency.counts))
+        everything = np.arange(len(self.scores))
         whole = _Group(everything, np.zeros_like(everything), min(len(everything), 1))
-        self._grow(0, len(self.frequency.spans), whole, np.zeros(len(everything), np.bool_))
+        self._grow(0, len(self.names), whole, np.zeros(len(everything), np.bool_))
 
     def _grow(self, mask: int, below: int, group: _Group, unique: Bools) -> None:
         for attribute in range(below):
@@ -238,17 +209,19 @@ class _Walk:
         mask = parent | 1 << attribute
         codes = self.frequency.codes[attribute][group.rows]
         labels, count = refined(group.labels, group.count, codes, self.frequency.spans[attribute])
-        sizes = _sums(labels, self.frequency.counts[group.rows], count)
+        sizes = np.bincount(labels, self.frequency.counts[group.rows], minlength=count).astype(np.int64)
         alone = sizes[labels] == 1
         uniques = group.rows[alone]
         minimal = self._minimal(mask, parent, uniques)
-        unique_before = int(np.count_nonzero(before))
-        self.figures[mask] = _Figures(
-            distinct=unique_before + count,
-            alike=int((sizes * (sizes - 1) // 2).sum()),
+        unique_before, rows = int(np.count_nonzero(before)), self.frequency.rows
+        pairs, alike = rows * (rows - 1) // 2, int((sizes * (sizes - 1) // 2).sum())
+        self.subsets[mask] = Subset(
+            attributes=tuple(self.names[member] for member in _members(mask)),
+            distinct=(unique_before + count) / max(rows, 1),
+            separation=(pairs - alike) / pairs if pairs else None,
             uniques=unique_before + len(uniques),
-            minimal=len(minimal),
-            risky=self._risky(mask, sizes, unique_before),
+            minimal_uniques=len(minimal),
+            risky_cells=self._risky(mask, sizes, unique_before),
         )
         self._credit(mask, minimal)
         if mask.bit_count() < self.size:
@@ -274,26 +247,19 @@ class _Walk:
         return rows
 
     def _credit(self, mask: int, rows: Ints) -> None:
-        worth = score(mask.bit_count(), len(self.frequency.spans), self.size)
+        worth = score(mask.bit_count(), len(self.names), self.size)
         self.scores[rows] += worth
-        self.shares.append(worth * len(rows))
+        self.total += worth * len(rows)
         for attribute in _members(mask):
             self.by_attribute[attribute] += worth * len(rows)
             if self.cells is not None:
                 self.cells[attribute, rows] += worth
 
 
-def _sums(labels: Ints, counts: Ints, groups: int) -> Ints:
-    """(groups,) rows of each group. Exact up to 2^53 rows."""
-    return np.bincount(labels, counts, minlength=groups).astype(np.int64)
-
-
 # --- passing ----------------------------------------------------------------------------------------------------------
-# The smallest sets of columns that pass through that single rows out.
-#
 # Which columns of a table together name a person is seldom seen by looking at them one by one. The sets are walked as
-# `subsets` walks those of the quasi-identifiers: a row that is unique on a set is unique on all that contain it, and
-# counts for the smallest one. What a walk costs is rows times sets, so it has a budget, and what it leaves out is said.
+# those of the quasi-identifiers are: a row that is unique on a set is unique on all that contain it, and counts for the
+# smallest one. A walk costs rows times sets, so it has a budget, and what it leaves out is reported.
 
 LARGEST_SET = 3
 """Columns of a set at most;"""

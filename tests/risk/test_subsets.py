@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymize.risk import Analysis, TextFrequencySet, analyse, feasible_size
+from anonymize.classes import Ints
+from anonymize.risk import Analysis, TextFrequencySet, analyse
 from anonymize.risk import subsets as room
-from anonymize.risk.frequency import Ints
-from anonymize.risk.subsets import MOST_WORK, dis, score, singling_out
+from anonymize.risk.subsets import MOST_WORK, dis, feasible_size, score, singling_out
 
 Rows = list[tuple[str, ...]]
 GUIDELINE: Rows = [
