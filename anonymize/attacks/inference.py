@@ -253,26 +253,21 @@ class PartedColumn:
         return inside
 
 
-def _predicted(seen: Floats, counts: Any, unseen: list[Floats]) -> list[tuple[Ints, Floats]]:
-    """For each group of people the values that are predicted, and (people, values) how probable each is."""
+def _predicted(seen: Floats, counts: Any, unseen: list[Floats], before: Floats) -> list[Floats]:
+    """For each group of people (people, size) how probable each value is, 0 for values that are not predicted; what was
+    known `before` (size,) where there is nothing to predict."""
+    from scipy.special import softmax
+
     total = np.asarray(counts.sum(axis=0)).ravel()
     values = np.sort(np.argsort(-total, kind="stable")[:VALUES])
     values = values[total[values] > 0]
-    if len(values) < 2:
-        return [(values, np.ones((len(each), len(values)))) for each in unseen]
-    weights = _fitted(seen, counts[:, values].toarray())
-    return [(values, _chances(each, weights)) for each in unseen]
-
-
-def _over_all(predicted: tuple[Ints, Floats], before: Floats) -> Floats:
-    """(people, size) the predicted probabilities, and 0 for values that are none of those predicted; what was known
-    before where there is nothing to predict."""
-    values, chances = predicted
     if not len(values):
-        return np.broadcast_to(before, (len(chances), len(before))).copy()
-    over = np.zeros((len(chances), len(before)))
-    over[:, values] = chances
-    return over
+        return [np.tile(before, (len(each), 1)) for each in unseen]
+    predicted = [np.zeros((len(each), len(before))) for each in unseen]
+    weights = _fitted(seen, counts[:, values].toarray()) if len(values) > 1 else np.zeros((seen.shape[1] + 1, 1))
+    for chances, features in zip(predicted, unseen, strict=True):
+        chances[:, values] = softmax(features @ weights[:-1] + weights[-1], axis=1)
+    return predicted
 
 
 def _fitted(features: Floats, counts: Floats) -> Floats:
@@ -292,12 +287,6 @@ def _fitted(features: Floats, counts: Floats) -> Floats:
 
     result = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": STEPS})
     return np.asarray(result.x).reshape(shape)
-
-
-def _chances(features: Floats, weights: Floats) -> Floats:
-    from scipy.special import softmax
-
-    return np.asarray(softmax(features @ weights[:-1] + weights[-1], axis=1))
 
 
 class ModelAttacker:
@@ -324,19 +313,16 @@ class ModelAttacker:
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
         """A success for each sensitive attribute."""
-        classes = np.arange(len(scene.release.first))
-        if len(classes) > CLASSES:
-            classes = np.sort(scene.generator(ModelAttacker.ID).choice(classes, CLASSES, replace=False))
-        bins = [PartedColumn.of(scene, column) for column in range(len(scene.sizes))]
         release = scene.release
+        classes = scene.drawn(len(release.first), ModelAttacker.ID, CLASSES)
+        bins = [PartedColumn.of(scene, column) for column in range(len(scene.sizes))]
         seen = np.hstack([each.spanned(release.cells(column).of_cells(classes)) for column, each in enumerate(bins)])
-        people = [each for each in (scene.targets, scene.control) if each is not None]
         unseen = [
-            np.hstack([part.of_codes(each.codes[:, column]) for column, part in enumerate(bins)]) for each in people
+            np.hstack([part.of_codes(people.codes[:, column]) for column, part in enumerate(bins)])
+            for people in scene.attacked
         ]
 
         def offered(name: str, size: int, before: Floats) -> list[Floats]:
-            counts = release.counts(name, size).tocsr()[classes]
-            return [_over_all(each, before) for each in _predicted(seen, counts, unseen)]
+            return _predicted(seen, release.counts(name, size).tocsr()[classes], unseen, before)
 
         return guesses(scene, offered)

@@ -123,7 +123,7 @@ class NearestInference:
         if rows is None or not rows.known or not scene.sensitive:
             return []
         drawn = rows.drawn(MOST_COMPARED, scene.generator(NearestInference.ID))
-        people = [_points(each) for each in (scene.targets, scene.control) if each is not None]
+        people = [_points(each) for each in scene.attacked]
         guesses = [_guesses(drawn, each, scene.sensitive) for each in people]
         successes = []
         for name, size in scene.sensitive.items():

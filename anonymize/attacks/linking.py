@@ -5,19 +5,23 @@ of two lists, and one who finds the class of somebody covered by several classes
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from anonymize.attacks.invented import linked
-from anonymize.attacks.methods import Capabilities, Success, picked, shares_of, weighed
+from anonymize.attacks.methods import Capabilities, Success, at_risk, picked, shares_of, weighed
 from anonymize.attacks.scene import Scene, ShownRows, TargetPeople
 from anonymize.classes import Floats, Ints
 from anonymize.risk.records import CoveredPeople
 
 # --- prosecutor -------------------------------------------------------------------------------------------------------
 
-AT_RISK = 0.2
+
+def _of_rows(hits: Floats, release: ShownRows) -> Success:
+    """The success of finding rows, over that of picking one at random."""
+    return Success(hits, np.full(len(hits), 1 / max(release.rows, 1)), figures=at_risk(hits))
 
 
 class Prosecutor:
@@ -42,10 +46,8 @@ class Prosecutor:
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
         """The chance of each target's row."""
-        hits = picked(shares_of(weighed(scene.candidates, scene.release)), scene.targets, scene.release)
-        baseline = np.full(len(hits), 1 / max(scene.release.rows, 1))
-        figures = {"max": float(hits.max(initial=0)), "at_risk": float((hits > AT_RISK).mean()) if len(hits) else None}
-        return [Success(hits, baseline, figures=figures)]
+        shares = shares_of(weighed(scene.candidates, scene.release))
+        return [_of_rows(picked(shares, scene.targets, scene.release), scene.release)]
 
 
 # --- prosecutor retained ----------------------------------------------------------------------------------------------
@@ -86,17 +88,13 @@ class RetainedProsecutor:
         parts, part_of = np.unique(release.class_of * size + release.kept, return_inverse=True)
         classes = parts // size
         finer = release.of_classes(classes, part_of)
-        # A pair of a target and a class becomes one with that part of the class which shows the target's values, if
-        # any.
+        # A pair of a target and a class becomes a pair with the part of the class that shows the target's values.
         who = np.repeat(np.arange(len(targets)), np.diff(scene.candidates.indptr))
         wanted = scene.candidates.indices.astype(np.int64) * size + targets.kept[who]
         place = np.minimum(np.searchsorted(parts, wanted), len(parts) - 1)
         there = parts[place] == wanted
         pairs = csr_array((np.ones(there.sum()), (who[there], place[there])), shape=(len(targets), len(parts)))
-        hits = picked(shares_of(weighed(pairs, finer)), targets, finer)
-        baseline = np.full(len(hits), 1 / max(release.rows, 1))
-        figures = {"max": float(hits.max(initial=0)), "at_risk": float((hits > AT_RISK).mean()) if len(hits) else None}
-        return [Success(hits, baseline, figures=figures)]
+        return [_of_rows(picked(shares_of(weighed(pairs, finer)), targets, finer), release)]
 
 
 # --- journalist -------------------------------------------------------------------------------------------------------
@@ -122,15 +120,10 @@ class JournalistAttacker:
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
         """The chance of each of as many released rows as there are targets. Only classes that were drawn are compared
-        with
-        everybody."""
+        with everybody."""
         release = scene.release
         count = min(len(scene.targets), release.rows)
-        rows = (
-            scene.generator(JournalistAttacker.ID).choice(release.rows, count, replace=False)
-            if count
-            else np.zeros(0, np.int64)
-        )
+        rows = scene.generator(JournalistAttacker.ID).choice(release.rows, count, replace=False)
         classes, which = np.unique(release.class_of[rows], return_inverse=True)
         drawn = release.of_classes(classes)
         lists = [scene.everybody] + ([] if scene.outsiders is None else [scene.outsiders])
@@ -149,18 +142,13 @@ ROUNDS = 20
 """Times that the shares of people and of classes are scaled in turn."""
 
 
-def _of_release(people: TargetPeople) -> TargetPeople:
-    """The people who are known to be in the release, or may be."""
-    return people if people.row_of is None else people.of(np.flatnonzero(people.row_of >= 0))
-
-
 def _balanced(weights: Any, sizes: Ints) -> Any:
     """(people, classes) the share of each person that lies in each class, scaled in turn so that every person is one
     and every class holds its rows."""
     shares = shares_of(weights)
     for _ in range(ROUNDS):
-        held = np.maximum(np.bincount(shares.indices, shares.data, shares.shape[1]), 1e-300)
-        shares.data *= (sizes / held)[shares.indices]
+        in_class = np.maximum(np.bincount(shares.indices, shares.data, shares.shape[1]), 1e-300)
+        shares.data *= (sizes / in_class)[shares.indices]
         shares = shares_of(shares)
     return shares
 
@@ -188,13 +176,14 @@ class Marketer:
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
         """How many of the people find their rows."""
-        whole = len(scene.everybody) <= MATCHED_PEOPLE
-        people = _of_release(scene.everybody) if whole else scene.targets
-        weights = weighed(scene.release.candidates(people.codes) if whole else scene.candidates, scene.release)
-        shares = _balanced(weights, scene.release.sizes) if whole else shares_of(weights)
-        hits = picked(shares, people, scene.release)
-        baseline = np.full(len(hits), 1 / max(scene.release.rows, 1))
-        return [Success(hits, baseline, figures={"balanced": int(whole)})]
+        release, people = scene.release, scene.everybody
+        whole = len(people) <= MATCHED_PEOPLE
+        if whole:
+            people = people if people.row_of is None else people.of(np.flatnonzero(people.row_of >= 0))
+            shares = _balanced(weighed(release.candidates(people.codes), release), release.sizes)
+        else:
+            people, shares = scene.targets, shares_of(weighed(scene.candidates, release))
+        return [replace(_of_rows(picked(shares, people, release), release), figures={"balanced": int(whole)})]
 
 
 # --- linkability ------------------------------------------------------------------------------------------------------
@@ -204,25 +193,18 @@ MOST_PEOPLE = 1000
 
 def _chances(scene: Scene, people: TargetPeople) -> Floats:
     """(people,) the chance that the right entry of the second list is taken for each of the first."""
-    some = people.of(np.unique(np.linspace(0, len(people) - 1, min(len(people), MOST_PEOPLE)).astype(int)))
+    some = people.spaced(MOST_PEOPLE)
     if not len(some):
         return np.zeros(0)
     columns = range(len(scene.attributes))
-    first, second = (scene.release.candidates(some.codes, list(columns)[start::2]) for start in (0, 1))
+    first, second = (scene.release.candidates(some.codes, columns[start::2]) for start in (0, 1))
     weights = scene.release.sizes * scene.release.density
-    together = _sum_of_products(first, weights, second)
     expected = np.asarray((second * weights).sum(axis=1)).ravel()
-    score = together / np.maximum(expected, 1e-300)
+    first.data *= weights[first.indices]
+    # Sparse, so that only classes that span an entry of each list count.
+    score = np.asarray((first @ second.T).toarray()) / np.maximum(expected, 1e-300)
     best = score >= score.max(axis=1, keepdims=True) * (1 - 1e-9)
     return np.asarray(best.diagonal() / best.sum(axis=1))
-
-
-def _sum_of_products(first: Any, weights: Any, second: Any) -> Floats:
-    """(people, people) the weights of the classes that entries have in common. Sparse, so that only classes that span
-    an entry of each list count."""
-    scaled = first.copy()
-    scaled.data *= weights[scaled.indices]
-    return np.asarray((scaled @ second.T).toarray())
 
 
 class Linkability:

@@ -17,8 +17,6 @@ from anonymize.domain import LeafSets
 from anonymize.records import dataclass
 
 # --- how often an attack succeeds -------------------------------------------------------------------------------------
-# How often an attack succeeds, beside how often it would have succeeded anyway, with intervals.
-#
 # The excess is what an attacker learns because of the release, as a share of what there was left to learn: (rate -
 # baseline) / (1 - baseline), or, against people who are not in the release, (rate - control) / (1 - control). Below 0
 # nothing is learned.
@@ -166,12 +164,15 @@ class Success:
         """Its block in a report; figures are None where nobody could be attacked."""
         excess, control = self.excess, self.control_rate
         others = 0 if self.control is None else len(self.control)
+        rates = [
+            asdict(wilson(float(each.sum()), len(each))) if len(each) else None for each in (self.hits, self.baseline)
+        ]
         return {
             "about": self.about,
             "targets": len(self.hits),
             "successes": float(self.hits.sum()),
-            "rate": _rate(self.hits),
-            "baseline": _rate(self.baseline),
+            "rate": rates[0],
+            "baseline": rates[1],
             "control": None if control is None else {"targets": others} | asdict(control),
             "against": "baseline" if control is None else "control",
             "excess": None if excess is None else asdict(excess),
@@ -179,14 +180,7 @@ class Success:
         }
 
 
-def _rate(hits: Floats) -> dict[str, float] | None:
-    return asdict(wilson(float(hits.sum()), len(hits))) if len(hits) else None
-
-
 # --- what attackers do ------------------------------------------------------------------------------------------------
-# What attackers share: how a row is picked, how a sensitive value is guessed, whom a condition singles out, and which
-# figures come with each.
-#
 # The figures of a guess are those of the correct attribution probability of Taub and others (Differential correct
 # attribution probability for synthetic data, PSD 2018). dcap: the mean share of a target's own value among the values
 # that the release offers for the target. dcap_baseline: among all released values. weap: the share of targets for whom
@@ -237,9 +231,16 @@ def picked(shares: Any, people: TargetPeople, release: ShownRows) -> Floats:
     return np.asarray(right / np.maximum(release.sizes[best], 1))
 
 
+AT_RISK = 0.2
+"""The chance above which a target is at risk."""
 CERTAIN = 0.95
 GAIN_AT_RISK = 0.3
-"""Beyond which a target is at risk, of what there was to gain."""
+"""The share of what there was to gain above which a target is at risk."""
+
+
+def at_risk(hits: Floats) -> dict[str, float | int | None]:
+    """The highest of some chances (people,), and the share of people who are at risk."""
+    return {"max": float(hits.max(initial=0)), "at_risk": float((hits > AT_RISK).mean()) if len(hits) else None}
 
 
 def prior(release: ShownRows, name: str, size: int) -> Floats:

@@ -28,10 +28,7 @@ def _attacked(scene: Scene, spans: tuple[Ints, Ints], column: int) -> Ints:
     assert row_of is not None
     wide = (spans[0] < spans[1])[row_of] & (row_of >= 0) & (scene.everybody.codes[:, column] >= 0)
     people = np.flatnonzero(wide)
-    count = len(scene.targets)
-    return (
-        people if len(people) <= count else np.sort(scene.generator(RowOrder.ID).choice(people, count, replace=False))
-    )
+    return people[scene.drawn(len(people), RowOrder.ID)]
 
 
 def narrowed(first: Ints, last: Ints) -> tuple[Ints, Ints]:
@@ -48,15 +45,12 @@ def _frequent(shares: Floats, first: Ints, last: Ints, cells: LeafSets) -> Ints:
     """(rows,) the most frequent code within each span that the cell stands for, the lowest of those alike; some rows at
     a time."""
     codes, step = np.arange(len(shares)), max(CODE_PAIRS // max(len(shares), 1), 1)
-    parts = [
-        np.where(
-            (first[some, None] <= codes) & (codes <= last[some, None]) & cells.of_cells(some).holding(codes[None, :]),
-            shares,
-            -1.0,
-        ).argmax(axis=1)
-        for some in (slice(start, start + step) for start in range(0, len(first), step))
-    ]
-    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+    frequent = np.zeros(len(first), np.int64)
+    for some in (slice(start, start + step) for start in range(0, len(first), step)):
+        inside = (first[some, None] <= codes) & (codes <= last[some, None])
+        inside &= cells.of_cells(some).holding(codes[None, :])
+        frequent[some] = np.where(inside, shares, -1.0).argmax(axis=1)
+    return frequent
 
 
 class RowOrder:
@@ -111,9 +105,6 @@ class RowOrder:
 
 
 # --- refinement -------------------------------------------------------------------------------------------------------
-
-# --- rounds ---------------------------------------------------------------------------------------------------------
-
 # How the rows of a class are spread over its region, as far as earlier rounds tell: none of them took the class.
 #
 # A release in rounds recodes all rows that are left to some level of every hierarchy, publishes the classes that have k
@@ -146,39 +137,25 @@ def round_levels(release: ShownRows, levels: Sequence[Ints]) -> Ints:
     return lowest
 
 
-@dataclass(frozen=True)
-class SpreadPoints:
-    """Combinations drawn of some classes, as in `PossiblePoints`. `weight` (classes, points): how many of those that
-    are left each stands for; it sums up to their number. `bound` (classes,): whether a round's bound changed it."""
-
-    weight: Floats
-    bound: Bools
-
-    @classmethod
-    def evenly(cls, left: Bools) -> SpreadPoints:
-        """Where nothing is known but what is left."""
-        return cls(left.astype(float), np.zeros(len(left), np.bool_))
-
-
-def spread(
-    release: ShownRows, classes: Ints, inside: Any, points: Ints, left: Bools, levels: Sequence[Ints], k: int
-) -> SpreadPoints:
-    """The combinations (classes, points, attributes) that are `left`, spread so that none of an earlier round stands
-    for more than k - 1 of the rows. If several rounds come before a class, the one that leaves it the fewest
-    combinations counts; ties go to the one of the lowest levels."""
+def spread(scene: Scene, classes: Ints, inside: Any, points: Ints, left: Bools) -> tuple[Floats, Bools]:
+    """The `weight` and `bound` of `PossiblePoints`: combinations (classes, points, attributes) that are `left`, spread
+    so that none of an earlier round stands for more than k - 1 of the rows; evenly where k was not all that was
+    required. If several rounds come before a class, the one that leaves it the fewest combinations counts; ties go to
+    the one of the lowest levels."""
+    weight, bound, required = left.astype(float), np.zeros(len(classes), np.bool_), scene.required
+    if required is None or not required.only_k or not scene.levels:
+        return weight, bound
     chosen = np.full(left.shape, -1)
     fewest = np.full(len(classes), left.shape[1] + 1)
-    for vector, wider in _rounds(release, inside, levels):
-        cells, counts = _cells(
-            points[wider], left[wider], [nodes[level] for nodes, level in zip(levels, vector, strict=True)]
-        )
+    for vector, wider in _rounds(scene.release, inside, scene.levels):
+        nodes = [of_level[level] for of_level, level in zip(scene.levels, vector, strict=True)]
+        cells, counts = _cells(points[wider], left[wider], nodes)
         better = counts < fewest[wider]
         chosen[wider[better]], fewest[wider[better]] = cells[better], counts[better]
-    most = (k - 1) / np.maximum(release.sizes[classes], 1)
+    most = (required.k - 1) / np.maximum(scene.release.sizes[classes], 1)
     some = np.flatnonzero((fewest <= left.shape[1]) & left.any(axis=1))
-    weight, bound = left.astype(float), np.zeros(len(classes), np.bool_)
     weight[some], bound[some] = _levelled(chosen[some], left[some], most[some])
-    return SpreadPoints(weight, bound)
+    return weight, bound
 
 
 def _rounds(release: ShownRows, inside: Any, levels: Sequence[Ints]) -> list[tuple[Ints, Ints]]:
@@ -234,12 +211,6 @@ REFINEMENT_CELLS = 1 << 22
 """Pairs of a combination and a class inside that are looked at together."""
 
 
-def _untried(scene: Scene, name: str, nests: bool) -> Success:
-    """Nothing to narrow; or, where something `nests`, nobody to check it by."""
-    nothing = np.zeros(0 if nests else len(scene.targets))
-    return Success(nothing, nothing, about=name, complete=True, figures={} if nests else {"nested": 0})
-
-
 def nested(release: ShownRows, classes: Ints) -> Any:
     """(some classes, classes) sparse, 1 where the region of the second is inside that of the first, and smaller: where
     both its corners are, and of a set all members."""
@@ -272,12 +243,14 @@ def _covering(outer: LeafSets, inner: LeafSets) -> Bools:
 @dataclass(frozen=True)
 class PossiblePoints:
     """Combinations of codes of some classes. `codes` (classes, POINTS, attributes); `left` (classes, POINTS): whether
-    they are in no class inside; `rows`: how rows are spread over those. `shares`: of each attribute (size,) how
+    they are in no class inside. `weight` (classes, POINTS): how many of those that are left each stands for; it sums up
+    to their number. `bound` (classes,): whether a round's bound changed it. `shares`: of each attribute (size,) how
     frequent each code is."""
 
     codes: Ints
     left: Bools
-    rows: SpreadPoints
+    weight: Floats
+    bound: Bools
     shares: tuple[Floats, ...]
 
     @classmethod
@@ -290,10 +263,7 @@ class PossiblePoints:
         for column, share in enumerate(shares):
             codes[:, :, column] = _drawn(release.cells(column).of_cells(classes), share, chances[:, :, column])
         left = _outside(codes, release, inside)
-        required = scene.required
-        if required is None or not required.only_k or not scene.levels:
-            return cls(codes, left, SpreadPoints.evenly(left), shares)
-        return cls(codes, left, spread(release, classes, inside, codes, left, scene.levels, required.k), shares)
+        return cls(codes, left, *spread(scene, classes, inside, codes, left), shares)
 
 
 def _drawn(cells: LeafSets, share: Floats, chances: Floats) -> Ints:
@@ -303,8 +273,8 @@ def _drawn(cells: LeafSets, share: Floats, chances: Floats) -> Ints:
     aim = sums[first] + chances * (sums[last + 1] - sums[first])
     drawn = np.clip(np.searchsorted(sums, aim, side="right") - 1, first, last)
     if cells.gapped is not None:
-        for place, held in zip(cells.gapped.places.tolist(), cells.gapped.of_places, strict=True):
-            members = np.flatnonzero(held)
+        for place, leaves in zip(cells.gapped.places.tolist(), cells.gapped.of_places, strict=True):
+            members = np.flatnonzero(leaves)
             below = share[members].cumsum()
             which = np.searchsorted(below, chances[place] * below[-1], side="right")
             drawn[place] = members[np.minimum(which, len(members) - 1)]
@@ -345,7 +315,7 @@ def _likeliest(scene: Scene, drawn: PossiblePoints, column: int, refined: bool) 
     weight = drawn.shares[column][keys % size]
     if refined:
         all_drawn = np.bincount(which.ravel())
-        left = np.bincount(which.ravel(), drawn.rows.weight.ravel())
+        left = np.bincount(which.ravel(), drawn.weight.ravel())
         overall = drawn.left.mean(axis=1)[keys // size]
         weight = weight * (left + overall) / (all_drawn + 1)
     order = np.lexsort((keys, -weight, keys // size))
@@ -389,12 +359,13 @@ class RoundsAttacker:
         classes, which = np.unique(scene.release.class_of[rows], return_inverse=True)
         inside = nested(scene.release, classes)
         count = np.diff(inside.indptr)
-        if not count.any() or row_of is None:
-            return [_untried(scene, name, bool(count.any())) for name in scene.attributes]
+        if not count.any() or row_of is None:  # nothing to narrow; or nobody to check it by
+            nothing, known = np.zeros(0 if count.any() else len(scene.targets)), {} if count.any() else {"nested": 0}
+            return [Success(nothing, nothing, about=each, complete=True, figures=known) for each in scene.attributes]
         drawn = PossiblePoints.of(scene, classes, inside)
         figures = {
             "nested": int((count[which] > 0).sum()),
             "ruled_out": float(1 - drawn.left.mean(axis=1)[which].mean()),
-            "bounded": int(drawn.rows.bound[which].sum()),
+            "bounded": int(drawn.bound[which].sum()),
         }
         return [_guessed(scene, drawn, which, column, figures) for column in range(len(scene.attributes))]

@@ -42,14 +42,11 @@ def joint(scene: Scene, channels: ChannelRows, name: str, people: TargetPeople) 
 
 def some_of(people: TargetPeople, channels: ChannelRows) -> TargetPeople:
     """All of them, or as many as can be compared with every combination."""
-    most = max(PAIRS // max(len(channels.distinct[0]), 1), FEWEST)
-    if len(people) <= most:
-        return people
-    return people.of(np.unique(np.linspace(0, len(people) - 1, most).astype(int)))
+    return people.spaced(max(PAIRS // max(len(channels.distinct[0]), 1), FEWEST))
 
 
 def _undone(scene: Scene, channels: ChannelRows, name: str) -> Success:
-    groups = [some_of(each, channels) for each in (scene.targets, scene.control) if each is not None]
+    groups = [some_of(each, channels) for each in scene.attacked]
     shares, befores = zip(*(joint(scene, channels, name, people) for people in groups), strict=True)
     return guessed(list(shares), [people.values[name] for people in groups], befores[0], name)
 
@@ -235,9 +232,11 @@ def _attacked(scene: Scene, name: str, diversities: Sequence[KnownDiversity], fe
             continue
         targets = np.flatnonzero(class_of == each)
         places = _places(scene, members, targets)
-        matched = places >= 0
-        shares[targets[matched]] = _spread(believed, places[matched], scene.sensitive[name])
-        refused += int(matched.sum())
+        targets, places = targets[places >= 0], places[places >= 0]
+        distinct, chances = believed
+        shares[targets] = 0.0
+        shares[targets[:, None], distinct] = chances[places]
+        refused += len(targets)
     success = guessed([shares], [people.values[name]], before, name)
     return replace(success, figures={**success.figures, "refused": refused})
 
@@ -311,11 +310,3 @@ def _believed(
         possible &= ~passes
     left = int(possible.sum())
     return None if left < FEWEST_DEALS or left == DEALS else (distinct, dealt[possible].mean(axis=0))
-
-
-def _spread(believed: tuple[Ints, Floats], places: Ints, size: int) -> Floats:
-    """(members, size) what is believed of some members, over all values."""
-    distinct, shares = believed
-    spread = np.zeros((len(places), size))
-    spread[:, distinct] = shares[places]
-    return spread

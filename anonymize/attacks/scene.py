@@ -253,10 +253,15 @@ class TargetPeople:
     def of(self, chosen: Ints) -> TargetPeople:
         """Some of them."""
         values = {name: codes[chosen] for name, codes in self.values.items()}
-        row_of = None if self.row_of is None else self.row_of[chosen]
-        kept = None if self.kept is None else self.kept[chosen]
+        row_of, kept = (None if each is None else each[chosen] for each in (self.row_of, self.kept))
         points = None if self.points is None else self.points[chosen]
         return TargetPeople(self.codes[chosen], values, row_of, kept, points)
+
+    def spaced(self, number: int) -> TargetPeople:
+        """As many of them as are asked for, evenly spaced; all where there are no more."""
+        if len(self) <= number:
+            return self
+        return self.of(np.unique(np.linspace(0, len(self) - 1, number).astype(int)))
 
     def drawn(self, number: int, generator: np.random.Generator) -> TargetPeople:
         """Draws as many of them as are asked for, in their order; all where there are no more."""
@@ -330,28 +335,29 @@ class Scene:
         return self.release.candidates(self.targets.codes)
 
     @cached_property
-    def of_control(self) -> Any:
-        """The candidates of each person of the control."""
-        assert self.control is not None
-        return self.release.candidates(self.control.codes)
+    def _of_control(self) -> list[Any]:
+        return [] if self.control is None else [self.release.candidates(self.control.codes)]
 
     def groups(self) -> Iterator[tuple[TargetPeople, Any]]:
-        """The targets with their candidates, and the control with its own if there is one."""
-        yield self.targets, self.candidates
-        if self.control is not None:
-            yield self.control, self.of_control
+        """All who are `attacked` with their candidates."""
+        return zip(self.attacked, [self.candidates, *self._of_control], strict=True)
+
+    @property
+    def attacked(self) -> list[TargetPeople]:
+        """The targets, and the control if there is one."""
+        return [people for people in (self.targets, self.control) if people is not None]
 
     def truths(self, name: str) -> list[Ints]:
-        """(people,) codes of a sensitive attribute, below 0 where missing: of the targets, and of the control if there
-        is one."""
-        return [people.values[name] for people in (self.targets, self.control) if people is not None]
+        """(people,) codes of a sensitive attribute, below 0 where missing, of all who are `attacked`."""
+        return [people.values[name] for people in self.attacked]
 
-    def some_classes(self, name: str) -> Ints:
-        """Draws as many classes for an attack as there are targets; all where there are no more."""
-        every = np.arange(len(self.release.first))
-        if len(every) <= len(self.targets):
-            return every
-        return np.sort(self.generator(name).choice(every, len(self.targets), replace=False))
+    def drawn(self, number: int, name: str, most: int | None = None) -> Ints:
+        """Which of so many classes, rows or people the attacker of a `name` takes, ascending: as many as there are
+        targets, or at `most` so many, drawn; all where there are no more."""
+        wanted = len(self.targets) if most is None else most
+        if number <= wanted:
+            return np.arange(number)
+        return np.sort(self.generator(name).choice(number, wanted, replace=False))
 
     def generator(self, name: str) -> np.random.Generator:
         """What is random in one attack, whichever others are made."""

@@ -12,6 +12,7 @@ from anonymize.attacks.methods import (
     NO_HISTORY,
     Capabilities,
     Success,
+    at_risk,
     guessed,
     normalized,
     picked,
@@ -125,19 +126,6 @@ class Composition:
 
 # --- histories --------------------------------------------------------------------------------------------------------
 
-AT_RISK = 0.2
-
-
-def _of_chain(scene: Scene, hits: Floats, fewest: int) -> Success:
-    baseline = picked(shares_of(weighed(scene.candidates, scene.release)), scene.targets, scene.release)
-    figures = {"fewest": fewest, "max": float(hits.max()), "at_risk": float((hits > AT_RISK).mean())}
-    return Success(hits, baseline, figures=figures)
-
-
-def _of_value(scene: Scene, name: str, weights: Floats) -> Success:
-    common = prior(scene.release, name, scene.sensitive[name])
-    return guessed([normalized(weights, common)], [scene.targets.values[name]], offered(scene, name)[0], name)
-
 
 @dataclass(frozen=True)
 class _Chains:
@@ -158,13 +146,10 @@ class _Chains:
             assert each.row_of is not None
             columns.append(np.where(each.row_of >= 0, each.release.class_of[each.row_of], -1))
             density.append(np.log(np.maximum(each.release.density, 1e-300)))
-        classes, history_of, sizes = np.unique(
-            np.stack(columns, axis=1), axis=0, return_inverse=True, return_counts=True
-        )
-        weights = [
-            np.where(class_of >= 0, of_class[class_of], 0)
-            for class_of, of_class in zip(classes.T, density, strict=True)
-        ]
+        together = np.stack(columns, axis=1)
+        classes, history_of, sizes = np.unique(together, axis=0, return_inverse=True, return_counts=True)
+        pairs = zip(classes.T, density, strict=True)
+        weights = [np.where(class_of >= 0, of_class[class_of], 0) for class_of, of_class in pairs]
         return cls(classes, history_of.ravel(), sizes, np.sum(weights, axis=0))
 
     def fitting(self, scene: Scene, linked: list[EarlierRows], true_history: Ints) -> Iterator[tuple[slice, Bools]]:
@@ -220,18 +205,20 @@ class Histories:
         linked = [each for each in scene.earlier if each.row_of is not None]
         if not linked or scene.targets.row_of is None or not len(scene.targets):
             return []
-        chains = _Chains.of(scene, linked)
+        chains, targets, release = _Chains.of(scene, linked), scene.targets, scene.release
         true_history = chains.history_of[scene.targets.row_of]
-        chances, counts, shares = [], [], {name: [] for name in scene.sensitive}  # type: ignore[var-annotated]
+        hits, counts = np.empty(len(targets)), np.empty(len(targets), np.int64)
+        shares = {name: np.empty((len(targets), size)) for name, size in scene.sensitive.items()}
         for some, fits in chains.fitting(scene, linked, true_history):
             best = np.where(fits, chains.density, -np.inf).argmax(axis=1)
-            chances.append((best == true_history[some]) / chains.sizes[best])
-            counts.append(fits @ chains.sizes)
+            hits[some] = (best == true_history[some]) / chains.sizes[best]
+            counts[some] = fits @ chains.sizes
             weights = np.where(fits, np.exp(chains.density - chains.density.max()), 0)
-            for name, size in scene.sensitive.items():
-                shares[name].append(weights @ chains.counts(scene, name, size))
-        hits, fewest = np.concatenate(chances), int(np.concatenate(counts).min())
-        return [
-            _of_chain(scene, hits, fewest),
-            *(_of_value(scene, name, np.concatenate(shares[name])) for name in shares),
-        ]
+            for name, of_people in shares.items():
+                of_people[some] = weights @ chains.counts(scene, name, of_people.shape[1])
+        alone = picked(shares_of(weighed(scene.candidates, release)), targets, release)
+        successes = [Success(hits, alone, figures={"fewest": int(counts.min()), **at_risk(hits)})]
+        for name, of_people in shares.items():
+            likely = normalized(of_people, prior(release, name, of_people.shape[1]))
+            successes.append(guessed([likely], [targets.values[name]], offered(scene, name)[0], name))
+        return successes

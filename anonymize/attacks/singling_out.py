@@ -5,7 +5,7 @@ a cell must contain because it is no narrower.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 
 import numpy as np
 
@@ -102,19 +102,22 @@ def _joint(values: list[Ints], rows: int) -> Ints:
     return np.stack(values, axis=1) if values else np.zeros((rows, 1), np.int64)
 
 
-def _weights(scene: Scene, rows: Ints) -> Floats:
+def _weights(scene: Scene, regions: ShownRows) -> Floats:
+    """(classes,) the share of people who would lie in all spans of each if columns were independent."""
+    codes, weights = scene.everybody.codes, np.ones(len(regions.first))
+    for column, size in enumerate(scene.sizes):
+        weights *= spanned(codes[:, column], size, regions.cells(column)) / max(len(codes), 1)
+    return weights
+
+
+def _weights_of_rows(scene: Scene, rows: Ints) -> Floats:
     """(rows,) the share of people who would meet the condition of each released row if columns were independent."""
-    everybody, which = scene.everybody, scene.release.class_of[rows]
-    shares = [
-        spanned(everybody.codes[:, column], size, scene.release.cells(column).of_cells(which))
-        for column, size in enumerate(scene.sizes)
-    ]
+    everybody, weights = scene.everybody, _weights(scene, scene.release.of_classes(scene.release.class_of[rows]))
     for name, size in scene.sensitive.items():
         value = scene.release.values[name][rows]
-        shares.append(
-            np.where(value < 0, len(everybody), spanned(everybody.values[name], size, LeafSets(value, value)))
-        )
-    return reduce(np.multiply, [each / max(len(everybody), 1) for each in shares], np.ones(len(rows)))
+        people = np.where(value < 0, len(everybody), spanned(everybody.values[name], size, LeafSets(value, value)))
+        weights *= people / max(len(everybody), 1)
+    return weights
 
 
 class SinglingOut:
@@ -143,14 +146,8 @@ class SinglingOut:
         """A success of as many rows as there are targets, drawn."""
         if scene.invented is not None:
             return [singled_out(scene, scene.invented, SinglingOut.ID)]
-        release = scene.release
-        count = min(len(scene.targets), release.rows)
-        rows = (
-            np.sort(scene.generator(SinglingOut.ID).choice(release.rows, count, replace=False))
-            if count
-            else np.zeros(0, np.int64)
-        )
-        return [isolating(scene, SinglingOut.ID, partial(_meeting, scene, rows), _weights(scene, rows))]
+        rows = scene.drawn(scene.release.rows, SinglingOut.ID)
+        return [isolating(scene, SinglingOut.ID, partial(_meeting, scene, rows), _weights_of_rows(scene, rows))]
 
 
 # --- singling out end -------------------------------------------------------------------------------------------------
@@ -170,15 +167,9 @@ def _of_column(scene: Scene, column: int, classes: Ints, codes: Ints, within: In
         hits.append(np.isin(some * stride + ends[classes[some], column], alone).astype(float))
         baseline.append(by_chance[some])
     rates = [float(each.mean()) if len(each) else None for each in hits]
+    about, figures = scene.attributes[column], {"low_ends": rates[0], "high_ends": rates[1]}
     complete = len(classes) == len(release.first)
-    figures = {"low_ends": rates[0], "high_ends": rates[1]}
-    return Success(
-        np.concatenate(hits),
-        np.concatenate(baseline),
-        about=scene.attributes[column],
-        complete=complete,
-        figures=figures,
-    )
+    return Success(np.concatenate(hits), np.concatenate(baseline), about=about, complete=complete, figures=figures)
 
 
 class PublishedEnd:
@@ -207,7 +198,7 @@ class PublishedEnd:
         release = scene.release
         if release.ends is None:
             return []
-        classes = scene.some_classes(PublishedEnd.ID)
+        classes = scene.drawn(len(release.first), PublishedEnd.ID)
         who, within = release.of_classes(classes).candidates(scene.everybody.codes).nonzero()
         return [
             _of_column(scene, column, classes, scene.everybody.codes[who, column], within)
@@ -217,14 +208,6 @@ class PublishedEnd:
 
 
 # --- downcoding -------------------------------------------------------------------------------------------------------
-
-
-def _weights_of_attributes(scene: Scene, drawn: ShownRows) -> Floats:
-    """(conditions,) the share of people who would meet each if columns were independent."""
-    codes, weights = scene.everybody.codes, np.ones(len(drawn.first))
-    for column, size in enumerate(scene.sizes):
-        weights *= spanned(codes[:, column], size, drawn.cells(column)) / max(len(codes), 1)
-    return weights
 
 
 def _narrowest(scene: Scene, classes: Ints) -> tuple[Floats, ShownRows]:
@@ -327,7 +310,7 @@ class Downcoding:
     @staticmethod
     def attack(scene: Scene) -> list[Success]:
         """A success of as many classes as there are targets, drawn; none where every cell shows one value."""
-        classes = scene.some_classes(Downcoding.ID)
+        classes = scene.drawn(len(scene.release.first), Downcoding.ID)
         complete = len(classes) == len(scene.release.first)
         chance, narrowest = _narrowest(scene, classes)
         some = chance > 0
@@ -339,9 +322,5 @@ class Downcoding:
         def meeting(people: TargetPeople) -> Ints:
             return np.asarray(drawn.candidates(people.codes).sum(axis=0)).ravel()
 
-        figures = {"narrowed": int(some.sum()), "expected": float(chance[some].mean())}
-        return [
-            isolating(
-                scene, Downcoding.ID, meeting, _weights_of_attributes(scene, drawn), complete=complete, figures=figures
-            )
-        ]
+        weights, figures = _weights(scene, drawn), {"narrowed": drawn.rows, "expected": float(chance[some].mean())}
+        return [isolating(scene, Downcoding.ID, meeting, weights, complete=complete, figures=figures)]

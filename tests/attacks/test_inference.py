@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from anonymize.attacks import Scene, inference
 from anonymize.attacks.inference import offered
@@ -184,11 +185,11 @@ def test_the_model_is_the_one_of_an_outside_library() -> None:
     linear_model = pytest.importorskip("sklearn.linear_model")
     draw = np.random.default_rng(3)
     features, labels = draw.normal(size=(300, 4)), draw.integers(0, 3, 300)
-    weights = inference._fitted(features, np.eye(3)[labels])
+    (own,) = inference._predicted(features, sparse.csr_array(np.eye(3)[labels]), [features], np.zeros(3))
     model = linear_model.LogisticRegression(C=1.0, max_iter=1000, fit_intercept=False)
     model.fit(np.hstack([features, np.ones((300, 1))]), labels)
     outside = model.predict_proba(np.hstack([features, np.ones((300, 1))]))
-    assert inference._chances(features, weights) == pytest.approx(outside, abs=5e-3)
+    assert own == pytest.approx(outside, abs=5e-3)
 
 
 def test_all_suppressed_teaches_nothing() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from anonymize.attacks import Required, Scene, ShownRows, narrowing
-from anonymize.attacks.narrowing import SpreadPoints, _cells, _levelled, round_levels
+from anonymize.attacks.narrowing import _cells, _levelled, round_levels
 from tests.attacks.scenes import of_rows
 
 LEVELS = np.array([[0, 1, 2, 3], [4, 4, 5, 5], [6, 6, 6, 6]])
@@ -63,7 +63,7 @@ def test_a_combination_of_an_earlier_round_has_fewer_than_k_rows() -> None:
     inside = narrowing.nested(scene.release, classes)
     drawn = narrowing.PossiblePoints.of(scene, classes, inside)
     wide = int(np.flatnonzero(scene.release.last[:, 0] == 3)[0])
-    shares = np.bincount(drawn.codes[wide, :, 0], drawn.rows.weight[wide], 4) / drawn.left[wide].sum()
+    shares = np.bincount(drawn.codes[wide, :, 0], drawn.weight[wide], 4) / drawn.left[wide].sum()
     # 5 rows, of which at most 4 have the code 2 and at most 4 the code 3; 0 and 1 were taken.
     assert shares[:2].tolist() == [0, 0] and 0.2 - 1e-9 <= shares[2] <= 0.8 + 1e-9
 
@@ -94,8 +94,8 @@ def test_a_bound_takes_from_the_frequent_what_the_rare_must_have() -> None:
     inside = narrowing.nested(scene.release, classes)
     drawn = narrowing.PossiblePoints.of(scene, classes, inside)
     wide = int(np.flatnonzero(scene.release.last[:, 0] - scene.release.first[:, 0] == 3)[0])
-    shares = np.bincount(drawn.codes[wide, :, 0], drawn.rows.weight[wide], 4) / drawn.left[wide].sum()
+    shares = np.bincount(drawn.codes[wide, :, 0], drawn.weight[wide], 4) / drawn.left[wide].sum()
     assert shares[2] == pytest.approx(0.8) and shares[3] == pytest.approx(0.2)
-    even = replace(drawn, rows=SpreadPoints.evenly(drawn.left))
-    before = np.bincount(even.codes[wide, :, 0], even.rows.weight[wide], 4) / drawn.left[wide].sum()
+    even = narrowing.PossiblePoints.of(_skewed(), classes, inside)
+    before = np.bincount(even.codes[wide, :, 0], even.weight[wide], 4) / drawn.left[wide].sum()
     assert before[2] > 0.9
