@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields, replace
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
@@ -258,6 +259,13 @@ def single() -> Iterator[ProcessPoolExecutor]:
         yield pool
 
 
+@cache
+def several_batches(count: int) -> str:
+    """A table of so many rows."""
+    rows = [f"{n * 7919 % 97},{n * 104729 % 89:03},{n * 31 % 5},{n * 17 % 7},{n % 11 > 4}" for n in range(count)]
+    return "\n".join(["age,zip,job,ill,goal", *rows]) + "\n"
+
+
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name not in (*CHANGES_VALUES, *ALONE)])
 def test_threads_do_not_show_in_a_table_of_several_batches(
     algorithm: str, tmp_path: Path, single: ProcessPoolExecutor
@@ -267,8 +275,7 @@ def test_threads_do_not_show_in_a_table_of_several_batches(
     privacy, more = UNCLASSED.get(module.NEEDS.family.name, ("k: 50, l: 2", {}))
     refines = "passes" in {field.name for field in fields(module.Options)}
     count = ROWS.get(algorithm, 150_000)
-    rows = [f"{n * 7919 % 97},{n * 104729 % 89:03},{n * 31 % 5},{n * 17 % 7},{n % 11 > 4}" for n in range(count)]
-    (tmp_path / "table.csv").write_text("\n".join(["age,zip,job,ill,goal", *rows]) + "\n", encoding="utf-8")
+    (tmp_path / "table.csv").write_text(several_batches(count), encoding="utf-8")
     (tmp_path / "spec.yaml").write_text(
         "{version: 1, quasi_identifiers: {age: {type: numeric}, zip: {hierarchy: {mask: right}},"
         " job: {hierarchy: {mask: right}}}, sensitive: {ill: {}}, privacy: {" + privacy + "},"

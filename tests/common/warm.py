@@ -30,7 +30,13 @@ USUAL = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
 """Variables of the server, and of commands that may be forked, beside those of this process."""
 BEGINNING = ("PYTHON", "LC_", "LANG", "LD_", "POLARS", "_RJEM", "OPENBLAS")
 """How variables begin that are read while a process begins."""
-IMPORTED = ("cli.audit", "cli.release", "_audit", "_evaluate", "_recode", "algorithms.recommended", "report.public")
+IMPORTED = (
+    *("cli.audit", "cli.release", "cli.evaluate", "_audit", "_evaluate", "_recode", "_release", "_validate"),
+    *("algorithms.recommended", "algorithms.incognito", "families.classes", "series", "dp.ledger"),
+    *("report.classed", "report.codebook", "report.evaluation", "report.public", "report.rendering", "report.terminal"),
+)
+"""Modules of the package that commands import, and of others that these import late."""
+OTHERS = ("jinja2", "numpy.ma")
 STREAMS = ("stdin", "stdout", "stderr")
 ADOPT = 36
 """PR_SET_CHILD_SUBREAPER of Linux: a process whose parent ends becomes a child of the nearest one that adopts."""
@@ -160,8 +166,8 @@ if __name__ == "__main__":
 
     early.tell_libraries()
     script = cli.main
-    for module in IMPORTED:
-        importlib.import_module(f"anonymize.{module}")
+    for module in (*(f"anonymize.{each}" for each in IMPORTED), *OTHERS):
+        importlib.import_module(module)
     cli.main = script  # whose place the module of that name has taken
     sys.argv = ["anonymize", *serve(socket.socket(fileno=int(sys.argv[1])))]
     runpy.run_module("anonymize", run_name="__main__", alter_sys=True)

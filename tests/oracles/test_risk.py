@@ -203,10 +203,10 @@ def scenarios() -> list[Any]:
 @pytest.mark.parametrize("steps", scenarios())
 def test_suppressing_more_cells_keeps_what_was_reached(steps: list[dict[str, Any]], tmp_path: Path) -> None:
     frame = adult()
-    for number, step in enumerate(steps):
+    for step in steps:
         k = math.ceil(1 / step["highest_risk"] - 1e-9)
         frame = suppressed(frame, step["quasi_identifiers"], k, tmp_path)
-        for earlier in steps[: number + 1]:
+        for earlier in steps if step is steps[-1] else [step]:
             verdict = measure(
                 frame,
                 earlier["quasi_identifiers"],

@@ -230,15 +230,20 @@ def grow(
     def work(batch: Batch) -> tuple[list[Batch], list[Finished]]:
         return _grow_batch(batch, rule, allowed, history, threads)
 
+    def finish(finished: list[Finished]) -> None:
+        blocks.extend(finished)
+        progress(sum(len(rows) for rows, _ in finished))
+
+    batches, finished = work(whole)  # as long as it is one batch, a further thread would only wait
+    finish(finished)
     with pool_of(threads) as pool:
-        running: set[Future[tuple[list[Batch], list[Finished]]]] = {pool.submit(work, whole)}
+        running: set[Future[tuple[list[Batch], list[Finished]]]] = {pool.submit(work, batch) for batch in batches}
         while running:
             ready, running = wait(running, return_when=FIRST_COMPLETED)
             for future in ready:
                 batches, finished = future.result()
                 running |= {pool.submit(work, batch) for batch in batches}
-                blocks += finished
-                progress(sum(len(rows) for rows, _ in finished))
+                finish(finished)
     return assembled(blocks)
 
 
