@@ -26,7 +26,7 @@ from anonymize.records import dataclass
 from anonymize.report import RENDERERS
 from anonymize.spec import Spec
 from anonymize.table import commit
-from anonymize.table.foreign import spooled
+from anonymize.table.files import spooled
 from anonymize.table.named import check_names
 from anonymize.table.source import UNREAD
 from anonymize.table.spool import output_table

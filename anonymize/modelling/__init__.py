@@ -30,6 +30,7 @@ from anonymize.records import dataclass
 from anonymize.request import Progress, Request
 from anonymize.spec import Spec
 from anonymize.table import Attribute, Source, Table, read
+from anonymize.table.files import spooled
 from anonymize.table.named import unnamed
 
 # --- protocol ---------------------------------------------------------------------------------------------------------
@@ -102,9 +103,8 @@ class Recoder:
     @classmethod
     def of(cls, spec: Spec, frame: pl.DataFrame, algorithm: str, options: Any, seed: int, threads: int) -> Recoder:
         """What an algorithm finds on the rows of a frame, of texts with null for missing. Raises what it raises."""
-        path = files.unnamed("anonymize-", ".parquet")
+        path = spooled(frame.write_parquet, ".parquet")
         try:
-            frame.write_parquet(path)
             with Source.open(spec.of_release(), path) as source:
                 at_levels = not ALGORITHMS[algorithm].NEEDS.levels
                 workload = reads_workload(ALGORITHMS[algorithm], options)

@@ -13,13 +13,14 @@ import polars as pl
 
 from anonymize import files
 from anonymize.algorithms import ALGORITHMS, Context
-from anonymize.errors import AnonymizeError
+from anonymize.errors import AnonymizeError, WriteError
 from anonymize.privacy import requirements
 from anonymize.profiling.measure import Hashes, Pieces
 from anonymize.recoding import Recoding
 from anonymize.records import dataclass
 from anonymize.spec import Spec, override
 from anonymize.table import Source, read
+from anonymize.table.files import spooled
 from anonymize.table.named import column
 
 # --- columns together -------------------------------------------------------------------------------------------------
@@ -177,9 +178,8 @@ def proposed(costs_by_k: Sequence[LossAtK], rows: int) -> int:
 @contextmanager
 def _as_file(sample: pl.DataFrame) -> Iterator[Path]:
     """The rows as a CSV that nobody else can read and that has no name, where the system allows it."""
-    path = files.unnamed("anonymize.", ".csv")
+    path = spooled(sample.write_csv, ".csv")
     try:
-        sample.write_csv(path)
         yield path
     finally:
         files.remove(path)
@@ -189,5 +189,7 @@ def tried(spec: Spec, sample: pl.DataFrame, *, whole: bool = True) -> list[LossA
     """The costs; none where the rows do not fit the spec, which a sample, being not the `whole` table, may not."""
     try:
         return costs(spec, sample, KS if whole else [k for k in KS if k >= USUAL_K])
+    except WriteError:
+        raise
     except AnonymizeError:
         return []

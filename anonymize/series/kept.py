@@ -14,12 +14,12 @@ from typing import Any
 import polars as pl
 
 from anonymize.classes import Bools
-from anonymize.errors import DataError, Problem, UsageError, WriteError
+from anonymize.errors import DataError, Problem, UsageError
 from anonymize.request import Request
 from anonymize.spec import Rare, Spec, Zip3
 from anonymize.spec.columns import WITHHELD
 from anonymize.table import Source
-from anonymize.table.files import reason, sha256_of
+from anonymize.table.files import sha256_of
 from anonymize.table.named import column
 from anonymize.table.source import copied
 from anonymize.table.spool import Opened
@@ -188,15 +188,12 @@ def continued(source: Source, naming: Sequence[str], departed: pl.DataFrame, inp
     texts = [column(name).cast(pl.String) if name in naming else column(name) for name in source.columns]
     earlier = tuple((inputs[number], row) for number, row in departed.select("release", "row").iter_rows())
     both_tables = pl.concat([source.scan().select(texts), pl.LazyFrame(columns)])
-    try:
-        with copied(both_tables, source) as path:
-            form = source.format if source.format == "csv" else "arrow"
-            source.unchanged()
-            both = Source(Opened(path, source.name, form, sha256=source.sha256), source.separator)
-            both.earlier = earlier
-            yield both
-    except OSError as error:
-        raise WriteError(f"the input cannot be copied to a temporary file: {reason(error)}") from None
+    with copied(both_tables, source) as path:
+        form = source.format if source.format == "csv" else "arrow"
+        source.unchanged()
+        both = Source(Opened(path, source.name, form, sha256=source.sha256), source.separator)
+        both.earlier = earlier
+        yield both
 
 
 def _column(source: Source, name: str, departed: pl.DataFrame) -> pl.Series:

@@ -8,9 +8,14 @@ import errno
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+import polars as pl
+
+from anonymize import files
+from anonymize.errors import WriteError
 
 # --- reading and writing ----------------------------------------------------------------------------------------------
 # What reading and writing files have in common.
@@ -53,6 +58,23 @@ def reason_in(error: Exception) -> str | None:
     number = _NUMBER.search(str(error))
     said = [os.strerror(int(number[1]))] if number else [each for each in _KNOWN if each in str(error)]
     return said[0].lower() if said else None
+
+
+def spooled(write: Callable[[Path], object], suffix: str = "") -> Path:
+    """A file that `write` fills, in no folder where the system allows it. Raises WriteError where there is no room."""
+    try:
+        path = files.unnamed("anonymize-", suffix)
+        try:
+            write(path)
+        except BaseException:
+            files.remove(path)
+            raise
+    except (OSError, pl.exceptions.PolarsError) as error:
+        why = reason_in(error)
+        if why is None:
+            raise
+        raise WriteError(f"the input cannot be copied to a temporary file: {why}") from None
+    return path
 
 
 # --- the name of a finished file --------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from anonymize.errors import DataError, Problem, UsageError
 from anonymize.places import is_uri
 from anonymize.spec.patterns import expand
 from anonymize.table import memory, scan
-from anonymize.table.files import reason
+from anonymize.table.files import reason, spooled
 from anonymize.table.named import Header, check_names, column, grouped, header_of, named, numbered
 from anonymize.table.scan import Layout, Scan, Scanner
 from anonymize.table.spool import Opened, open_input
@@ -325,14 +325,12 @@ def _remove(opened: Opened) -> None:
 def copied(frame: pl.LazyFrame, source: Source) -> Iterator[Path]:
     """The path of a file that is in no folder, where the system allows it, as long as the block: a CSV with names and
     the source's separator where the source is one, of which a null is an empty field; else an Arrow file, with the
-    frame's types. It is written piece by piece. Raises OSError."""
-    is_csv = source.format == "csv"
-    path = files.unnamed("anonymize-", ".csv" if is_csv else ".arrow")
+    frame's types. It is written piece by piece. Raises WriteError where there is no room for it."""
+    if source.format == "csv":
+        path = spooled(lambda path: frame.sink_csv(path, separator=source.separator), ".csv")
+    else:
+        path = spooled(lambda path: frame.sink_ipc(path, compression="uncompressed"), ".arrow")
     try:
-        if is_csv:
-            frame.sink_csv(path, separator=source.separator)
-        else:
-            frame.sink_ipc(path, compression="uncompressed")
         yield path
     finally:
         files.remove(path)

@@ -269,12 +269,17 @@ def test_a_release_to_be_kept_that_cannot_be_written_ends_a_comparison(desk: Des
     assert not list((desk.folder / "kept").iterdir())
 
 
-def test_no_room_for_a_copy_of_standard_input(desk: Desk, launch: Call) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [["mondrian", "spec.yaml", "-i", "-", "-o", "out.csv"], ["init", "table.csv"]],
+    ids=["standard input", "rows that are tried"],
+)
+def test_no_room_for_a_copy(desk: Desk, launch: Call, arguments: list[str]) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (900, 900))
 
     before = desk.files()
-    ended = launch("mondrian", "spec.yaml", "-i", "-", "-o", "out.csv", stdin=table(600).encode(), preexec_fn=limit)
+    ended = launch(*arguments, stdin=table(600).encode(), preexec_fn=limit)
     assert ended.code == 74 and "the input cannot be copied to a temporary file" in ended.err
     assert desk.files() == before
 

@@ -3,7 +3,6 @@ URIs; what each kind needs, how it is read and written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
@@ -12,11 +11,10 @@ from urllib.parse import parse_qsl, unquote, urlencode
 
 import polars as pl
 
-from anonymize import files
 from anonymize.errors import DataError, Problem, UsageError, WriteError
 from anonymize.places import masked, scheme_of
 from anonymize.records import dataclass
-from anonymize.table.files import reason, reason_in
+from anonymize.table.files import spooled
 
 # --- URIs -------------------------------------------------------------------------------------------------------------
 # The URI of a table in a database, taken apart.
@@ -120,27 +118,6 @@ def to_arrow(form: str, path: Path, name: str) -> Path:
     kind.require()
     frame: pl.DataFrame = kind.code.read(path, name)
     return spooled(frame.write_ipc)
-
-
-def spooled(write: Callable[[Path], object]) -> Path:
-    """A file without a name that `write` fills. Raises WriteError where there is no room for it."""
-    try:
-        path = files.unnamed("anonymize-")
-    except OSError as error:
-        raise _no_room(reason(error)) from None
-    try:
-        write(path)
-    except BaseException as error:
-        files.remove(path)
-        why = reason_in(error) if isinstance(error, OSError | pl.exceptions.PolarsError) else None
-        if why is not None:
-            raise _no_room(why) from None
-        raise
-    return path
-
-
-def _no_room(why: str) -> WriteError:
-    return WriteError(f"the input cannot be copied to a temporary file: {why}")
 
 
 def from_arrow(form: str, arrow: Path, target: Path, name: str) -> None:
