@@ -7,7 +7,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -80,6 +80,18 @@ def manifest_of(path: str) -> str | None:
     """The file that says what the columns of a release mean, by its name, where there is such a file."""
     files = [] if path == "-" else [manifest_beside(path), parameters_beside(path)]
     return next((each for each in files if os.path.isfile(each)), None)
+
+
+def warn_of_foreign(path: str, written: Iterable[str]) -> None:
+    """Logs a warning of each file that is read as what the columns of a release mean, and is another one's: not among
+    those that were `written` with it."""
+    own = {os.path.realpath(each) for each in written}
+    for each in (manifest_beside(path), parameters_beside(path)):
+        if os.path.isfile(each) and os.path.realpath(each) not in own:
+            import logging
+
+            said = Problem(f"describes another release, and is read as if it were of {path}", each, hint="remove it")
+            logging.getLogger("anonymize").warning("warning: %s", said)
 
 
 def pair_of(path: str) -> tuple[str, str]:

@@ -159,6 +159,8 @@ class Files:
         self.source.unchanged()
         release = () if dry_run else self._public
         commit([*self.reports, *self.private.values(), *self.further.values(), *release])
+        if release:
+            files.warn_of_foreign(self.table.name, [each.name for each in self.texts])
 
 
 def _write_report(output: OutputFile, report: dict[str, Any]) -> None:

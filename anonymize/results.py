@@ -305,6 +305,7 @@ class Tabled(Reported):
                     output.write([polars_of(content)])
                 outputs.append(output)
             commit(outputs)
+        files.warn_of_foreign(name, self._files(name))
 
     def _files(self, path: str) -> dict[str, Any]:
         """By path, what is written there: a frame, or a mapping as JSON."""

@@ -113,6 +113,14 @@ def test_all_outputs_that_exist_are_named_at_once(desk: Desk, call: Call) -> Non
     assert call("mondrian", "spec.yaml", *files, "--force").code == 0
 
 
+@pytest.mark.parametrize("name", ["out.params.json", "out.manifest.json"])
+def test_what_describes_another_release_is_warned_of(desk: Desk, call: Call, name: str) -> None:
+    (desk.folder / name).write_text("{}")
+    ended = call("mondrian", "spec.yaml", "-o", "out.csv", "-q")
+    said = f"warning: {name}: describes another release, and is read as if it were of out.csv (remove it)\n"
+    assert (ended.code, ended.err) == (0, said)
+
+
 def test_a_link_that_leads_nowhere_is_called_so(desk: Desk, call: Call) -> None:
     (desk.folder / "out.csv").symlink_to(desk.folder / "gone" / "out.csv")
     ended = call("mondrian", "spec.yaml", "-o", "out.csv")
