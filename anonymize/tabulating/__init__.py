@@ -25,7 +25,7 @@ _MODULES = (suppression, cell_keys, private)
 MECHANISMS: Mapping[Mechanism, Making] = {each.ID: each.run for each in _MODULES}
 """By name, what makes tables; the last arguments are the secret of a key, and what a budget is charged by."""
 CHECKS: Mapping[Mechanism, Checking] = {each.ID: each.check for each in _MODULES}
-"""By name, what raises whatever keeps tables from being made, as `run` does before it searches or draws."""
+"""By name, what raises whatever keeps `run` from searching or drawing."""
 GRIDS: Mapping[Mechanism, Gridding] = dict.fromkeys(MECHANISMS, TableGrid.of) | {private.ID: private.public_grid}
 """By name, what the groups are: those of the table and its hierarchies, or those of public domains."""
 MANUALS: Mapping[Mechanism, str] = {each.ID: each.__doc__ or "" for each in _MODULES}

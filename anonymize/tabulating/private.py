@@ -199,6 +199,11 @@ class PrivateRun:
         """By how much a measure differs, in L2, with one individual more."""
         return float(self.rows * (1 if is_count(name) else SUM_STEPS // 2))
 
+    @cached_property
+    def whole_sums(self) -> dict[str | None, dict[tuple[str, ...], dict[int, int]]]:
+        """By column, the sums of all its tables in units of their last decimal, once one of them was asked for."""
+        return {}
+
     def digits(self, margins: Sequence[float | None]) -> int | None:
         """The decimals of shares or means: those of the spec, or as many as their margins leave."""
         return supported(margins) if self.tabulate.digits is None else self.tabulate.digits
@@ -233,7 +238,7 @@ class NoisyMeasure:
 
 
 def check(spec: Spec, tabulate: Tabulation, of: tuple[TableGrid, Table] | None) -> None:
-    """Raises what `run` raises before it draws: UsageError without the library, SpecError for all columns without a
+    """Raises what keeps `run` from drawing: UsageError without the library, SpecError for all columns without a
     public domain, or bounds. It is about the spec, whatever the table."""
     require()
     if problems := list(_undeclared(spec, tabulate)):
@@ -257,8 +262,8 @@ def _undeclared(spec: Spec, tabulate: Tabulation) -> Iterator[Problem]:
 def run(
     spec: Spec, tabulate: Tabulation, grid: TableGrid, table: Table, secret: bytes | None, charge: Charging
 ) -> Tabulated:
-    """The tables of a run. Everything that can fail has been tried when `charge` is called, before the first draw."""
-    check(spec, tabulate, (grid, table))
+    """The tables of a run, which `check` let pass. What can fail has been tried when `charge` is called, before the
+    first draw."""
     required = spec.privacy.differential
     assert required is not None
     own = PrivateRun(spec, tabulate, grid, table, rows_that_count(table.units, table.rows, tabulate.rows_per_unit))
@@ -372,7 +377,9 @@ def _sums(
     scale = 10 ** (digits or 0)
     units = (away.values.value * bounds.step + having.values.value * bounds.middle) * float(scale)
     finest = Finest.of(own.grid, own.groups(str(measured.column)))
-    whole = finest.whole(ConsistentValues(away.values.cells, units), whole_sums)[finest.of_table(measured.by)]
+    if measured.column not in own.whole_sums:
+        own.whole_sums[measured.column] = finest.whole(ConsistentValues(away.values.cells, units), whole_sums)
+    whole = own.whole_sums[measured.column][finest.of_table(measured.by)]
     sums = [rounded(whole[cell] / scale, digits or 0) for cell in cells.ravel().tolist()]
     return ShownTable(measured, sums, noise_sd=_rounded(noise, 6), margins=margins, digits=digits)
 
