@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from anonymize.claims import Basis, Result, State
 from anonymize.errors import DataError
@@ -341,40 +343,29 @@ def _identified(occurring: pl.DataFrame, quasi: Sequence[Mapping[str, Any]]) -> 
     """
     names = [each["column"] for each in quasi]
     moved = [each for each in quasi if each["p"] < 1]
-    if not moved:
-        return occurring.select(group=pl.struct(names), identified=pl.lit(1.0))
     fixed = [each["column"] for each in quasi if each["p"] >= 1]
-    cells = occurring.select(fixed).unique() if fixed else None
-    for each in moved:
-        size = len(each["values"])
-        values = pl.DataFrame({each["column"]: pl.Series(range(size)).cast(occurring.schema[each["column"]])})
-        cells = values if cells is None else cells.join(values, how="cross")
-    assert cells is not None
-    cells = cells.join(occurring, on=names, how="left").with_columns(pl.col("pi").fill_null(0.0))
-    cells = _through(cells, moved, fixed, "pi", "seen", 1)
-    cells = cells.with_columns(inverse=pl.when(pl.col("seen") > 0).then(1 / pl.col("seen")).otherwise(0.0))
-    cells = _through(cells, moved, fixed, "inverse", "back", 2)
-    occurring = cells.filter(pl.col("pi") > 0)
-    return occurring.select(group=pl.struct(names), identified=pl.col("pi") * pl.col("back"))
+    parts = np.zeros(len(occurring), np.int64)
+    if fixed:
+        parts = np.unique(occurring.select(fixed).to_numpy(), axis=0, return_inverse=True)[1].ravel()
+    places = (parts, *(occurring[each["column"]].to_numpy() for each in moved))
+    chances = np.zeros((int(parts.max(initial=0)) + 1, *(len(each["values"]) for each in moved)))
+    chances[places] = occurring["pi"].to_numpy()
+    seen = _through(chances, moved, 1)
+    back = _through(np.divide(1, seen, out=np.zeros_like(seen), where=seen > 0), moved, 2)
+    return occurring.select(group=pl.struct(names), identified=pl.col("pi") * pl.Series(back[places]))
 
 
-def _through(
-    cells: pl.DataFrame, moved: Sequence[Mapping[str, Any]], fixed: list[str], source: str, target: str, power: int
-) -> pl.DataFrame:
-    """A column summed over all ways in which its cells are distorted; with the chances to a power.
+def _through(table: NDArray[np.float64], moved: Sequence[Mapping[str, Any]], power: int) -> NDArray[np.float64]:
+    """(parts, values of the first of `moved`, ...) a table summed over all ways in which its cells are distorted; with
+    the chances to a power.
 
     Along one attribute: a cell's own figure by p, and those of all others that differ in this attribute alone by q.
     """
-    names = [each["column"] for each in moved]
-    cells = cells.with_columns(pl.col(source).alias(target))
-    for each in moved:
-        p, size = each["p"], len(each["values"])
-        q = (1 - p) / (size - 1)
-        rest = [name for name in names if name != each["column"]] + fixed
-        total = summed(pl.col(target))
-        others = (total.over(rest) if rest else total) - pl.col(target)
-        cells = cells.with_columns((p**power * pl.col(target) + q**power * others).alias(target))
-    return cells
+    for axis, each in enumerate(moved, 1):
+        p, q = each["p"], (1 - each["p"]) / (len(each["values"]) - 1)
+        others = table.sum(axis=axis, keepdims=True) - table
+        table = p**power * table + q**power * others
+    return table
 
 
 def _guessed(cells: pl.DataFrame, p: float, size: int) -> pl.DataFrame:
