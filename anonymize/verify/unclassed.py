@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from anonymize.claims import Basis, Result, State
 from anonymize.errors import DataError
@@ -343,29 +341,41 @@ def _identified(occurring: pl.DataFrame, quasi: Sequence[Mapping[str, Any]]) -> 
     """
     names = [each["column"] for each in quasi]
     moved = [each for each in quasi if each["p"] < 1]
+    if not moved:
+        return occurring.select(group=pl.struct(names), identified=pl.lit(1.0))
     fixed = [each["column"] for each in quasi if each["p"] >= 1]
-    parts = np.zeros(len(occurring), np.int64)
-    if fixed:
-        parts = np.unique(occurring.select(fixed).to_numpy(), axis=0, return_inverse=True)[1].ravel()
-    places = (parts, *(occurring[each["column"]].to_numpy() for each in moved))
-    chances = np.zeros((int(parts.max(initial=0)) + 1, *(len(each["values"]) for each in moved)))
-    chances[places] = occurring["pi"].to_numpy()
-    seen = _through(chances, moved, 1)
-    back = _through(np.divide(1, seen, out=np.zeros_like(seen), where=seen > 0), moved, 2)
-    return occurring.select(group=pl.struct(names), identified=pl.col("pi") * pl.Series(back[places]))
+    parts = occurring.select(fixed).unique().with_row_index("part") if fixed else pl.DataFrame({"part": [0]})
+    placed = occurring.join(parts, on=fixed, how="left") if fixed else occurring.join(parts, how="cross")
+    place, cells = pl.col("part").cast(pl.Int64), parts.height
+    for each in moved:
+        place, cells = place * len(each["values"]) + pl.col(each["column"]), cells * len(each["values"])
+    places = placed.select(place).to_series()
+    chances = pl.repeat(0.0, cells, eager=True).scatter(places, placed["pi"])
+    seen = _through(chances, moved, parts.height, 1)
+    inverse = pl.select(pl.when(seen > 0).then(1 / seen).otherwise(0.0)).to_series()
+    back = _through(inverse, moved, parts.height, 2).gather(places)
+    return placed.select(group=pl.struct(names), identified=pl.col("pi") * back)
 
 
-def _through(table: NDArray[np.float64], moved: Sequence[Mapping[str, Any]], power: int) -> NDArray[np.float64]:
-    """(parts, values of the first of `moved`, ...) a table summed over all ways in which its cells are distorted; with
-    the chances to a power.
+def _through(table: pl.Series, moved: Sequence[Mapping[str, Any]], parts: int, power: int) -> pl.Series:
+    """A figure of each cell, part by part, then by the values of the first of `moved`, and so on, summed over all ways
+    in which cells are distorted; with the chances to a power.
 
-    Along one attribute: a cell's own figure by p, and those of all others that differ in this attribute alone by q.
+    Along one attribute: a cell's own figure by p, and those of all others that differ in this attribute alone by q. The
+    attribute by which cells go last is summed, and comes first then, so that each is the last once.
     """
-    for axis, each in enumerate(moved, 1):
-        p, q = each["p"], (1 - each["p"]) / (len(each["values"]) - 1)
-        others = table.sum(axis=axis, keepdims=True) - table
-        table = p**power * table + q**power * others
-    return table
+    for each in reversed(moved):
+        p, size = each["p"], len(each["values"])
+        q = (1 - p) / (size - 1)
+        total = table.reshape((-1, size)).arr.sum()
+        table = _turned(table, size)
+        table = p**power * table + q**power * (pl.concat([total] * size) - table)
+    return _turned(table, parts)
+
+
+def _turned(table: pl.Series, size: int) -> pl.Series:
+    """Cells that go last by something with so many values, so that they go by it first."""
+    return pl.concat([table.gather_every(size, each) for each in range(size)])
 
 
 def _guessed(cells: pl.DataFrame, p: float, size: int) -> pl.DataFrame:
