@@ -26,7 +26,7 @@ from anonymize.files import OutputFormat, opened
 from anonymize.places import is_uri
 from anonymize.records import dataclass
 from anonymize.table import foreign
-from anonymize.table.files import chunks, reason, sha256_of, write_all
+from anonymize.table.files import chunks, reason, sha256_of, spooled, write_all
 from anonymize.table.foreign import KINDS, TableUri, from_arrow
 from anonymize.table.forms import Lines
 from anonymize.table.write import OutputFile
@@ -101,7 +101,7 @@ def _of_folder(folder: Path) -> Opened:
         raise DataError(Problem("is a folder without Parquet files", file=str(folder)))
     try:
         hashes = "".join(map(sha256_of, files))
-        path = foreign.spooled(pl.scan_parquet(files, glob=False, hive_partitioning=False).sink_ipc)
+        path = spooled(pl.scan_parquet(files, glob=False, hive_partitioning=False).sink_ipc)
     except OSError as error:
         raise DataError(Problem(f"cannot be read: {reason(error)}", file=str(folder))) from None
     except pl.exceptions.PolarsError:
