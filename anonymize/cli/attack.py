@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 # --- attack -----------------------------------------------------------------------------------------------------------
-# `attack`: attackers are tried on a release.
 
 COMMON_OPTIONS = (
     "--input", "--link", "--attackers", "--max-excess", "--remake", "--control", "--series", "--format",
@@ -122,7 +121,6 @@ def _again(request: Attack, report: str) -> Concluded:
 
 
 # --- reconstruct ------------------------------------------------------------------------------------------------------
-# The recipient's command: `reconstruct`.
 
 
 @click.command()

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from anonymize.cli import options
-from anonymize.cli.completing import columns, completing, requirements
+from anonymize.cli.completing import columns, completing, names_option, requirements
 from anonymize.cli.exits import beside, say_next
-from anonymize.cli.progress import ENGINE, audit_there, check_engine
+from anonymize.cli.progress import ENGINE, check_engine, engine_files
 from anonymize.errors import UnsafeError, UsageError, WriteError
-from anonymize.files import parted
 from anonymize.formats import AUTO, FORMATS, Checked, chosen
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # --- the end of a check -----------------------------------------------------------------------------------------------
-# How commands that check a table end: the result in one of the forms, and exit code 1 where something is not met.
+# The result in one of the forms, and exit code 1 where something is not met.
 
 FORM = (
     options.choice_option(
@@ -54,8 +53,6 @@ def conclude(checked: Checked, form: str, *, quiet: bool, color: str) -> None:
 
 
 # --- a series ---------------------------------------------------------------------------------------------------------
-# `audit --series`: the options of a series, and which others go with them.
-
 SERIES = (
     options.file_option(
         "--series",
@@ -95,18 +92,6 @@ def _is_given(context: click.Context, name: str | None) -> bool:
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
-def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    """Column names: the option repeated, or names parted by commas."""
-    return parted(*value)
-
-
-def _columns(flag: str, name: str, help: str) -> Any:
-    complete = completing(columns, listed=True)
-    return click.option(
-        flag, name, multiple=True, callback=_names, metavar="A,B,...", help=help, shell_complete=complete
-    )
-
-
 class _Size(click.ParamType[int]):
     """A number of attributes, or auto (0)."""
 
@@ -118,9 +103,6 @@ class _Size(click.ParamType[int]):
         if not value.isdecimal() or not int(value):
             self.fail(f"{value!r} is neither a number of attributes from 1 nor auto", parameter, context)
         return int(value)
-
-
-_SIZE = _Size()
 
 
 def _counts(context: click.Context, parameter: click.Parameter, value: str | None) -> list[int]:
@@ -144,9 +126,9 @@ COMMON_OPTIONS = (
     options.file_option(
         "-i", "--input", "path", help="The table: a file, - for standard input, or the URI of a database table."
     ),
-    _columns("--qi", "quasi_identifiers", "Quasi-identifiers, without a spec."),
-    _columns("--sensitive", "sensitive", "Sensitive attributes, without a spec."),
-    _columns("--numeric", "numeric", "The columns among these that are compared as numbers."),
+    names_option("--qi", "quasi_identifiers", of=columns, help="Quasi-identifiers, without a spec."),
+    names_option("--sensitive", of=columns, help="Sensitive attributes, without a spec."),
+    names_option("--numeric", of=columns, help="The columns among these that are compared as numbers."),
     click.option(
         "--unit",
         help="The column that identifies the individual a row is about, without a spec.",
@@ -187,7 +169,7 @@ COMMON_OPTIONS = (
     ),
     click.option(
         "--subsets",
-        type=_SIZE,
+        type=_Size(),
         metavar="SIZE|auto",
         help="Uniqueness on each subset of at most SIZE quasi-identifiers; auto: any SIZE up to 10 of them, else 3.",
     ),
@@ -310,15 +292,13 @@ def audit(
         spec = options.nearby_spec()
     loaded = load(spec, privacy.PARAMETERS) if spec else None
     if engine == "spark":
-        others: dict[str, Any] = {
-            "baseline": baseline,
-            "previous": previous,
-            "subsets": subsets,
-            "sampling-fraction": fraction,
-        }
-        others |= {"risky-cells": risky_cells, "log-linear": log_linear}
-        given |= others | {"population": population, "series": series, "key": key, "by-position": by_position}
-        conclude(audit_there(loaded, path, master, given), form, quiet=quiet, color=color)
+        files = engine_files()
+        if loaded is None:
+            raise UsageError("audit --engine spark: needs a spec")
+        given |= {"baseline": baseline, "previous": previous, "by-position": by_position, "subsets": subsets}
+        given |= {"risky-cells": risky_cells, "log-linear": log_linear, "sampling-fraction": fraction}
+        given |= {"population": population, "series": series, "key": key}
+        conclude(files.audit_files(loaded, path, given, files.Engine(master)), form, quiet=quiet, color=color)
         return
     if series is not None or key is not None:
         conclude(audited(loaded, series, key, given), form, quiet=quiet, color=color)

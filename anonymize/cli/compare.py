@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,27 +12,23 @@ import click
 from anonymize.cli import options
 from anonymize.cli.completing import algorithms as release_commands
 from anonymize.cli.completing import completing, learners
-from anonymize.cli.exits import beside, put, say_next
+from anonymize.cli.exits import beside, put, say_next, show_report
 from anonymize.files import parted
 
 if TYPE_CHECKING:
     from anonymize._compare import Compare
 
 
-def _numbers(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
-    """Values of k, parted by commas."""
-    try:
-        return tuple(map(int, parted(value or "")))
-    except ValueError:
-        raise click.BadParameter("whole numbers, separated by commas, such as 2,5,10") from None
+def _numbers(kind: type[float], wanted: str) -> Callable[..., tuple[float, ...]]:
+    """What reads numbers of a kind that are parted by commas. `wanted`: what is said of anything else."""
 
+    def read(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, ...]:
+        try:
+            return tuple(map(kind, parted(value or "")))
+        except ValueError:
+            raise click.BadParameter(wanted) from None
 
-def _epsilons(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float, ...]:
-    """Values of epsilon, parted by commas."""
-    try:
-        return tuple(map(float, parted(value or "")))
-    except ValueError:
-        raise click.BadParameter("numbers, parted by commas, such as 0.5,1,3") from None
+    return read
 
 
 def _pick(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[float | None] | None:
@@ -69,11 +65,17 @@ COMMON_OPTIONS = (
         help="Release commands, separated by commas; options follow a name: 'mondrian,mondrian refine=true'.  "
         "[default: a few that suit SPEC]",
     ),
-    click.option("-k", "ks", callback=_numbers, metavar="K,K,...", help="Values of k; by default that of the spec."),
+    click.option(
+        "-k",
+        "ks",
+        callback=_numbers(int, "whole numbers, separated by commas, such as 2,5,10"),
+        metavar="K,K,...",
+        help="Values of k; by default that of the spec.",
+    ),
     click.option(
         "--epsilon",
         "epsilons",
-        callback=_epsilons,
+        callback=_numbers(float, "numbers, parted by commas, such as 0.5,1,3"),
         metavar="E,E,...",
         help="Values of epsilon, for synthesize; by default that of the spec.",
     ),
@@ -221,9 +223,7 @@ def _put(report: dict[str, Any], as_json: bool, as_csv: bool, color: str) -> Non
     elif as_csv:
         put(_as_csv(report).removesuffix("\n"), lines=True)
     else:
-        from anonymize.report.terminal import console, show
-
-        show(report, console(sys.stdout, color))
+        show_report(report, color)
 
 
 def _as_csv(report: dict[str, Any]) -> str:

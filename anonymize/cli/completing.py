@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 HEAD = 1 << 16
 SPEC_KEYS = ("quasi_identifiers", "sensitive", "identifiers", "insensitive")
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
@@ -41,6 +42,20 @@ def completing(names: Callable[[click.Context], Iterable[str]], *, listed: bool 
         return [CompletionItem(before + as_listed(name)) for name in offered]
 
     return complete
+
+
+def names_option(
+    *declarations: str, of: Callable[[click.Context], Iterable[str]], help: str
+) -> Callable[[Command], Command]:
+    """An option that takes some names, repeated or parted by commas, each once. `of`: those that there are."""
+
+    def chosen(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(parted(*value)))
+
+    complete = completing(of, listed=True)
+    return click.option(
+        *declarations, multiple=True, metavar="A,B,...", callback=chosen, shell_complete=complete, help=help
+    )
 
 
 def _last_name(text: str) -> int:

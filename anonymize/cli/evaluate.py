@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from anonymize.cli import options
-from anonymize.cli.completing import algorithms, completing, learners, quasi_identifiers, targets
-from anonymize.cli.exits import beside, put, say_next
-from anonymize.errors import UsageError
-from anonymize.files import parted, split
+from anonymize.cli.completing import algorithms, completing, learners, names_option, quasi_identifiers, targets
+from anonymize.cli.exits import beside, put, say_next, show_report
+from anonymize.errors import UsageError, refuse
+from anonymize.files import split
 
 if TYPE_CHECKING:
     from anonymize.evaluation.patterns import TreePlan
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
 
 # --- options about queries --------------------------------------------------------------------------------------------
-# The options of `evaluate` about COUNT queries.
 
 
 def _sizes(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[int, ...]:
@@ -37,19 +34,6 @@ def _sizes(context: click.Context, parameter: click.Parameter, value: str | None
     return tuple(sorted(sizes))
 
 
-def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of columns: the option repeated, or names parted by commas; each once."""
-    return tuple(dict.fromkeys(parted(*value)))
-
-
-def chosen_columns(*declarations: str, help: str) -> Callable[[options.Command], options.Command]:
-    """An option that takes some of the quasi-identifiers."""
-    complete = completing(quasi_identifiers, listed=True)
-    return click.option(
-        *declarations, multiple=True, metavar="A,B,...", callback=_names, shell_complete=complete, help=help
-    )
-
-
 QUERY_OPTIONS = (
     click.option(
         "--query-dimensions",
@@ -58,8 +42,11 @@ QUERY_OPTIONS = (
         callback=_sizes,
         help="How many quasi-identifiers a query restricts.  [default: any number]",
     ),
-    chosen_columns(
-        "--query-attributes", "attributes", help="The quasi-identifiers that queries restrict.  [default: all]"
+    names_option(
+        "--query-attributes",
+        "attributes",
+        of=quasi_identifiers,
+        help="The quasi-identifiers that queries restrict.  [default: all]",
     ),
     options.share_option(
         "--query-selectivity",
@@ -103,15 +90,12 @@ def query_plan(given: dict[str, Any]) -> QueryPlan:
         "--query-points": plan.points,
         "--query-seeds": plan.repeats > 1,
     }
-    stray = [flag for flag, value in drawing.items() if value and given["query_file"] is not None]
-    if stray:
-        raise UsageError([f"{flag}: is about random queries, and --query-file lists them" for flag in stray])
+    if given["query_file"] is not None:
+        refuse({f"{flag}: is about random queries, and --query-file lists them": on for flag, on in drawing.items()})
     return plan
 
 
 # --- options about trees ----------------------------------------------------------------------------------------------
-# The options of `evaluate` about decision trees.
-
 TREE_OPTIONS = (
     click.option(
         "--tree",
@@ -120,7 +104,9 @@ TREE_OPTIONS = (
         shell_complete=completing(targets),
     ),
     options.count_option("--tree-depth", least=1, most=12, help="Maximum depth of the tree.  [default: 3]"),
-    chosen_columns("--tree-columns", help="The quasi-identifiers that the tree uses.  [default: all]"),
+    names_option(
+        "--tree-columns", of=quasi_identifiers, help="The quasi-identifiers that the tree uses.  [default: all]"
+    ),
     options.share_option(
         "--support-within",
         help="A pattern survives if its relative change of support is at most this, ...  [default: 0.1]",
@@ -143,18 +129,13 @@ def tree_plan(given: dict[str, Any]) -> TreePlan | None:
     }
     target = given.pop("tree")
     if target is None:
-        stray = [flag for flag, value in flags.items() if value is not None]
-        if stray:
-            raise UsageError([f"{flag}: is about a tree, give --tree" for flag in stray])
+        refuse({f"{flag}: is about a tree, give --tree": value is not None for flag, value in flags.items()})
         return None
     from anonymize.evaluation.patterns import CONFIDENCE, SUPPORT, Tolerance, TreePlan
     from anonymize.evaluation.trees import DEPTH
 
     depth, columns, support, confidence = flags.values()
-    tolerance = Tolerance(
-        SUPPORT if support is None else support,
-        CONFIDENCE if confidence is None else confidence,
-    )
+    tolerance = Tolerance(SUPPORT if support is None else support, CONFIDENCE if confidence is None else confidence)
     return TreePlan(target, depth or DEPTH, columns or (), tolerance)
 
 
@@ -271,26 +252,15 @@ def evaluate(
     loaded = specs.override(specs.load(spec, privacy.PARAMETERS), **thresholds)
     models, plan, tree = _protocol(given, count), query_plan(given), tree_plan(given)
     with progress(quiet) as report_progress:
-        request = Evaluate(
-            loaded,
-            released,
-            input_path,
-            models=models,
-            query_plan=plan,
-            tree=tree,
-            threads=count,
-            progress=report_progress,
-            **given,
-        )
-        report = walk(request)
-    if form == "json":
-        _json(report)
-    elif form in ("markdown", "html"):
+        plans = {"models": models, "query_plan": plan, "tree": tree}
+        report = walk(Evaluate(loaded, released, input_path, threads=count, progress=report_progress, **plans, **given))
+    if form != "text":
         from anonymize.report import RENDERERS
 
-        put(RENDERERS[{"markdown": ".md", "html": ".html"}[form]](report).removesuffix("\n"), lines=True)
+        suffix = {"json": ".json", "markdown": ".md", "html": ".html"}[form]
+        put(RENDERERS[suffix](report).removesuffix("\n"), lines=True)
     elif not quiet:
-        _text(report, color)
+        show_report(report, color)
         if released not in (None, "-") and input_path != "-":
             say_next("attack", spec, str(released), *following)
 
@@ -308,15 +278,9 @@ def _protocol(given: dict[str, Any], threads: int) -> Any:
     settings = {name: given.pop(name) for name in ("algorithm", "folds", "test_share", "projection")}
     pairs, chosen, wanted = given.pop("pairs"), given.pop("chosen"), given.pop("models")
     if not wanted:
-        flags = {
-            "--algorithm": settings["algorithm"],
-            "--option": pairs,
-            "--model": chosen,
-            "--projection": settings["projection"],
-        }
-        stray = [flag for flag, value in flags.items() if value]
-        if stray:
-            raise UsageError([f"{flag}: is about models, give --models" for flag in stray])
+        flags = {"--algorithm": settings["algorithm"], "--option": pairs, "--model": chosen}
+        flags["--projection"] = settings["projection"]
+        refuse({f"{flag}: is about models, give --models": value for flag, value in flags.items()})
         return None
     from anonymize.algorithms import ALGORITHMS, parse_options
     from anonymize.modelling import Protocol
@@ -328,15 +292,3 @@ def _protocol(given: dict[str, Any], threads: int) -> Any:
         raise UsageError("--option: is about an algorithm, give --algorithm")
     own_options = None if name is None else parse_options(ALGORITHMS[name], pairs)
     return Protocol(**settings, options=own_options, seed=given["seed"], models=chosen, threads=threads)
-
-
-def _json(report: dict[str, Any]) -> None:
-    from anonymize.report import as_json
-
-    put(as_json(report).removesuffix("\n"), lines=True)
-
-
-def _text(report: dict[str, Any], color: str) -> None:
-    from anonymize.report.terminal import console, show
-
-    show(report, console(sys.stdout, color))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import shlex
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import click
 
@@ -93,6 +94,18 @@ def put(text: str, *, lines: bool = False) -> None:
     click.echo(errors.visible(text, lines=lines))
 
 
+def put_json(content: Any) -> None:
+    """Prints what is no report as JSON."""
+    put(json.dumps(content, indent=2, ensure_ascii=False), lines=True)
+
+
+def show_report(report: dict[str, Any], color: str, stream: IO[str] | None = None) -> None:
+    """Prints a report for people, to standard output unless another stream is given."""
+    from anonymize.report.terminal import console, show
+
+    show(report, console(stream or sys.stdout, color))
+
+
 @contextmanager
 def reporting() -> Iterator[None]:
     """For messages on standard error: failing to write one does not change the outcome of a command."""
@@ -103,10 +116,6 @@ def reporting() -> Iterator[None]:
             raise
 
 
-def _own_notes(error: BaseException) -> list[str]:
-    return [note for note in getattr(error, "__notes__", ()) if isinstance(note, errors.OwnNote)]
-
-
 def _left() -> str:
     """What is there of a command that has ended before its end: nothing, mostly."""
     there = sorted(str(each) for each in files.PUBLISHED if each.exists())
@@ -115,12 +124,12 @@ def _left() -> str:
 
 def _described(error: BaseException) -> tuple[int, list[str]]:
     """The exit code of an error, and the lines that describe it."""
-    if _interrupted:  # whatever a library, in whose code the signal was raised, has made of it
-        return errors.INTERRUPTED, [f"{early.INTERRUPTION}; {_left()}", *_own_notes(error)]
+    notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, errors.OwnNote)]
+    # `_interrupted`: whatever a library, in whose code the signal was raised, has made of it
+    if _interrupted or isinstance(error, KeyboardInterrupt | click.Abort):
+        return errors.INTERRUPTED, [f"{early.INTERRUPTION}; {_left()}", *notes]
     if isinstance(error, errors.AnonymizeError):
-        return error.exit_code, [*(f"error: {problem}" for problem in error.problems), *_own_notes(error)]
-    if isinstance(error, KeyboardInterrupt | click.Abort):
-        return errors.INTERRUPTED, [f"{early.INTERRUPTION}; {_left()}", *_own_notes(error)]
+        return error.exit_code, [*(f"error: {problem}" for problem in error.problems), *notes]
     if isinstance(error, MemoryError) or OUT_OF_MEMORY.search(str(error)):
         return errors.NO_MEMORY, [f"error: there was not enough memory; {_left()}"]
     if isinstance(error, OSError):
@@ -137,18 +146,15 @@ def on_interrupt(sooner: Callable[[], object] | None) -> None:
     _sooner = sooner
 
 
-def _end_sooner(sooner: Callable[[], object]) -> None:
-    on_interrupt(None)
-    sooner()
-    with suppress(OSError):
-        os.write(2, EARLY)
-
-
 def _interrupt(signum: int, frame: FrameType | None) -> None:
     """Once: what is cleaned up after the first signal is not left half-way by a second one. Where there is nothing to
     clean up, that is the end. An interrupt of a search that has something already only ends the search."""
     if signum == signal.SIGINT and _sooner is not None:
-        _end_sooner(_sooner)
+        end_search = _sooner
+        on_interrupt(None)
+        end_search()
+        with suppress(OSError):
+            os.write(2, EARLY)
         return
     if not files.used():
         early.end(signum, frame)
@@ -186,7 +192,7 @@ def _silence_stdout() -> None:
 
 
 # --- the next command -------------------------------------------------------------------------------------------------
-# The command to run next, on standard error: after a success, and after what a user can mend. Never with -q.
+# Said on standard error, after a success and after what a user can mend. Never with -q.
 
 PREFIX = "next: "
 

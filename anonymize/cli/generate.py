@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 
 # --- generate ---------------------------------------------------------------------------------------------------------
-# Commands that make synthetic tables: `generate agrawal` and `generate census`.
-
 EVERY = "all"
 """What --vary means without a value."""
 TABLE = (
@@ -183,8 +181,6 @@ def _watched(
 
 
 # --- example ----------------------------------------------------------------------------------------------------------
-# `example`: an example spec with its table and hierarchies, ready to run.
-#
 # An installed package has the files in `anonymize/examples`, where pyproject.toml puts them; a checkout has them in its
 # folders. Which files belong to a spec, the spec says.
 
@@ -231,8 +227,6 @@ def example(name: str, output: str | None, force: bool, quiet: bool) -> None:
 
     If a file exists, nothing is written unless `--force` is given.
     """
-    from anonymize.errors import UsageError
-
     folder = Path(output or name)
     files = {folder / path: content for path, content in contents(name).items()}
     existing = [str(path) for path in files if path.exists()]

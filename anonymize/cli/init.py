@@ -5,7 +5,9 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +17,7 @@ from rich.prompt import Confirm, IntPrompt, Prompt
 
 from anonymize.cli.exits import say, say_next
 from anonymize.cli.options import FORCE, PATH, QUIET, THREADS, file_option, flag_option, use_threads, with_options
-from anonymize.errors import visible
+from anonymize.errors import DataError, UsageError, refuse, visible
 from anonymize.profiling.roles import ALIKE, Guess, GuessedRole
 from anonymize.report.terminal import console as console_on
 
@@ -25,10 +27,9 @@ if TYPE_CHECKING:
 
 
 # --- the conversation -------------------------------------------------------------------------------------------------
-# The conversation of `init`: one column at a time, in plain words, on standard error.
-#
-# Nothing of it needs the words of the field: what others may know is a quasi-identifier, what would harm is sensitive,
-# what is needed as it is passes through, and the rest is left out. After it nothing is undecided.
+# One column at a time, on standard error. Nothing of it needs the words of the field: what others may know is a
+# quasi-identifier, what would harm is sensitive, what is needed as it is passes through, and the rest is left out.
+# After it nothing is undecided.
 
 ANSWERS: Mapping[str, GuessedRole] = {
     "known": "quasi-identifier",
@@ -271,7 +272,6 @@ def init(
     use_threads(threads)
     from anonymize._init import Init
     from anonymize._init import init as road
-    from anonymize.errors import UsageError
 
     if interactive and table == "-":
         raise click.UsageError("--interactive asks on standard input: name the table's file.")
@@ -282,7 +282,7 @@ def init(
         _watched(request, interactive, quiet)
         return
     try:
-        road(_with_answers(request) if interactive else request)
+        road(replace(request, decide=decided, choose=chosen) if interactive else request)
     except EOFError:
         raise UsageError("standard input ended before the last answer; nothing was written") from None
     if output != "-" and not quiet:
@@ -294,26 +294,17 @@ def _on_terminal() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
-def _with_answers(request: Init) -> Init:
-    from anonymize.cli.init import chosen, decided
-
-    return replace(request, decide=decided, choose=chosen)
-
-
 def _watched(request: Init, interactive: bool, quiet: bool) -> None:
     """Writes the spec now and whenever the table changes. Raises UsageError for what does not go with that, and where
     the spec is no more as it was written."""
     from anonymize.cli.progress import watch
-    from anonymize.errors import UsageError
 
-    refused = {
+    reasons = {
         "standard input cannot be read again": request.path == "-",
         "--interactive asks once": interactive,
         "files of --hierarchies are to be edited, and would be overwritten": request.hierarchies is not None,
     }
-    problems = [f"--watch: {reason}" for reason, holds in refused.items() if holds]
-    if problems:
-        raise UsageError(problems)
+    refuse(reasons, by="--watch: ")
     watch(WatchedTable(request, quiet).again, [request.path])
 
 
@@ -327,7 +318,6 @@ class WatchedTable:
         """Writes the spec; what is wrong with the table is said, as it may be about to be written. Raises UsageError
         where the spec has been edited."""
         from anonymize._init import init as road
-        from anonymize.errors import DataError, UsageError
 
         request, before = self._request, self._text
         if before and request.output != "-" and _content(request.output) not in (before, ""):
@@ -344,9 +334,6 @@ class WatchedTable:
 
 def _content(path: str) -> str:
     """A text; "" where there is no such file any more."""
-    from contextlib import suppress
-    from pathlib import Path
-
     with suppress(FileNotFoundError):
         return Path(path).read_text(encoding="utf-8")
     return ""

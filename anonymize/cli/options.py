@@ -15,7 +15,6 @@ from anonymize.cli.exits import put, say
 from anonymize.files import SUFFIXES
 
 # --- kinds of options -------------------------------------------------------------------------------------------------
-# Kinds of options: those that take a file, no value, one of some values, a whole number or a share.
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PATH = click.Path(path_type=str)
@@ -77,10 +76,9 @@ def share_option(
 
 
 # --- the spec that is meant -------------------------------------------------------------------------------------------
-# The spec that is meant where none is named: `anonymize.yaml` in the working directory, or the nearest folder above.
-#
-# A file that belongs to somebody else than the user or the administrator is not taken: in a folder that all can write
-# to it could ask for less than its finder believes.
+# Where none is named, it is `anonymize.yaml` in the working directory, or the nearest folder above. A file that belongs
+# to somebody else than the user or the administrator is not taken: in a folder that all can write to it could ask for
+# less than its finder believes.
 
 NAME = "anonymize.yaml"
 
@@ -98,14 +96,8 @@ def _is_own(path: Path) -> bool:
     return not hasattr(os, "getuid") or path.stat().st_uid in (os.getuid(), 0)
 
 
-# --- options ----------------------------------------------------------------------------------------------------------
-# Options that several commands share.
-
-
 def nearby_spec() -> str | None:
     """The spec that is meant where none is named; one of a folder above is said on standard error."""
-    from pathlib import Path
-
     spec = spec_above(Path.cwd())
     if spec is not None and spec.parent != Path():
         say(f"the spec is {spec}")

@@ -13,7 +13,7 @@ import click
 from anonymize import __version__
 from anonymize.cli import options
 from anonymize.cli.completing import completing, quasi_identifiers
-from anonymize.cli.exits import put, say, say_next
+from anonymize.cli.exits import put, put_json, say, say_next
 from anonymize.errors import Problem, visible
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from anonymize.report.hierarchies import Described
 
 
-# --- prepare ----------------------------------------------------------------------------------------------------------
-# Commands that prepare a release: `validate` and `schema`.
+# --- validate and schema ----------------------------------------------------------------------------------------------
 
 FORMS = ("text", "json", "github", "sarif", "junit", "markdown")
 """How `validate` prints: the forms of `audit`, without its page."""
@@ -150,7 +149,6 @@ def schema(of_report: bool) -> None:
 
 
 # --- hierarchy --------------------------------------------------------------------------------------------------------
-# Commands about value generalization hierarchies: `hierarchy show`, `hierarchy check` and `hierarchy make`.
 
 
 @click.group(name="hierarchy")
@@ -187,14 +185,11 @@ def show(spec: str, attribute: str | None, input_path: str | None, as_json: bool
     loaded = load(spec, privacy.PARAMETERS)
     described = describe(loaded, input_path, attribute)
     if as_json:
-        attributes = [each.as_json() for each in described]
-        put(json.dumps({"attributes": attributes}, indent=2, ensure_ascii=False), lines=True)
+        put_json({"attributes": [each.as_json() for each in described]})
     else:
         _print(described, color)
-    described_names = [each.name for each in described]
-    left_out = [
-        name for name in loaded.quasi_identifiers if not any(entry_of([name], each) for each in described_names)
-    ]
+    names = [each.name for each in described]
+    left_out = [name for name in loaded.quasi_identifiers if not any(entry_of([name], each) for each in names)]
     if left_out and attribute is None:
         say(f"not shown without a table: {', '.join(left_out)}")
 

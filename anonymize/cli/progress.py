@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
@@ -17,9 +18,7 @@ from anonymize.cli.options import choice_option, file_option
 from anonymize.errors import UsageError
 from anonymize.places import is_uri, masked
 
-# --- a bar ------------------------------------------------------------------------------------------------------------
-# A progress bar on standard error, where that is a terminal.
-
+# --- a bar, on a terminal ---------------------------------------------------------------------------------------------
 SEARCH = "search"
 WITHIN = frozenset({SEARCH, "refine", "bound"})
 """Stages of a search."""
@@ -69,8 +68,6 @@ def ending_searches(show: Show) -> Iterator[Show]:
 
 
 # --- whenever a file changes ------------------------------------------------------------------------------------------
-# Checks that are made again whenever a file changes.
-
 PAUSE = 0.5
 """Seconds between two looks at the files."""
 
@@ -97,8 +94,6 @@ def _changes(paths: Iterable[str]) -> list[tuple[str, int]]:
 
 
 # --- on an engine -----------------------------------------------------------------------------------------------------
-# Commands that run on an engine.
-
 ENGINE = (
     choice_option(
         "--engine",
@@ -128,30 +123,8 @@ def check_engine(engine: str, **given: Any) -> None:
         raise UsageError([f"--{each}: {reason}" for each in idle])
 
 
-def release_there(request: Any, master: str | None, checkpoint: str | None) -> dict[str, Any]:
-    """Makes a release on an engine; returns its report."""
-    files = _files()
-    report: dict[str, Any] = files.release_files(request, files.Engine(master, checkpoint))
-    return report
-
-
-def audit_there(spec: Any, path: str | None, master: str | None, given: Mapping[str, Any]) -> Any:
-    """Measures a table on an engine; returns what was checked. `given`: the options of `audit` that have a value."""
-    files = _files()
-    if spec is None:
-        raise UsageError("audit --engine spark: needs a spec")
-    return files.audit_files(spec, path, given, files.Engine(master))
-
-
-def recode_there(master: str | None, request: Any) -> dict[str, Any]:
-    """Recodes a table on an engine; returns the report."""
-    files = _files()
-    report: dict[str, Any] = files.recode_files(request, files.Engine(master))
-    return report
-
-
-def _files() -> Any:
-    """The roads of an engine. Raises UsageError where a library is not there that talks to one."""
+def engine_files() -> ModuleType:
+    """The roads of an engine, from files to files. Raises UsageError where a library is not there that talks to one."""
     from anonymize.spark.engine import require
 
     require()

@@ -26,8 +26,6 @@ from anonymize.errors import AnonymizeError, MemoryShortage, UsageError, WriteEr
 from anonymize.records import dataclass
 
 # --- explain ----------------------------------------------------------------------------------------------------------
-# `explain`: the manual of whatever has a name here, on a terminal or as text.
-
 LEAD = re.compile(r"^(?:[A-Z][A-Za-z ]{2,24}|`--[a-z-]+`)[.:](?=\s)", re.MULTILINE)
 CODE = re.compile(r"`[^`]*`")
 LISTED = 6
@@ -117,8 +115,6 @@ def _show(title: str, manual: str, color: str, *, first: bool) -> None:
 
 
 # --- doctor -----------------------------------------------------------------------------------------------------------
-# `doctor`: whether this machine is ready, without a look into any table.
-
 DISTRIBUTION = "anonymize-toolkit"
 TOO_LITTLE = 256
 """Megabytes below which no release fits in memory, or in the folder of temporary files."""

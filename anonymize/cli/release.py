@@ -12,16 +12,14 @@ import click
 
 from anonymize.claims import State
 from anonymize.cli import options
-from anonymize.cli.exits import beside, reporting, say, say_charge, say_next
-from anonymize.cli.progress import CHECKPOINT, ENGINE, check_engine, recode_there, release_there
+from anonymize.cli.exits import beside, reporting, say, say_charge, say_next, show_report
+from anonymize.cli.progress import CHECKPOINT, ENGINE, check_engine, engine_files
 
 if TYPE_CHECKING:
     from anonymize.request import Request
 
 
 # --- release ----------------------------------------------------------------------------------------------------------
-# Release commands: one a registered algorithm, its options made from the algorithm's own.
-
 REQUIRED = "Every requirement is met: the release was checked with its input, of which the public report has nothing."
 ALLOWED = "The release was checked with its input, and with --allow-unsafe it is written whatever came of it."
 
@@ -93,10 +91,8 @@ class AlgorithmCommand(options.BriefSpecCommand):
         """By their places: the algorithm's own are those that not every release command has."""
         limited = any(each.name == "tmp" for each in every)
         overrides = any(each.name == "suppression" for each in every)
-        first, last = (
-            len(COMMON_OPTIONS if overrides else WITHOUT_OVERRIDES),
-            len(FURTHER_OPTIONS) + 1 + limited * len(options.MEMORY),
-        )
+        first = len(COMMON_OPTIONS if overrides else WITHOUT_OVERRIDES)
+        last = len(FURTHER_OPTIONS) + 1 + limited * len(options.MEMORY)
         return {
             options.COMMON: every[:first],
             f"Options of {self.name}": every[first:-last],
@@ -179,7 +175,11 @@ def _release(
         request = Request(loaded, algorithm, chosen, input=input_path, threads=count, progress=show, **rest)
         if engine == "local" and _may_end_early(request):
             request = replace(request, progress=ending)
-        report = release(request) if engine == "local" else release_there(request, master, checkpoint)
+        if engine == "local":
+            report = release(request)
+        else:
+            files = engine_files()
+            report = files.release_files(request, files.Engine(master, checkpoint))
     if "rehearsal" in report:
         say_charge(report)
     elif not quiet and sys.stderr is not None:
@@ -247,8 +247,7 @@ def _summary(report: dict[str, Any], color: str, verbose: bool, files: Mapping[s
         out.print(f"\n{stages}  peak {report['memory']['peak_mb']:.0f} MB")
 
 
-# --- reuse ------------------------------------------------------------------------------------------------------------
-# Commands that use what a release left behind: `recode`.
+# --- recode -----------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -289,9 +288,11 @@ def recode(quiet: bool, threads: int | None, color: str, engine: str, master: st
 
     with progress(quiet) as report_progress:
         request = Recode(**given, progress=report_progress)
-        report = walk(request) if engine == "local" else recode_there(master, request)
+        if engine == "local":
+            report = walk(request)
+        else:
+            files = engine_files()
+            report = files.recode_files(request, files.Engine(master))
     if not quiet and sys.stderr is not None:
-        from anonymize.report.terminal import console, show
-
         with reporting():
-            show(report, console(sys.stderr, color))
+            show_report(report, color, sys.stderr)

@@ -10,12 +10,10 @@ from typing import Any
 
 import click
 
-from anonymize.cli.exits import put, say
+from anonymize.cli.exits import put_json, say
 from anonymize.cli.options import COLOR, FORCE, PATH, QUIET, file_option, flag_option, with_options
 
 # --- series -----------------------------------------------------------------------------------------------------------
-# `series show`, `seal`, `undo` and `forget`: what is done to a series without a release.
-
 STATE = click.argument("state", type=PATH)
 KEY = file_option("--key", "key_path", required=True, help="The key of the series.")
 
@@ -41,7 +39,7 @@ def show(state: str, as_json: bool, color: str) -> None:
 
     content = summary(state)
     if as_json:
-        put(json.dumps(content, indent=2, ensure_ascii=False), lines=True)
+        put_json(content)
     else:
         _print(content, color)
 
@@ -133,7 +131,6 @@ def _texts(person: str) -> list[str]:
 
 
 # --- budget -----------------------------------------------------------------------------------------------------------
-# `budget show`: what releases about the same people have spent.
 
 
 @click.group(name="budget")
@@ -167,7 +164,7 @@ def show_budget(ledger: str, key_path: str | None, as_json: bool, color: str) ->
 
     content = contents(ledger, key_path)
     if as_json:
-        put(json.dumps(content, indent=2, ensure_ascii=False), lines=True)
+        put_json(content)
     else:
         _print_budget(content, color)
 
@@ -203,7 +200,6 @@ def _beside(charge: dict[str, Any]) -> str:
 
 
 # --- key --------------------------------------------------------------------------------------------------------------
-# `key make`: a key file.
 
 
 @click.group(name="key")
