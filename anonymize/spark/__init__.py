@@ -23,9 +23,9 @@ from anonymize.guarding import guarded
 
 if TYPE_CHECKING:
     from anonymize.python import SpecLike
-    from anonymize.request import Request
     from anonymize.spark.engine import DataFrame
     from anonymize.spark.road import EngineRelease
+    from anonymize.spec import Spec
 
 __all__ = ["audit", "randomize", "recode", "release"]
 
@@ -65,10 +65,10 @@ def release(
 
     if algorithm == "randomize":
         raise UsageError(Problem("randomize makes no classes", hint="anonymize.spark.randomize"))
-    settings = {name: given.pop(name) for name in SETTINGS if name in given}
-    request = _request(spec, settings, algorithm, options_of(algorithm, given), allow_unsafe, seed)
+    model = _model(spec, {name: given.pop(name) for name in SETTINGS if name in given})
+    asked = {"algorithm": algorithm, "options": options_of(algorithm, given), "seed": seed}
     limits = {"part_rows": part_rows, "most_values": most_values, "most_combinations": most_combinations}
-    made = _made(df, request, checkpoint, limits)
+    made = _made(df, model, checkpoint, limits, allow_unsafe=allow_unsafe, **asked)
     return made.rows, made.report
 
 
@@ -98,40 +98,35 @@ def randomize(
     require()
     from anonymize.algorithms.randomize import Options
 
-    request = _request(spec, {"l": l}, "randomize", Options(on, p), allow_unsafe)
     limits = {"most_values": most_values, "most_combinations": most_combinations}
-    made = _made(df, request, checkpoint, limits)
+    asked = {"algorithm": "randomize", "options": Options(on, p), "allow_unsafe": allow_unsafe}
+    made = _made(df, _model(spec, {"l": l}), checkpoint, limits, **asked)
     return made.rows, made.parameters or {}, made.report
 
 
-def _request(
-    spec: SpecLike,
-    settings: Mapping[str, Any],
-    algorithm: str,
-    options: Any,
-    allow_unsafe: bool,
-    seed: int | None = None,
-) -> Request:
-    """What a release was asked for. `settings`: what is given over the spec."""
-    from anonymize import spec as specs
+def _model(spec: SpecLike, settings: Mapping[str, Any]) -> Spec:
+    """The spec, with `settings` over its own."""
     from anonymize.python import model_of
+    from anonymize.spec import override
+
+    return override(model_of(spec), **settings)
+
+
+def _made(
+    df: DataFrame, model: Spec, checkpoint: str | None, limits: Mapping[str, int | None], **asked: Any
+) -> EngineRelease:
+    """The release. `limits`: those of `EngineLimits` that have a value; `asked`: further values of the `Request`.
+    Raises UsageError without a checkpoint."""
     from anonymize.request import Request
-
-    model = specs.override(model_of(spec), **settings)
-    return Request(model, algorithm, options, seed=seed, allow_unsafe=allow_unsafe)
-
-
-def _made(df: DataFrame, request: Request, checkpoint: str | None, limits: Mapping[str, int | None]) -> EngineRelease:
-    """The release. `limits`: those of `EngineLimits` that have a value. Raises UsageError without a checkpoint."""
     from anonymize.spark.outcome import EngineLimits
     from anonymize.spark.road import release_on_engine
 
     if checkpoint is None:
-        name = "randomize" if request.algorithm == "randomize" else "release"
+        name = "randomize" if asked["algorithm"] == "randomize" else "release"
         hint = "checkpoint=FOLDER; what is measured has to be what is read afterwards"
         raise UsageError(Problem(f"spark.{name} needs a folder that workers can write to", hint=hint))
     given: dict[str, Any] = {name: value for name, value in limits.items() if value}
-    return release_on_engine(df, request, EngineLimits(checkpoint, **given))
+    return release_on_engine(df, Request(model, **asked), EngineLimits(checkpoint, **given))
 
 
 @guarded
@@ -145,17 +140,15 @@ def audit(df: DataFrame, spec: SpecLike, *, threshold: float = 0.2, **settings: 
     Raises UsageError for what an engine does not measure, or without the extra `spark`; SpecError and DataError as
     `anonymize.audit` does.
     """
-    from anonymize.python import model_of
     from anonymize.spark.engine import require
 
     require()
-    from anonymize import spec as specs
     from anonymize.spark.checking import audit_on_engine
 
     unknown = sorted(set(settings) - set(SETTINGS))
     if unknown:
         raise UsageError(f"spark.audit has no option {', '.join(unknown)}")
-    return audit_on_engine(df, specs.override(model_of(spec), **settings), threshold).report
+    return audit_on_engine(df, _model(spec, settings), threshold).report
 
 
 @guarded

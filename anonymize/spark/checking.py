@@ -55,8 +55,6 @@ if TYPE_CHECKING:
 
 
 # --- a check ----------------------------------------------------------------------------------------------------------
-# The road of a check on an engine: any DataFrame, measured against a spec, as one machine would measure it.
-
 SAMPLE = 200_000
 """Rows of an original in which the driver compares columns that pass through with quasi-identifiers, about, at most."""
 DATAFRAME = "<DataFrame>"
@@ -216,7 +214,7 @@ def reading_of(spec: Spec, quasi_identifiers: Sequence[str], places: Mapping[str
 
 
 # --- a saved recoding -------------------------------------------------------------------------------------------------
-# A saved recoding applied to a DataFrame, chunk by chunk: what a row reads follows from its values alone.
+# It is applied chunk by chunk: what a row reads follows from its values alone.
 
 
 def recode_on_engine(df: DataFrame, saved: Saved) -> tuple[DataFrame, dict[str, Any]]:

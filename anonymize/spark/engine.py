@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 # --- an engine --------------------------------------------------------------------------------------------------------
-# What is asked of an engine: Spark, Spark Connect or Sail, by the DataFrame API that all of them have.
-#
 # No context, no RDD and no broadcast variable: a session of Spark Connect has none of them. What workers have to know
 # goes with the function that they run. Columns go by their places (`c0`, `c1`, ...) as long as they are worked on, as
 # an engine takes a dot in a name for a field, and names that differ in case for one.
@@ -149,6 +147,7 @@ def collected(df: DataFrame) -> pl.DataFrame:
 
 Tables: TypeAlias = "Iterable[pa.Table]"
 Frames: TypeAlias = "Iterable[pl.DataFrame]"
+Batch = TypeVar("Batch")
 
 
 def struct(columns: Mapping[str, str]) -> Any:
@@ -196,21 +195,26 @@ def of_schema(frame: pl.DataFrame, schema: pa.Schema) -> pa.Table:
     return frame.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
 
 
-def chunks(batches: Iterable[pa.RecordBatch], rows: int = CHUNK) -> Iterator[pa.Table]:
-    """The rows of batches, in tables of about so many rows; none of no rows."""
+def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """The rows of batches, in tables of about `CHUNK` rows; none of no rows."""
     import pyarrow as pa
 
-    waiting: list[pa.RecordBatch] = []
+    return map(pa.Table.from_batches, _gathered(batches, lambda batch: int(batch.num_rows)))
+
+
+def _gathered(batches: Iterable[Batch], rows_of: Callable[[Batch], int]) -> Iterator[list[Batch]]:
+    """The batches that have rows, in lists of about `CHUNK` of these."""
+    waiting: list[Batch] = []
     count = 0
     for batch in batches:
-        if batch.num_rows:
+        if rows := rows_of(batch):
             waiting.append(batch)
-            count += batch.num_rows
-        if count >= rows:
-            yield pa.Table.from_batches(waiting)
+            count += rows
+        if count >= CHUNK:
+            yield waiting
             waiting, count = [], 0
     if waiting:
-        yield pa.Table.from_batches(waiting)
+        yield waiting
 
 
 def _map(
@@ -262,21 +266,13 @@ def beside(df: DataFrame, columns: list[str], work: Work, made: Mapping[str, str
 
 def _chunks(batches: Iterator[Any]) -> Iterator[Columns]:
     """The rows of batches, about `CHUNK` at a time; none of no rows."""
-    waiting: list[Columns] = []
-    count = 0
-    for batch in batches:
-        columns = tuple(each.to_numpy() for each in (batch if isinstance(batch, tuple) else (batch,)))
-        if len(columns[0]):
-            waiting.append(columns)
-            count += len(columns[0])
-        if count >= CHUNK:
-            yield _joined(waiting)
-            waiting, count = [], 0
-    if waiting:
-        yield _joined(waiting)
+    columns = (batch if isinstance(batch, tuple) else (batch,) for batch in batches)
+    arrays = (tuple(each.to_numpy() for each in own) for own in columns)
+    return map(joined, _gathered(arrays, lambda own: len(own[0])))
 
 
-def _joined(parts: list[Columns]) -> Columns:
+def joined(parts: Sequence[Columns]) -> Columns:
+    """Each column of several parts as one."""
     import numpy as np
 
     return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
@@ -292,7 +288,7 @@ def _of_pandas(frame: pl.DataFrame, schema: pa.Schema) -> Iterator[pd.DataFrame]
 
 
 # --- settings ---------------------------------------------------------------------------------------------------------
-# The settings of a session for as long as it works for us: they save time, and change no row.
+# They save time, and change no row.
 
 Road = TypeVar("Road", bound=Callable[..., Any])
 

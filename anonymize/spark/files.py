@@ -265,8 +265,6 @@ def _overlap(path: str, table: str) -> bool:
 
 
 # --- the session of a command -----------------------------------------------------------------------------------------
-# Spark Connect, Sail on this machine, or Spark.
-
 Result = TypeVar("Result")
 
 SAIL = "sail"

@@ -16,7 +16,7 @@ not go to classes by what else they have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -39,7 +39,7 @@ from anonymize.recoding.base import region_appearance
 from anonymize.recoding.spans import Tails, Window
 from anonymize.records import dataclass
 from anonymize.spark.cutting import Demands, label_expression, labels_of
-from anonymize.spark.engine import CHUNK, Columns, DataFrame, beside, hash_of
+from anonymize.spark.engine import CHUNK, Columns, DataFrame, beside, hash_of, joined
 from anonymize.spark.learned import Learned
 from anonymize.spec import Output, Role
 from anonymize.spec.columns import WITHHELD
@@ -51,22 +51,15 @@ LOCAL_ROWS = 1 << 15
 ORDER = ("h0", "h1")
 
 
-@dataclass(frozen=True)
-class PartSearch:
-    """What is done with every part. `options`: the algorithm's own. Chance begins in every part with the same `seed`;
-    None: with 0."""
-
-    algorithm: str
-    options: Any
-    requirements: tuple[Requirement, ...]
-    seed: int | None
-
-    def partition(self, table: Table) -> Partition:
-        """The classes of a part."""
-        regions = ALGORITHMS[self.algorithm].run(table, self.requirements, self.options, Context(seed=self.seed))
-        assert isinstance(regions, Regions)
-        assert not len(regions.suppressed), "a part that does not meet the requirements: this is probably a bug"
-        return regions.partition
+def part_classes(
+    algorithm: str, options: Any, requirements: tuple[Requirement, ...], seed: int | None, table: Table
+) -> Partition:
+    """The classes of a part that is searched by itself. `options`: the algorithm's own. Chance begins in every part
+    with the same `seed`; None: with 0."""
+    regions = ALGORITHMS[algorithm].run(table, requirements, options, Context(seed=seed))
+    assert isinstance(regions, Regions)
+    assert not len(regions.suppressed), "a part that does not meet the requirements: this is probably a bug"
+    return regions.partition
 
 
 def order_keys(columns: Sequence[str]) -> list[str]:
@@ -82,31 +75,30 @@ def order_keys(columns: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class EngineColumns:
-    """The columns of a DataFrame: their `names` in order, the `roles` of these."""
+    """The columns of a DataFrame: the `places` and `roles` of their names, in order."""
 
-    names: tuple[str, ...]
+    places: Mapping[str, str]
     roles: Mapping[str, Role]
 
     @property
-    def passing(self) -> list[int]:
-        """The places of the columns that are released as they are."""
-        withheld = {*WITHHELD, "quasi-identifier"}
-        return [place for place, name in enumerate(self.names) if self.roles[name] not in withheld]
-
-    @property
-    def released(self) -> list[int]:
-        """The places of the columns of a release; a quasi-identifier stays one column."""
-        return [place for place, name in enumerate(self.names) if self.roles[name] not in WITHHELD]
+    def released(self) -> dict[str, str]:
+        """The places of the columns of a release, by their names; a quasi-identifier stays one column."""
+        return {name: place for name, place in self.places.items() if self.roles[name] not in WITHHELD}
 
     @property
     def generalized(self) -> dict[str, str]:
-        """The quasi-identifiers by their places, with the type that they are released as (see `struct`)."""
-        return {f"c{place}": "string" for place in self.released if self.roles[self.names[place]] == "quasi-identifier"}
+        """The places of the quasi-identifiers, by their names."""
+        return {name: place for name, place in self.released.items() if self.roles[name] == "quasi-identifier"}
 
     @property
-    def groups(self) -> tuple[list[str], list[str]]:
-        """The columns of a release by their places: the quasi-identifiers, and what passes through."""
-        return [*self.generalized], [f"c{place}" for place in self.passing]
+    def made(self) -> dict[str, str]:
+        """The quasi-identifiers by their places, with the type that they are released as (see `struct`)."""
+        return dict.fromkeys(self.generalized.values(), "string")
+
+    @property
+    def passing(self) -> list[str]:
+        """The places of the columns that are released as they are."""
+        return [place for name, place in self.released.items() if self.roles[name] != "quasi-identifier"]
 
 
 @dataclass(frozen=True)
@@ -120,15 +112,13 @@ class CellTexts:
     @classmethod
     def of_rows(cls, rows: int, layout: EngineColumns) -> CellTexts:
         """Of so many rows, of which nothing is known yet."""
-        return cls(
-            {name: [] for name in layout.generalized}, {name: np.empty(rows, np.uint32) for name in layout.generalized}
-        )
+        return cls({place: [] for place in layout.made}, {place: np.empty(rows, np.uint32) for place in layout.made})
 
     def put(self, released: Released, layout: EngineColumns, rows: Ints, class_of: NDArray[Any]) -> None:
         """Takes in what classes show. `rows` (n,): those that are in them; `class_of` (n,): the class of each."""
-        cells = RowLayout(released, layout.roles, [layout.names[place] for place in layout.released]).cells
-        for place in layout.generalized:
-            (column,) = released.columns_of(layout.names[int(place[1:])])
+        cells = RowLayout(released, layout.roles, list(layout.released)).cells
+        for name, place in layout.generalized.items():
+            (column,) = released.columns_of(name)
             known = sum(map(len, self.texts[place]))
             self.which[place][rows] = column.of_class[class_of].astype(np.uint32) + np.uint32(known)
             self.texts[place].append(cells[column.name])
@@ -188,7 +178,7 @@ class Plan:
     parts: UpperClasses
     boxes: Mapping[int, Sequence[Ints]]
     piece_rows: int
-    local: PartSearch | None = None
+    local: Callable[[Table], Partition] | None = None
 
     @property
     def orders(self) -> tuple[str, ...]:
@@ -237,11 +227,11 @@ def as_one_class(plan: Plan) -> Plan:
 def released_rows(df: DataFrame, plan: Plan) -> DataFrame:
     """The rows of the release, of any order, their columns by their places. `df`: see `engine`."""
     layout, learned = plan.layout, plan.learned
-    orders = order_keys([f"c{place}" for place in layout.released]) if plan.local is not None else []
-    rows = learned.keyed(df, *(f"c{place}" for place in layout.passing), *orders)
+    orders = order_keys([*layout.released.values()]) if plan.local is not None else []
+    rows = learned.keyed(df, *layout.passing, *orders)
     scattered = _with_lots(rows, plan).repartition(plan.partitions, LOT)
-    made = beside(scattered, [LOT, *plan.orders, *learned.keys], partial(_release, plan), layout.generalized)
-    return made.select(*(f"c{place}" for place in layout.released))
+    made = beside(scattered, [LOT, *plan.orders, *learned.keys], partial(_release, plan), layout.made)
+    return made.select(*layout.released.values())
 
 
 def _with_lots(rows: DataFrame, plan: Plan) -> DataFrame:
@@ -272,7 +262,7 @@ def _release(plan: Plan, chunks: Iterable[Columns]) -> Iterator[pl.DataFrame]:
     if not lots:
         return
     lot = np.concatenate(lots)
-    codes, order = _joined(coded), _joined(orders)
+    codes, order = joined(coded), joined(orders)
     texts = CellTexts.of_rows(len(lot), plan.layout)
     for rows in _by_lot(lot):
         if plan.local is not None:
@@ -280,10 +270,6 @@ def _release(plan: Plan, chunks: Iterable[Columns]) -> Iterator[pl.DataFrame]:
         released = _released(plan, int(lot[rows[0]]) // MOST_PIECES, [own[rows] for own in codes])
         texts.put(released, plan.layout, rows, released.class_of[: len(rows)])
     yield from texts.frames()
-
-
-def _joined(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
-    return [np.concatenate(own) for own in zip(*parts, strict=True)]
 
 
 def _by_lot(lots: Ints) -> Iterator[Ints]:
@@ -302,7 +288,7 @@ def _released(plan: Plan, number: int, codes: Sequence[Codes]) -> Released:
     table = learned.part(codes[:count], codes[count:], len(codes[0]))
     if number in plan.boxes:
         return _in_box(plan, table, plan.boxes[number])
-    partition = _grown(plan, table, number) if plan.local is None else plan.local.partition(table)
+    partition = _grown(plan, table, number) if plan.local is None else plan.local(table)
     return render(_regions(plan, partition), table, plan.output, drop=False)
 
 

@@ -128,8 +128,6 @@ class CodeBook:
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------
-# What the driver learns of a DataFrame: the different values of each column that counts, and how many rows have each.
-#
 # One aggregation for each quasi-identifier and each sensitive attribute, those of one type in one job; no row comes to
 # the driver.
 

@@ -184,8 +184,6 @@ def below(counted: Mapping[str, DataFrame]) -> DataFrame:
 
 
 # --- measured ---------------------------------------------------------------------------------------------------------
-# A DataFrame measured where it is, by the code of `anonymize.verify` that shares nothing with a search.
-#
 # The engine counts the different rows, as far as privacy models look at them; every worker measures whole classes; what
 # comes to the driver is how many classes there are of each size, and the results of the parts.
 

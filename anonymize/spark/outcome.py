@@ -69,11 +69,11 @@ class EngineFrame:
     ) -> EngineFrame:
         """Counts the values of the columns that count; raises as `learn` does."""
         spec, needs = request.spec, ALGORITHMS[request.algorithm].NEEDS
-        layout, rows = EngineColumns(tuple(df.columns), spec.roles()), named_by_place(df)
+        layout, rows = EngineColumns(places_of(df.columns), spec.roles()), named_by_place(df)
         known = cls(request, limits, requirements, rows, layout, None)  # type: ignore[arg-type]  # it is learned next
         learned = learn(
             rows,
-            places_of(df.columns),
+            layout.places,
             coded(spec, known.targets),
             requirements,
             limits.most_values,
@@ -95,7 +95,7 @@ class EngineFrame:
     @property
     def places(self) -> dict[str, str]:
         """The places of the columns that are released, by their names."""
-        return {self.layout.names[place]: f"c{place}" for place in self.layout.released}
+        return self.layout.released
 
     @property
     def reading(self) -> FrameReading:
@@ -107,7 +107,8 @@ class EngineFrame:
     def written(self, released: DataFrame, *, together: bool = False) -> DataFrame:
         """The released rows, in order, as they were written to the checkpoint. `together`: see `in_order`."""
         order = self.spec.output.row_order
-        ordered = in_order(released, order, self.layout.groups, self.learned.rows, together)
+        groups = [*self.layout.made], self.layout.passing
+        ordered = in_order(released, order, groups, self.learned.rows, together)
         return held(ordered, self.limits.checkpoint, f"release-{uuid4().hex}")
 
 

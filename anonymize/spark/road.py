@@ -133,7 +133,7 @@ def _classed(known: EngineFrame, clock: Clock) -> EngineDraft:
     return EngineDraft(
         made.counts.rows,
         made.verdict,
-        known.layout.groups[1],
+        known.layout.passing,
         partial(_blocks, known, outcome, made),
         outcome.options,
         outcome.left_out,
@@ -162,7 +162,7 @@ def _made(known: EngineFrame, released: DataFrame, clock: Clock, *, together: bo
             for each in checks_of(known.spec, known.requirements)
         ]
         names, folder = looked_at(known.reading.reading, checks), known.limits.checkpoint
-        counts = CountedRows.held(written, names, folder, known.layout.groups[1])
+        counts = CountedRows.held(written, names, folder, known.layout.passing)
         return MeasuredRows(counts, *known.reading.verdict(counts, checks, THRESHOLD))
 
 

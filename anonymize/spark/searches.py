@@ -28,10 +28,10 @@ from anonymize.spark.growing import (
     LOCAL_ROWS,
     CellTexts,
     EngineColumns,
-    PartSearch,
     Plan,
     as_one_class,
     boxes_of,
+    part_classes,
     released_rows,
 )
 from anonymize.spark.learned import CodeBook, Learned, distinct_rows
@@ -39,8 +39,7 @@ from anonymize.spark.outcome import EngineFrame, EngineOutcome, with_targets
 from anonymize.table import Attribute, Table
 
 # --- all rows alike ---------------------------------------------------------------------------------------------------
-# Recoding that treats all rows of a DataFrame alike, full-domain or single-dimensional: the engine counts combinations,
-# one machine searches, workers look up.
+# Full-domain or single-dimensional recoding: the engine counts combinations, one machine searches, workers look up.
 #
 # What a row reads follows from the codes of its quasi-identifiers, so that no row is moved before the last sort. Where
 # all classes are at the same levels, or show intervals of the same cuts, the codes are taken as the nodes of these
@@ -127,11 +126,11 @@ def _nodes(recoding: Recoding, attribute: Attribute, place: int) -> Codes:
 def _made(known: EngineFrame, book: ClassBook, *, drops: bool) -> DataFrame:
     """The rows as they are released. `drops`: some are left out."""
     layout = known.layout
-    keyed = known.learned.keyed(known.rows, *(f"c{place}" for place in layout.passing))
+    keyed = known.learned.keyed(known.rows, *layout.passing)
     keys = [own.name for own in book.books]
-    made = beside(keyed, keys, partial(_released, book, layout), {CLASS: "int", **layout.generalized})
+    made = beside(keyed, keys, partial(_released, book, layout), {CLASS: "int", **layout.made})
     kept = made.filter(f"{CLASS} >= 0") if drops else made
-    return kept.select(*(f"c{place}" for place in layout.released))
+    return kept.select(*layout.released.values())
 
 
 def _released(book: ClassBook, layout: EngineColumns, chunks: Iterable[Columns]) -> Iterator[pl.DataFrame]:
@@ -145,8 +144,6 @@ def _released(book: ClassBook, layout: EngineColumns, chunks: Iterable[Columns])
 
 
 # --- parts that workers search ----------------------------------------------------------------------------------------
-# Mondrian and local recoding of a DataFrame: upper cuts from counts, and parts that workers search.
-
 WORKER_ROWS = 4 * PART_ROWS
 """Rows that a worker grows at once, at most: every level of upper cuts that this saves is a pass over all rows."""
 AUTO = "auto"
@@ -163,8 +160,8 @@ def parted_search(known: EngineFrame) -> EngineOutcome:
     cut = chosen_rule(known, str(getattr(request.options, "cut", AUTO)))
     plan = _planned(known, Demands(known.requirements, cut), part_rows)
     if not exact:  # equal rows may part, so that every part is searched by itself
-        local = PartSearch(request.algorithm, request.options, known.requirements, request.seed)
-        plan = replace(plan, local=local)
+        given = request.algorithm, request.options, known.requirements, request.seed
+        plan = replace(plan, local=partial(part_classes, *given))
     parts = {} if exact else {"parts": len(plan.parts.numbers)}
     return EngineOutcome(
         released_rows(known.rows, plan),

@@ -8,7 +8,7 @@ from anonymize.recoding import Released
 from anonymize.recoding.columns import RecodedColumn
 from anonymize.spark.growing import CellTexts, EngineColumns
 
-LAYOUT = EngineColumns(("age", "ill"), {"age": "quasi-identifier", "ill": "sensitive"})
+LAYOUT = EngineColumns({"age": "c0", "ill": "c1"}, {"age": "quasi-identifier", "ill": "sensitive"})
 
 
 def part(name: str, classes: int, kind: type[np.unsignedinteger]) -> Released:
