@@ -97,29 +97,17 @@ def _is_private(request: Audit, facts: AuditFacts) -> bool:
     return is_input(request, facts.table.spec) or populations or any(each is not None for each in further)
 
 
-def _original(request: Audit, spec: Spec) -> Original | None:
-    """The table that has the unit, as the `spec` of it reads it, and how rows are matched with it."""
-    path = unit_from_of(request)
-    if path is None:
-        return None
-    own = spec.input
-    return Original(path, own.encoding, own.header, request.link, request.against.by_position)
-
-
-def _measured(
-    request: Audit,
-    spec: Spec,
-    manifest: Manifest,
-    records: OutputFile | None,
-) -> AuditFacts:
+def _measured(request: Audit, spec: Spec, manifest: Manifest, records: OutputFile | None) -> AuditFacts:
     """The table as it is, and together with the earlier release if there is one."""
-    original = _original(request, request.spec or spec)
+    path, own = unit_from_of(request), (request.spec or spec).input
+    by_position = request.against.by_position
+    whose = None if path is None else Original(path, own.encoding, own.header, request.link, by_position)
     classified, detached = request.spec is not None, manifest.detached
     if manifest.synthetic is not None:
         spec = spec.model_copy(update={"unit": None})  # invented rows are about nobody
     with ExitStack() as stack:
         table = stack.enter_context(
-            opened(spec, request.path, classified=classified, unit_from=original, detached=detached)
+            opened(spec, request.path, classified=classified, unit_from=whose, detached=detached)
         )
         if manifest.synthetic is not None:
             return _invented(table, manifest)
@@ -162,11 +150,11 @@ def _matching(request: Audit, table: Audited, earlier: Audited) -> previous.Matc
     """
     against = request.against
     if request.link is None or against.previous_link is None:
-        return previous.Matching() if against.by_position else None
+        return "position" if against.by_position else None
     link, other = load(request.link), load(against.previous_link)
     link.check(request.link, input=link.input.sha256, release=table.source.sha256)
     other.check(against.previous_link, input=link.input.sha256, release=earlier.source.sha256)
-    return previous.Matching((pl.Series(link.rows), pl.Series(other.rows)))
+    return pl.Series(link.rows), pl.Series(other.rows)
 
 
 def _manifest(spec: Spec, request: Audit) -> Manifest:

@@ -269,7 +269,7 @@ def _input(request: Compare) -> str:
     return path
 
 
-# --- the releases ----------------------------------------------------------------------------------------------------
+# --- the releases -----------------------------------------------------------------------------------------------------
 
 
 def _results(
@@ -309,8 +309,7 @@ def _results_of(request: Compare, cells: Sequence[Cell], path: str) -> Iterator[
     if not cells:
         return
     with files.folder() as folder:
-        ledger = (request.budget, request.key)
-        shared = (request.spec, path, folder, request.keep, request.measuring, request.public, ledger)
+        shared = (replace(request, progress=_silent), path, folder)
         if not request.processes:
             yield from ((cell, _Making(*shared).measure(cell)) for cell in cells)
             return
@@ -318,30 +317,30 @@ def _results_of(request: Compare, cells: Sequence[Cell], path: str) -> Iterator[
             yield from pool.completed(_Making.measure, cells)
 
 
+def _silent(stage: str, count: int, total: int) -> None:
+    """Nothing is said of the progress of single releases; unlike a lambda, it goes to other processes."""
+
+
 @dataclass(frozen=True)
 class _Making:
-    """What all cells' releases have in common. `scratch`: a folder for files that are gone afterwards."""
+    """What all cells' releases have in common. `path`: of the table; `scratch`: a folder for files that are gone
+    afterwards."""
 
-    spec: Spec
+    comparison: Compare
     path: str
     scratch: Path
-    keep: Path | None
-    measuring: Measuring
-    public: bool
-    ledger: tuple[str | None, str | None] = (None, None)
-    """The one that is charged, and its key."""
 
     def measure(self, cell: Cell) -> dict[str, Any]:
         """One cell: released, verified, and, unless it is to be kept, gone. What a user may mend is part of the
         result."""
-        result = cell.named(public=self.public)
+        result = cell.named(public=self.comparison.public)
         try:
             with TemporaryDirectory(dir=self.scratch) as folder:
                 return result | self._figures(cell, self._request(cell, Path(folder)))
         except WriteError:
             raise
         except AnonymizeError as error:
-            why = [UNSAID] if self.public else [str(each) for each in error.problems]
+            why = [UNSAID] if self.comparison.public else [str(each) for each in error.problems]
             return result | {"code": error.exit_code, "error": why}
 
     def _figures(self, cell: Cell, request: Request) -> dict[str, Any]:
@@ -349,13 +348,13 @@ class _Making:
         start, before = perf_counter(), processor_seconds()
         report = release(request)
         seconds, busy = perf_counter() - start, processor_seconds() - before
-        took = {} if self.public else {"seconds": round(seconds, 3), "cpu_seconds": round(busy, 3)}
+        took = {} if self.comparison.public else {"seconds": round(seconds, 3), "cpu_seconds": round(busy, 3)}
         row = {"k": report["settings"].get("k", {}).get("value"), "code": 0, **took, **figures(report)}
         if cell.private:
             row |= {"k": None, "epsilon": report["differential"]["epsilon"]}
-        if self.measuring.needed:
-            row |= self.measuring.figures(request.spec, self.path, request.output, request.save_link)
-        return row if cell.private or self.public else row | self._without_levels(request)
+        if self.comparison.measuring.needed:
+            row |= self.comparison.measuring.figures(request.spec, self.path, request.output, request.save_link)
+        return row if cell.private or self.comparison.public else row | self._without_levels(request)
 
     def _without_levels(self, request: Request) -> dict[str, Any]:
         """The loss of the same release where the spec declares no levels, so that their price is seen; nothing where it
@@ -375,26 +374,20 @@ class _Making:
     def _request(self, cell: Cell, folder: Path) -> Request:
         """The release of a cell; with its private link where models have to know which rows they were trained on."""
         bound = f"epsilon{cell.epsilon or 'spec'}" if cell.private else f"k{cell.k or 'spec'}"
-        name = f"{cell.label.replace(' ', '-').replace('=', '-')}-{bound}{_of_seed(cell)}.csv"
-        unread = self.keep is None and not self.measuring.needed
-        output, dry_run = str((self.keep or folder) / name), unread and not cell.private
-        link = None if self.measuring.model is None or cell.private else str(folder / "link.json")
-        budget, key = self.ledger if cell.private or self.keep is not None else (None, None)
+        seed = "" if cell.seed is None else f"-seed{cell.seed}"
+        name = f"{cell.label.replace(' ', '-').replace('=', '-')}-{bound}{seed}.csv"
+        wanted, measuring = self.comparison, self.comparison.measuring
+        charged = cell.private or wanted.keep is not None
         return Request(
-            spec_of(self.spec, cell),
+            spec_of(wanted.spec, cell),
             cell.algorithm,
             cell.options,
             input=self.path,
-            output=output,
-            dry_run=dry_run,
-            save_link=link,
+            output=str((wanted.keep or folder) / name),
+            dry_run=not (charged or measuring.needed),
+            save_link=None if measuring.model is None or cell.private else str(folder / "link.json"),
             seed=None if cell.private else cell.seed,
-            public=self.public,
-            budget=budget,
-            key=key,
+            public=wanted.public,
+            budget=wanted.budget if charged else None,
+            key=wanted.key if charged else None,
         )
-
-
-def _of_seed(cell: Cell) -> str:
-    """What a file's name says of the seed."""
-    return "" if cell.seed is None else f"-seed{cell.seed}"

@@ -159,7 +159,7 @@ def render_markdown(checked: Checked, out: IO[str], color: str) -> None:
     from anonymize.report.verdict import problems_title
 
     unmet = checked.of_levels("error")
-    lines = [f"- {plain(visible(finding.message))}{_place(finding.file, finding.line)}" for finding in unmet]
+    lines = [f"- {plain(visible(finding.message))}{_place(finding, '`')}" for finding in unmet]
     report = markdown(checked.report)
     if lines:
         title, _, rest = report.partition("\n\n")
@@ -168,8 +168,10 @@ def render_markdown(checked: Checked, out: IO[str], color: str) -> None:
     out.write(report)
 
 
-def _place(file: str | None, line: int | None) -> str:
-    return "" if file is None else f" (`{file}`{'' if line is None else f', line {line}'})"
+def _place(finding: Finding, mark: str = "") -> str:
+    """Where the spec requires it. `mark`: what stands around the file."""
+    line = "" if finding.line is None else f", line {finding.line}"
+    return "" if finding.file is None else f" ({mark}{finding.file}{mark}{line})"
 
 
 # --- github -----------------------------------------------------------------------------------------------------------
@@ -177,8 +179,6 @@ def _place(file: str | None, line: int | None) -> str:
 #
 # Workflow commands: `::error file=...,line=...,title=...::message`. In a message %, carriage return and line feed are
 # escaped; in a property also colon and comma. Other control characters are spelled out.
-
-COMMANDS = {"error": "error", "warning": "warning"}
 
 
 def render_github(checked: Checked, out: IO[str], color: str) -> None:
@@ -196,7 +196,7 @@ def _command(finding: Finding) -> str:
     title = f"{finding.title}, not shown" if finding.state is State.UNKNOWN else finding.title
     properties = {"file": finding.file, "line": finding.line, "title": title}
     listed = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value is not None)
-    return f"::{COMMANDS[finding.level]} {listed}::{_message(finding.message)}"
+    return f"::{finding.level} {listed}::{_message(finding.message)}"
 
 
 def _message(text: str) -> str:
@@ -244,16 +244,10 @@ def _case(finding: Finding, table: str) -> XML.Element:
     case = XML.Element("testcase", {"classname": _text(table), "name": _text(finding.title), "time": "0"})
     tag = "system-out" if finding.state is None else TAGS[finding.state]
     entry = XML.SubElement(case, tag)
-    entry.text = _text(finding.message + _junit_place(finding))
+    entry.text = _text(finding.message + _place(finding))
     if tag in COUNTED:
         entry.attrib.update(message=_text(finding.message), type=_text(finding.rule))
     return case
-
-
-def _junit_place(finding: Finding) -> str:
-    if finding.file is None:
-        return ""
-    return f" ({finding.file}{'' if finding.line is None else f', line {finding.line}'})"
 
 
 def _text(text: str) -> str:
@@ -267,7 +261,6 @@ def _text(text: str) -> str:
 # relative reference, which a viewer takes from the root of the repository.
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-SARIF_LEVELS = {"error": "error", "warning": "warning"}
 MEANINGS = {
     "direct-identifier": "A column that identifies people directly is in the table.",
     "max-excess": "An attacker learns more because of the release than is allowed, or that could not be measured.",
@@ -309,7 +302,7 @@ def _result(finding: Finding, rule: int, table: str) -> dict[str, Any]:
     return {
         "ruleId": finding.rule,
         "ruleIndex": rule,
-        "level": SARIF_LEVELS[finding.level],
+        "level": finding.level,
         **({} if finding.state is None else {"properties": {"state": str(finding.state)}}),
         "message": {"text": finding.message},
         "locations": [{"physicalLocation": place}],

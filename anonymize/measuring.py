@@ -116,8 +116,7 @@ RISK = ("prosecutor_max", "prosecutor_mean", "records_at_risk")
 
 def processor_seconds() -> float:
     """The seconds of this process and of those that it has waited for, as user and as system."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    return sum(os.times()[:4])
 
 
 def figures(report: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,18 +155,14 @@ def with_front(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     The risk is the highest of a row, the loss gcp.
     """
-    points: list[tuple[float | None, float | None]] = [
-        (each.get("prosecutor_max"), each.get("gcp")) for each in results
-    ]
-    measured = [(risk, loss) for risk, loss in points if risk is not None and loss is not None]
+    points: list[tuple[Any, Any]] = [(each.get("prosecutor_max"), each.get("gcp")) for each in results]
+    measured = [(risk, loss) for risk, loss in points if None not in (risk, loss)]
 
-    def efficient(point: tuple[float | None, float | None]) -> bool:
-        risk, loss = point
-        if risk is None or loss is None:
-            return False
-        return not any(r <= risk and g <= loss and (r < risk or g < loss) for r, g in measured)
+    def beaten(risk: float, loss: float) -> bool:
+        return any(r <= risk and g <= loss and (r, g) != (risk, loss) for r, g in measured)
 
-    return [{**each, "efficient": efficient(point)} for each, point in zip(results, points, strict=True)]
+    efficient = [None not in point and not beaten(*point) for point in points]
+    return [{**each, "efficient": known} for each, known in zip(results, efficient, strict=True)]
 
 
 def pick(report: Mapping[str, Any], within: float | None) -> list[Result]:
@@ -175,17 +170,13 @@ def pick(report: Mapping[str, Any], within: float | None) -> list[Result]:
 
     Ties go to the first. Raises UsageError where no release was made that has a loss.
     """
-    releases = by_k(report)
+    releases = list(by_k(report).values())
     if not releases:
         raise UsageError("--pick: no release with a known loss (gcp) was made")
     if within is None:
-        return [least(results) for results in releases.values()]
-    return [_fastest(results, least(results)["gcp"] * (1 + within)) for results in releases.values()]
-
-
-def _fastest(results: Sequence[Result], most: float) -> Result:
-    """The fastest of those that lose at most so much; of equal ones the first."""
-    return min((each for each in results if each["gcp"] <= most), key=lambda each: float(each["seconds"]))
+        return [least(results) for results in releases]
+    near = ([each for each in own if each["gcp"] <= least(own)["gcp"] * (1 + within)] for own in releases)
+    return [min(results, key=lambda each: float(each["seconds"])) for results in near]
 
 
 class ResultKey:

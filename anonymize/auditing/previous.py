@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -55,21 +55,14 @@ EVERYTHING: Span = (-math.inf, math.inf)
 class Bounds:
     """`pairs`: of classes that may be about one individual. `smallest`: the least that two of them have in common at
     most; `certain`: at least. `rows_at_risk`: rows in classes that may have fewer rows than k in common with another;
-    None without a k."""
+    None without a k. `one_to_one`: each class can share rows with one class alone, and all of its rows with that: then
+    everybody's rows in common are those of the class itself."""
 
     pairs: int
     smallest: int | None
     certain: int | None
     rows_at_risk: int | None
-
-
-@dataclass(frozen=True)
-class Compared:
-    """The bounds, and whether each class can share rows with one class alone, and all of its rows with that: then
-    everybody's rows in common are those of the class itself."""
-
-    bounds: Bounds
-    one_to_one: bool
+    one_to_one: bool = field(default=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -102,10 +95,11 @@ class Together:
     def block(self) -> dict[str, Any]:
         """The report's block `previous`."""
         block: dict[str, Any] = {"path": self.name, "rows": self.rows}
-        if self.verdict is None:
-            block |= {"joined_by": self.joined_by, **(asdict(self.bounds) if self.bounds else {})}
-            return block | {"models": [result.as_dict() for result in self.results]}
         models = [result.as_dict() for result in self.results]
+        if self.verdict is None:
+            bounds = asdict(self.bounds) if self.bounds else {}
+            bounds.pop("one_to_one", None)
+            return block | {"joined_by": self.joined_by, **bounds, "models": models}
         judged = [result.failing_rows for result in self.results if result.satisfied is not None]
         smallest = round(1 / highest) if (highest := self.verdict.risk["prosecutor_max"]) else None
         matched = {
@@ -117,12 +111,9 @@ class Together:
         return block | matched | {"models": models, "risk": self.verdict.risk}
 
 
-@dataclass(frozen=True)
-class Matching:
-    """Which rows of two releases are about the same individual. Without `individuals`, those of the same position; else
-    those of the same number: (rows,) of this release, and (rows,) of the earlier one, each number once."""
-
-    individuals: tuple[pl.Series, pl.Series] | None = None
+Matching: TypeAlias = Literal["position"] | tuple[pl.Series, pl.Series]
+"""Which rows of two releases are about the same individual: those of the same position, or those of the same number,
+(rows,) of this release, and (rows,) of the earlier one, each number once."""
 
 
 def together(
@@ -135,18 +126,18 @@ def together(
     """
     rows = before.source.rows or 0
     if matching is not None:
-        if matching.individuals is None:
+        if matching == "position":
             _check_positions(now, before)
         verdict = _joined(now, before, checks, threshold, matching)
-        joined_by: Literal["position", "link"] = "position" if matching.individuals is None else "link"
+        joined_by: Literal["position", "link"] = "position" if matching == "position" else "link"
         return Together(before.source.name, rows, joined_by, verdict, None, verdict.results)
-    compared = _bounded(now, before, now.spec.largest_k)
+    bounds = _bounded(now, before, now.spec.largest_k)
     results = [
-        _result(check, result, compared, units=now.units is not None)
+        _result(check, result, bounds, units=now.units is not None)
         for check, result in zip(checks, latest.results, strict=True)
         if result.state is not State.NOTHING_REQUIRED
     ]
-    return Together(before.source.name, rows, "classes", None, compared.bounds, tuple(results))
+    return Together(before.source.name, rows, "classes", None, bounds, tuple(results))
 
 
 def _check_positions(now: Audited, before: Audited) -> None:
@@ -162,12 +153,12 @@ def _check_positions(now: Audited, before: Audited) -> None:
         )
 
 
-def _result(check: Check, result: Result, compared: Compared, *, units: bool) -> Result:
+def _result(check: Check, result: Result, bounds: Bounds, *, units: bool) -> Result:
     """What can be said of a requirement by what the classes show: that of the table alone, where classes share their
     rows one to one; else, of k-anonymity, that enough are in common for certain; else nothing."""
-    if result.state is State.UNKNOWN or compared.one_to_one:
+    if result.state is State.UNKNOWN or bounds.one_to_one:
         return result
-    certain, k = compared.bounds.certain, check.parameters.get("k")
+    certain, k = bounds.certain, check.parameters.get("k")
     if check.model == "k-anonymity" and not units and certain is not None and k is not None and certain >= k:
         reached = result.achieved["k"]
         assert isinstance(reached, int)
@@ -187,8 +178,8 @@ def _joined(now: Audited, before: Audited, checks: Sequence[Check], threshold: f
     names_now = {name: f"\0now {number}" for number, name in enumerate(now.columns)}
     first = released_rows.select(*(_plain(now, name).alias(new) for name, new in names_now.items()), *sensitive)
     second = others.select(_plain(before, name).alias(new) for name, new in names.items())
-    if matching.individuals is not None:
-        mine, theirs = matching.individuals
+    if matching != "position":
+        mine, theirs = matching
         second = second.with_columns(theirs.alias("\0individual"))
         first = first.with_columns(mine.alias("\0individual"))
         frame = first.join(second, on="\0individual", how="left", maintain_order="left").drop("\0individual")
@@ -202,10 +193,10 @@ def _plain(table: Audited, name: str) -> pl.Expr:
     return column(name).cast(pl.String).fill_null(table.missing.null_text)
 
 
-# --- by what the classes show ----------------------------------------------------------------------------------------
+# --- by what the classes show -----------------------------------------------------------------------------------------
 
 
-def _bounded(now: Audited, before: Audited, k: int | None) -> Compared:
+def _bounded(now: Audited, before: Audited, k: int | None) -> Bounds:
     """Bounds what two releases tell, rows not being matched. Raises UsageError for more pairs of classes than are
     compared."""
     first, second = classes(now), classes(before)
@@ -220,13 +211,12 @@ def _bounded(now: Audited, before: Audited, k: int | None) -> Compared:
     if k is not None:
         exposed = shared.filter(pl.col("certain") < k).select("class").unique()
         at_risk = int(first.join(exposed, on="class", how="semi")["size"].sum())
-    low, certain = shared["common"].min(), shared["certain"].min()
-    bounds = Bounds(
-        shared.height, low if isinstance(low, int) else None, certain if isinstance(certain, int) else None, at_risk
+    low, certain = (
+        int(least) if isinstance(least := shared[name].min(), int) else None for name in ("common", "certain")
     )
     # Where nothing is shared, either the releases are not about the same people or one of them is misread.
     alone = shared.height > 0 and shared["class"].is_unique().all() and (shared["certain"] == shared["size"]).all()
-    return Compared(bounds, bool(alone))
+    return Bounds(shared.height, low, certain, at_risk, bool(alone))
 
 
 def _certain(classes: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:

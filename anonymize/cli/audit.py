@@ -53,6 +53,7 @@ def conclude(checked: Checked, form: str, *, quiet: bool, color: str) -> None:
 
 
 # --- a series ---------------------------------------------------------------------------------------------------------
+
 SERIES = (
     options.file_option(
         "--series",

@@ -96,6 +96,7 @@ def query_plan(given: dict[str, Any]) -> QueryPlan:
 
 
 # --- options about trees ----------------------------------------------------------------------------------------------
+
 TREE_OPTIONS = (
     click.option(
         "--tree",

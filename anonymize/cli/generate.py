@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 # --- generate ---------------------------------------------------------------------------------------------------------
+
 EVERY = "all"
 """What --vary means without a value."""
 TABLE = (

@@ -19,6 +19,7 @@ from anonymize.errors import UsageError
 from anonymize.places import is_uri, masked
 
 # --- a bar, on a terminal ---------------------------------------------------------------------------------------------
+
 SEARCH = "search"
 WITHIN = frozenset({SEARCH, "refine", "bound"})
 """Stages of a search."""
@@ -68,6 +69,7 @@ def ending_searches(show: Show) -> Iterator[Show]:
 
 
 # --- whenever a file changes ------------------------------------------------------------------------------------------
+
 PAUSE = 0.5
 """Seconds between two looks at the files."""
 
@@ -94,6 +96,7 @@ def _changes(paths: Iterable[str]) -> list[tuple[str, int]]:
 
 
 # --- on an engine -----------------------------------------------------------------------------------------------------
+
 ENGINE = (
     choice_option(
         "--engine",

@@ -26,6 +26,7 @@ from anonymize.errors import AnonymizeError, MemoryShortage, UsageError, WriteEr
 from anonymize.records import dataclass
 
 # --- explain ----------------------------------------------------------------------------------------------------------
+
 LEAD = re.compile(r"^(?:[A-Z][A-Za-z ]{2,24}|`--[a-z-]+`)[.:](?=\s)", re.MULTILINE)
 CODE = re.compile(r"`[^`]*`")
 LISTED = 6
@@ -115,6 +116,7 @@ def _show(title: str, manual: str, color: str, *, first: bool) -> None:
 
 
 # --- doctor -----------------------------------------------------------------------------------------------------------
+
 DISTRIBUTION = "anonymize-toolkit"
 TOO_LITTLE = 256
 """Megabytes below which no release fits in memory, or in the folder of temporary files."""

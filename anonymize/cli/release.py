@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 # --- release ----------------------------------------------------------------------------------------------------------
+
 REQUIRED = "Every requirement is met: the release was checked with its input, of which the public report has nothing."
 ALLOWED = "The release was checked with its input, and with --allow-unsafe it is written whatever came of it."
 

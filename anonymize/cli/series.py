@@ -14,6 +14,7 @@ from anonymize.cli.exits import put_json, say
 from anonymize.cli.options import COLOR, FORCE, PATH, QUIET, file_option, flag_option, with_options
 
 # --- series -----------------------------------------------------------------------------------------------------------
+
 STATE = click.argument("state", type=PATH)
 KEY = file_option("--key", "key_path", required=True, help="The key of the series.")
 

@@ -66,9 +66,9 @@ def release(
     if algorithm == "randomize":
         raise UsageError(Problem("randomize makes no classes", hint="anonymize.spark.randomize"))
     model = _model(spec, {name: given.pop(name) for name in SETTINGS if name in given})
-    asked = {"algorithm": algorithm, "options": options_of(algorithm, given), "seed": seed}
+    further = {"algorithm": algorithm, "options": options_of(algorithm, given), "seed": seed}
     limits = {"part_rows": part_rows, "most_values": most_values, "most_combinations": most_combinations}
-    made = _made(df, model, checkpoint, limits, allow_unsafe=allow_unsafe, **asked)
+    made = _made(df, model, checkpoint, limits, allow_unsafe=allow_unsafe, **further)
     return made.rows, made.report
 
 
@@ -99,8 +99,8 @@ def randomize(
     from anonymize.algorithms.randomize import Options
 
     limits = {"most_values": most_values, "most_combinations": most_combinations}
-    asked = {"algorithm": "randomize", "options": Options(on, p), "allow_unsafe": allow_unsafe}
-    made = _made(df, _model(spec, {"l": l}), checkpoint, limits, **asked)
+    further = {"algorithm": "randomize", "options": Options(on, p), "allow_unsafe": allow_unsafe}
+    made = _made(df, _model(spec, {"l": l}), checkpoint, limits, **further)
     return made.rows, made.parameters or {}, made.report
 
 
@@ -113,20 +113,20 @@ def _model(spec: SpecLike, settings: Mapping[str, Any]) -> Spec:
 
 
 def _made(
-    df: DataFrame, model: Spec, checkpoint: str | None, limits: Mapping[str, int | None], **asked: Any
+    df: DataFrame, model: Spec, checkpoint: str | None, limits: Mapping[str, int | None], **further: Any
 ) -> EngineRelease:
-    """The release. `limits`: those of `EngineLimits` that have a value; `asked`: further values of the `Request`.
+    """The release. `limits`: those of `EngineLimits` that have a value; `further`: further values of the `Request`.
     Raises UsageError without a checkpoint."""
     from anonymize.request import Request
     from anonymize.spark.outcome import EngineLimits
     from anonymize.spark.road import release_on_engine
 
     if checkpoint is None:
-        name = "randomize" if asked["algorithm"] == "randomize" else "release"
+        name = "randomize" if further["algorithm"] == "randomize" else "release"
         hint = "checkpoint=FOLDER; what is measured has to be what is read afterwards"
         raise UsageError(Problem(f"spark.{name} needs a folder that workers can write to", hint=hint))
     given: dict[str, Any] = {name: value for name, value in limits.items() if value}
-    return release_on_engine(df, Request(model, **asked), EngineLimits(checkpoint, **given))
+    return release_on_engine(df, Request(model, **further), EngineLimits(checkpoint, **given))
 
 
 @guarded

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 
 # --- a check ----------------------------------------------------------------------------------------------------------
+
 SAMPLE = 200_000
 """Rows of an original in which the driver compares columns that pass through with quasi-identifiers, about, at most."""
 DATAFRAME = "<DataFrame>"

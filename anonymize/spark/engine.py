@@ -271,7 +271,7 @@ def _chunks(batches: Iterator[Any]) -> Iterator[Columns]:
     return map(joined, _gathered(arrays, lambda own: len(own[0])))
 
 
-def joined(parts: Sequence[Columns]) -> Columns:
+def joined(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
     """Each column of several parts as one."""
     import numpy as np
 

@@ -168,7 +168,7 @@ def _is_remote(path: str) -> bool:
     return "://" in path
 
 
-# --- where the release goes ------------------------------------------------------------------------------------------
+# --- where the release goes -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -265,6 +265,7 @@ def _overlap(path: str, table: str) -> bool:
 
 
 # --- the session of a command -----------------------------------------------------------------------------------------
+
 Result = TypeVar("Result")
 
 SAIL = "sail"

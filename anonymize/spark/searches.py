@@ -144,6 +144,7 @@ def _released(book: ClassBook, layout: EngineColumns, chunks: Iterable[Columns])
 
 
 # --- parts that workers search ----------------------------------------------------------------------------------------
+
 WORKER_ROWS = 4 * PART_ROWS
 """Rows that a worker grows at once, at most: every level of upper cuts that this saves is a pass over all rows."""
 AUTO = "auto"

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from anonymize.auditing import opened
-from anonymize.auditing.previous import Matching, Together, together
+from anonymize.auditing.previous import Together, together
 from anonymize.errors import UsageError
 from anonymize.privacy import PARAMETERS, requirements
 from anonymize.spec import load, make
@@ -34,7 +34,7 @@ def linked(
         opened(spec, folder / "old.csv", classified=True) as old,
     ):
         own = table.measured(checks, THRESHOLD)
-        return together(table, old, checks, own, THRESHOLD, None if numbers is None else Matching(numbers))
+        return together(table, old, checks, own, THRESHOLD, numbers)
 
 
 def test_rows_in_another_order_are_matched_by_whom_they_are_about(tmp_path: Path) -> None:
