@@ -15,8 +15,8 @@ Source: Guo, Ying, Wu, section V, which leaves empty cells and queries open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Sequence
+from itertools import chain, combinations
 
 import numpy as np
 
@@ -36,12 +36,13 @@ def distribution(table: Floats) -> Floats:
 def distances(original: Floats, reconstructed: Floats, rows: int) -> dict[str, float]:
     """Every distance by its name; `rows` of the original, which sets the least cell of `kl`."""
     p, q = distribution(original), distribution(reconstructed)
+    square, total = (p - q) ** 2, p + q
     return {
         "kl": kl(p, q, rows),
-        "chi_squared": chi_squared(p, q),
-        "euclidean": euclidean(p, q),
-        "total_variation": total_variation(p, q),
-        "hellinger": hellinger(p, q),
+        "chi_squared": float(np.divide(square, total, out=np.zeros_like(total), where=total > 0).sum()),
+        "euclidean": float(np.sqrt(square.sum())),
+        "total_variation": float(np.abs(p - q).sum() / 2),
+        "hellinger": float(np.sqrt(((np.sqrt(p) - np.sqrt(q)) ** 2).sum() / 2)),
     }
 
 
@@ -51,27 +52,6 @@ def kl(p: Floats, q: Floats, rows: int) -> float:
     floored /= floored.sum()
     present = p > 0
     return float((p[present] * np.log(p[present] / floored[present])).sum())
-
-
-def chi_squared(p: Floats, q: Floats) -> float:
-    """Sum of (p - q)^2 / (p + q), 0 where both are empty: from 0 to 2."""
-    total = p + q
-    return float(np.divide((p - q) ** 2, total, out=np.zeros_like(total), where=total > 0).sum())
-
-
-def euclidean(p: Floats, q: Floats) -> float:
-    """Root of the sum of (p - q)^2."""
-    return float(np.sqrt(((p - q) ** 2).sum()))
-
-
-def total_variation(p: Floats, q: Floats) -> float:
-    """Half the sum of |p - q|: from 0 to 1."""
-    return float(np.abs(p - q).sum() / 2)
-
-
-def hellinger(p: Floats, q: Floats) -> float:
-    """Root of half the sum of (sqrt p - sqrt q)^2: from 0 to 1."""
-    return float(np.sqrt(((np.sqrt(p) - np.sqrt(q)) ** 2).sum() / 2))
 
 
 # --- queries ---------------------------------------------------------------------------------------------------------
@@ -85,36 +65,26 @@ def base_error(original: Floats, estimated: Floats) -> float:
 
 def cube_error(original: Floats, estimated: Floats) -> float:
     """The mean error over the cells of every group-by of some of the attributes, the total included."""
-    total, count = 0.0, 0
-    for summed in _subsets(np.ndim(original)):
+    total, count, axes = 0.0, 0, np.ndim(original)
+    for summed in chain.from_iterable(combinations(range(axes), size) for size in range(axes + 1)):
         errors, queries = _errors(np.sum(original, axis=summed), np.sum(estimated, axis=summed))
         total, count = total + errors, count + queries
     return total / count
-
-
-def _subsets(axes: int) -> Iterator[tuple[int, ...]]:
-    for size in range(axes + 1):
-        yield from combinations(range(axes), size)
 
 
 def _errors(original: Floats, estimated: Floats) -> tuple[float, int]:
     """The sum of relative errors, and of how many queries."""
     present = np.asarray(original > 0)
     actual = np.asarray(original)[present]
-    return float((np.abs(actual - np.asarray(estimated)[present]) / actual).sum()), int(np.count_nonzero(present))
+    return float((np.abs(actual - np.asarray(estimated)[present]) / actual).sum()), len(actual)
 
 
 # --- correlations ----------------------------------------------------------------------------------------------------
 
 
-def uncertainty(pair: Floats) -> float:
-    """U(X, Y) = (H(X) + H(Y) - H(X, Y)) / H(Y) of a joint distribution (X, Y): how much X tells of Y; 0 where Y has
-    one value."""
-    return both_ways(pair)[0]
-
-
-def both_ways(pair: Floats) -> tuple[float, float]:
-    """U(X, Y) and U(Y, X), see `uncertainty`."""
+def uncertainties(pair: Floats) -> tuple[float, float]:
+    """U(X, Y) and U(Y, X) of a joint distribution (X, Y). U(X, Y) = (H(X) + H(Y) - H(X, Y)) / H(Y) is how much X says
+    about Y; 0 where Y has one value."""
     x, y, both = _entropy(pair.sum(axis=1)), _entropy(pair.sum(axis=0)), _entropy(pair)
     return (x + y - both) / y if y > 0 else 0.0, (x + y - both) / x if x > 0 else 0.0
 

@@ -4,7 +4,7 @@ release.
 The axes are the leaves of quasi-identifiers and the values of one sensitive attribute. What a recipient estimates:
 
 - of a generalized release: every class spread evenly over the leaves of its region (`OfClasses`, in `evidence`);
-- of a bucketized release: the sensitive values of each group spread evenly over its rows (`bucketized`);
+- of a bucketized release: the sensitive values of each group spread evenly over its rows (`ValueBuckets`);
 - of a release through channels: P^-1 lambda, by the parameters that come with it; a category of several leaves
   (`level`, `bins`) spread evenly over them (`of_channels`).
 
@@ -83,12 +83,7 @@ class Axes:
     @cached_property
     def original(self) -> Floats:
         """(*shape) the rows of each cell, of the encoded table."""
-        return self.counts([*(attribute.codes for attribute in self.attributes), self.sensitive.codes], self.shape)
-
-    def counts(self, columns: Sequence[Integers], shape: Sequence[int]) -> Floats:
-        """(*shape) the rows of each combination of codes."""
-        place, _ = mixed_radix(columns, shape)
-        return np.bincount(place, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+        return _counts([*(attribute.codes for attribute in self.attributes), self.sensitive.codes], self.shape)
 
     # --- texts ---
 
@@ -110,9 +105,7 @@ class Axes:
         return self._numbers(texts, column.values[: column.size - (column.missing is not None)], column.missing)
 
     def _labels(self, texts: pl.Series, labels: Sequence[str], missing: int | None) -> Ints:
-        every = list(range(len(labels)))
-        codes = unnamed(texts).cast(pl.String).replace_strict(list(labels), every, default=None, return_dtype=pl.Int64)
-        return self._known(texts, codes, missing)
+        return self._known(texts, _places(unnamed(texts).cast(pl.String), labels), missing)
 
     def _numbers(self, texts: pl.Series, values: Floats, missing: int | None) -> Ints:
         released = numbers(unnamed(texts)).fill_null(np.nan).to_numpy()
@@ -132,6 +125,17 @@ class Axes:
         return codes.to_numpy().astype(np.int64)
 
 
+def _counts(columns: Sequence[Integers], shape: Sequence[int]) -> Floats:
+    """(*shape) the rows of each combination of codes."""
+    place, _ = mixed_radix(columns, shape)
+    return np.bincount(place, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
+
+
+def _places(texts: pl.Series, labels: Sequence[str]) -> pl.Series:
+    """(rows,) where each text is among the labels, null for one that is not."""
+    return texts.replace_strict(list(labels), list(range(len(labels))), default=None, return_dtype=pl.Int64)
+
+
 # --- estimates -------------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +150,7 @@ class ValueBuckets:
     axes: Axes
     rows: pl.DataFrame
     listed: pl.DataFrame
-    group: str = "group"
+    group: str
 
     @cached_property
     def codes(self) -> dict[str, Ints]:
@@ -167,29 +171,16 @@ class ValueBuckets:
         owner, value = (entries[name].to_numpy().astype(np.int64) for name in ("owner", "value"))
         return keys.to_numpy().astype(np.int64), (owner, value, entries["count"].cast(pl.Float64).to_numpy())
 
-    def cells(self, axes: Axes) -> Ints:
-        """(rows,) the combination of the quasi-identifiers of some axes that each row shows."""
-        return mixed_radix([self.codes[each.name] for each in axes.attributes], axes.shape[:-1])[0]
-
     def estimate(self, axes: Axes) -> Floats:
         """(*shape) rows of some of the axes, the sensitive one among them."""
         owners, entries = self.groups
-        quasi = math.prod(axes.shape[:-1])
-        table = distributions.spread_of_groups(self.cells(axes), owners, entries, quasi, axes.sensitive.size)
+        cells, size = mixed_radix([self.codes[each.name] for each in axes.attributes], axes.shape[:-1])
+        table = distributions.spread_of_groups(cells, owners, entries, size, axes.sensitive.size)
         return table.reshape(axes.shape)
 
     def count(self, axes: Axes) -> Floats:
         """(*shape without the last) rows of some quasi-identifiers, which are released as they are."""
-        shape = axes.shape[:-1]
-        return np.bincount(self.cells(axes), minlength=math.prod(shape)).reshape(shape).astype(np.float64)
-
-
-def bucketized(axes: Axes, rows: pl.DataFrame, listed: pl.DataFrame | None, group: str = "group") -> Floats:
-    """(*shape) rows, as estimated from groups: `ValueBuckets` of all axes at once. `listed` is None where `rows` has
-    the sensitive values as well."""
-    if listed is None:
-        listed = listing(rows, group, axes.sensitive.name)
-    return ValueBuckets(axes, rows, listed, group).estimate(axes)
+        return _counts([self.codes[each.name] for each in axes.attributes], axes.shape[:-1])
 
 
 def listing(rows: pl.DataFrame, group: str, sensitive: str, count: str | None = None) -> pl.DataFrame:
@@ -212,7 +203,7 @@ def of_channels(axes: Axes, rows: pl.DataFrame, manifest: Manifest, method: Meth
     for each, subject in zip(channels, every, strict=True):
         codes.append(categories_shown(axes, each, subject, rows[each.name]))
         sizes.append(axes.shape[len(sizes)] if each.values is None else len(each.values))
-    observed = axes.counts(codes, sizes) / max(rows.height, 1)
+    observed = _counts(codes, sizes) / max(rows.height, 1)
     table = estimate(observed, [each.p for each in channels], method) * rows.height
     for axis, (each, subject) in enumerate(zip(channels, every, strict=True)):
         if each.values is not None:
@@ -224,17 +215,9 @@ def categories_shown(axes: Axes, channel: Channel, subject: Attribute | Sensitiv
     """(rows,) which of its categories each text is, or which leaf where the attribute was left alone."""
     if channel.values is None:
         return axes.leaves(subject, texts) if isinstance(subject, Attribute) else axes.values(texts)
-    every = list(range(len(channel.values)))
-    codes = (
-        unnamed(texts)
-        .cast(pl.String)
-        .fill_null("")
-        .replace_strict(list(channel.values), every, default=None, return_dtype=pl.Int64)
-    )
-    if codes.null_count():
-        raise DataError(
-            f"{channel.name}: {codes.null_count()} cells of the release are not among its parameters' values"
-        )
+    codes = _places(unnamed(texts).cast(pl.String).fill_null(""), channel.values)
+    if unknown := codes.null_count():
+        raise DataError(f"{channel.name}: {unknown} cells of the release are not among its parameters' values")
     return codes.to_numpy().astype(np.int64)
 
 

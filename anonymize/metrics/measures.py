@@ -21,10 +21,6 @@ from anonymize.metrics.queries.answers import counted, estimated
 from anonymize.table import Selection, Table
 from anonymize.table.columns import CodedColumn
 
-# --- measures of classes ----------------------------------------------------------------------------------------------
-# Measures of `evaluate` that are about equivalence classes: their average size, what is left to guess of targets, and
-# how many rows a selection returns too many.
-
 # --- average class size -----------------------------------------------------------------------------------------------
 
 
@@ -223,8 +219,7 @@ class QueryError:
     @staticmethod
     def measure(evidence: Evidence) -> dict[str, Any] | None:
         """`mean` and `median` relative error, the number of `queries`, and those of them that were `empty`; and more,
-        see
-        above. None where there are no queries."""
+        see above. None where there are no queries."""
         queries = evidence.queries
         if queries is None:
             return None
@@ -250,10 +245,11 @@ def _compared(joint: Joint) -> dict[str, Any]:
     original, estimated = joint.tables(axes)
     if not (original > 0).any() or not (estimated > 0).any():
         return block
-    block |= distributions.distances(original, estimated, joint.rows)
-    block["base_error"] = distributions.base_error(original, estimated)
-    block["cube_error"] = distributions.cube_error(original, estimated)
-    return block
+    return block | {
+        **distributions.distances(original, estimated, joint.rows),
+        "base_error": distributions.base_error(original, estimated),
+        "cube_error": distributions.cube_error(original, estimated),
+    }
 
 
 class Distances:
@@ -305,16 +301,13 @@ def uncertainty_figures(joints: Mapping[str, Joint]) -> dict[str, Any] | None:
     return coefficients or None
 
 
-def _both_ways(joint: Joint, pair: tuple[int, int]) -> tuple[dict[str, float] | None, dict[str, float] | None]:
-    """U(X, Y) and U(Y, X)."""
-    if joint.cells(pair) > MOST_CELLS:
-        return None, None
-    tables = joint.tables(pair)
-    if not all((table > 0).any() for table in tables):
-        return None, None
-    before, after = (distributions.both_ways(distributions.distribution(table)) for table in tables)
-    forth, back = ({"original": one, "released": other} for one, other in zip(before, after, strict=True))
-    return forth, back
+def _both_ways(joint: Joint, pair: tuple[int, int]) -> list[dict[str, float] | None]:
+    """U(X, Y) and U(Y, X), before and after."""
+    tables = joint.tables(pair) if joint.cells(pair) <= MOST_CELLS else ()
+    if not tables or not all((table > 0).any() for table in tables):
+        return [None, None]
+    before, after = (distributions.uncertainties(distributions.distribution(table)) for table in tables)
+    return [{"original": one, "released": other} for one, other in zip(before, after, strict=True)]
 
 
 class Uncertainty:

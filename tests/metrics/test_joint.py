@@ -78,12 +78,13 @@ def test_groups_spread_their_values_over_their_rows(original: Path, joined: bool
     spec = spec_of(original)
     axes, path = axes_of(spec), released(spec, "anatomy", joined=joined)
     rows = text(path if joined else path.with_name("out.qit.csv"))
-    listed = None if joined else joint.listing(text(path.with_name("out.st.csv")), "group", "ill", "count")
-    found = joint.bucketized(axes, rows, listed)
+    st = rows if joined else text(path.with_name("out.st.csv"))
+    listed = joint.listing(st, "group", "ill", None if joined else "count")
+    found = joint.ValueBuckets(axes, rows, listed, "group").estimate(axes)
     expected = np.zeros(axes.shape)
     codes = [axes.leaves(each, rows[each.name]) for each in axes.attributes]
     groups = rows["group"].to_list()
-    shown = rows["ill"] if listed is None else original_ills(groups, listed)
+    shown = rows["ill"] if joined else original_ills(groups, listed)
     members: dict[str, list[int]] = {}
     for at, group in enumerate(groups):
         members.setdefault(group, []).append(at)
@@ -144,9 +145,9 @@ def test_groups_without_a_list_are_refused(original: Path) -> None:
     spec = spec_of(original)
     path = released(spec, "anatomy")
     rows, st = text(path.with_name("out.qit.csv")), text(path.with_name("out.st.csv"))
-    listed = joint.listing(st, "group", "ill", "count")
+    axes, listed = axes_of(spec), joint.listing(st, "group", "ill", "count")
     with pytest.raises(DataError, match="rows belong to groups"):
-        joint.bucketized(axes_of(spec), rows, listed.filter(pl.col("group") != "1"))
+        joint.ValueBuckets(axes, rows, listed.filter(pl.col("group") != "1"), "group").estimate(axes)
 
 
 @pytest.mark.parametrize("chosen", [(0, 1), (0, 2), (1, 2), (0,)], ids=["quasi", "age", "sex", "alone"])
@@ -157,7 +158,8 @@ def test_a_table_of_some_axes_is_that_of_all_summed(
     path = released(spec, "anatomy")
     rows, st = text(path.with_name("out.qit.csv")), text(path.with_name("out.st.csv"))
     listed = joint.listing(st, "group", "ill", "count")
-    found = joint.Estimated(axes_of(spec), partial(joint.bucketized, rows=rows, listed=listed))
+    axes = axes_of(spec)
+    found = joint.Estimated(axes, joint.ValueBuckets(axes, rows, listed, "group").estimate)
     whole = found.tables(range(3))
     others = tuple({0, 1, 2} - set(chosen))
     summed, expected = found.tables(chosen), [table.sum(axis=others) for table in whole]

@@ -12,7 +12,7 @@ from anonymize.domain.numeric import Numeric
 from anonymize.metrics import measures
 from anonymize.metrics.evidence import Evidence, Shared
 from anonymize.metrics.measures import MEASURES
-from anonymize.metrics.queries import Queries, QueryPlan, drawn, values, whole
+from anonymize.metrics.queries import Queries, QueryPlan, drawn, values
 from anonymize.metrics.queries.answers import counted, estimated
 from anonymize.table import Attribute, Selection, Table, TargetColumn
 
@@ -96,7 +96,8 @@ def box(table: Table, **ranges: tuple[int, int]) -> Queries:
     first, last = (np.array([[ranges.get(name, (0, 0))[end] for name in names]]) for end in (0, 1))
     ends = values(domains, first), values(domains, last)
     of = np.zeros(1, np.int64)
-    return Queries(restricted, first, last, *ends, whole(domains), of, restricted.sum(axis=1), of)
+    dimensions = restricted.sum(axis=1)
+    return Queries.of(domains, restricted, (first, last), ends, query=of, dimensions=dimensions, repeat=of)
 
 
 def test_a_count_is_estimated_by_an_even_spread() -> None:

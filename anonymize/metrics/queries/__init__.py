@@ -1,4 +1,4 @@
-"""COUNT queries over the quasi-identifiers: what is asked, and what is true. `answers` are a recipient's."""
+"""COUNT queries over the quasi-identifiers, many at once, as boxes of leaves: listed ones, and random ones."""
 
 from __future__ import annotations
 
@@ -19,11 +19,7 @@ from anonymize.spec.model import Spec
 from anonymize.table import Table
 from anonymize.table.model import leaves
 
-# --- queries ----------------------------------------------------------------------------------------------------------
-# COUNT queries: many at once, as boxes of leaves; those that somebody has listed, and random ones.
-
 # --- boxes of leaves --------------------------------------------------------------------------------------------------
-# Many COUNT queries at once, as boxes of leaves.
 
 
 @dataclass(frozen=True)
@@ -52,6 +48,27 @@ class Queries:
     settings: Mapping[str, Any] = field(default_factory=dict)
     threads: int = 1
 
+    @classmethod
+    def of(
+        cls,
+        domains: Sequence[Domain],
+        restricted: Bools,
+        leaves: tuple[Ints, Ints],
+        ends: tuple[Floats, Floats],
+        **more: Any,
+    ) -> Queries:
+        """Queries of attributes with these domains: boxes from the first of `leaves` to the second, both (boxes,
+        attributes), and their `ends` as they are asked for.
+
+        A single number of a column that is not whole has no width on a line: it stands for all those that would be
+        rounded to it, half a unit of the column to either side.
+        """
+        # Ends of categories are positions, which are always whole.
+        whole = np.array([each.whole if isinstance(each, Numeric) else True for each in domains], np.bool_)
+        units = np.array([each.unit if isinstance(each, Numeric) else 1.0 for each in domains])
+        half = np.where((ends[0] == ends[1]) & ~whole, units / 2, 0.0)
+        return cls(restricted, *leaves, ends[0] - half, ends[1] + half, whole, **more)
+
     @property
     def count(self) -> int:
         """Number of queries."""
@@ -74,36 +91,20 @@ def values(domains: Sequence[Domain], leaves: Ints) -> Floats:
     return np.stack(columns, axis=1).astype(np.float64) if columns else np.zeros(leaves.shape)
 
 
-def widened(domains: Sequence[Domain], low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """(boxes, attributes) the ends of boxes, as they are asked for.
-
-    A single number of a column that is not whole has no width on a line: it stands for all those that would be rounded
-    to it, half a unit of the column to either side.
-    """
-    units = np.array([each.unit if isinstance(each, Numeric) else 1.0 for each in domains])
-    half = np.where((low == high) & ~whole(domains), units / 2, 0.0)
-    return low - half, high + half
-
-
-def whole(domains: Sequence[Domain]) -> Bools:
-    """(attributes,) whether ends are whole numbers: of categories, which are positions, always."""
-    return np.array([domain.whole if isinstance(domain, Numeric) else True for domain in domains], np.bool_)
-
-
 def sizes(domains: Sequence[Domain]) -> Ints:
     """(attributes,) leaves that a query may take: a missing number is none of them."""
     return np.array([len(each.values) if isinstance(each, Numeric) else each.size for each in domains], np.int64)
 
 
 # --- listed queries ---------------------------------------------------------------------------------------------------
-# COUNT queries that somebody has listed: conditions on quasi-identifiers, as the selections of a spec's workload.
 
 Part = tuple[int, int, float, float]
 """First and last leaf of a range, and its ends as they are asked for."""
 
 
 def listed(spec: Spec, table: Table, selections: Sequence[Mapping[str, Condition]], bound: float = 0.0) -> Queries:
-    """The queries: a box for each combination of the ranges that the conditions of one take."""
+    """Queries that are listed as conditions on quasi-identifiers, as the selections of a spec's workload are: a box for
+    each combination of the ranges that the conditions of one take."""
     position = {attribute.name: index for index, attribute in enumerate(table.attributes)}
     domains = [attribute.domain for attribute in table.attributes]
     boxes: list[tuple[int, dict[int, Part]]] = []
@@ -119,14 +120,11 @@ def listed(spec: Spec, table: Table, selections: Sequence[Mapping[str, Condition
         for index, part in box.items():
             restricted[row, index] = True
             ends[:, row, index] = part
-    low, high = widened(domains, ends[2], ends[3])
-    return Queries(
-        restricted=restricted,
-        first=ends[0].astype(np.int64),
-        last=ends[1].astype(np.int64),
-        low=low,
-        high=high,
-        whole=whole(domains),
+    return Queries.of(
+        domains,
+        restricted,
+        (ends[0].astype(np.int64), ends[1].astype(np.int64)),
+        (ends[2], ends[3]),
         query=np.array([number for number, _ in boxes], np.int64),
         dimensions=np.array([len(selection) for selection in selections], np.int64),
         repeat=np.zeros(len(selections), np.int64),
@@ -161,10 +159,8 @@ def _of_numbers(domain: Numeric, condition: Condition) -> list[Part]:
 
 
 # --- random queries ---------------------------------------------------------------------------------------------------
-# Random COUNT queries.
-#
-# Each restricts some quasi-identifiers: as many as it is told, or any number of them, drawn evenly; which ones is drawn
-# evenly, too. From each it takes
+# Each restricts some quasi-identifiers: as many as are asked for, or any number of them, drawn evenly; which ones is
+# drawn evenly, too. From each it takes
 #
 # - a range between two leaves that are drawn evenly;
 # - with a selectivity s, a range of so many leaves that all ranges of the query together cover the share s of the joint
@@ -218,18 +214,14 @@ def drawn(table: Table, plan: QueryPlan) -> Queries:
     allowed = _allowed(table, plan, sizes(domains))
     parts = [_of_seed(table, plan, allowed, plan.seed + index) for index in range(plan.repeats)]
     restricted, first, last = (np.concatenate(each) for each in zip(*parts, strict=True))
-    queries = len(restricted)
-    low, high = widened(domains, values(domains, first), values(domains, last))
-    return Queries(
-        restricted=restricted,
-        first=first,
-        last=last,
-        low=low,
-        high=high,
-        whole=whole(domains),
-        query=np.arange(queries),
+    return Queries.of(
+        domains,
+        restricted,
+        (first, last),
+        (values(domains, first), values(domains, last)),
+        query=np.arange(len(restricted)),
         dimensions=restricted.sum(axis=1),
-        repeat=np.repeat(np.arange(plan.repeats), queries // plan.repeats),
+        repeat=np.repeat(np.arange(plan.repeats), len(restricted) // plan.repeats),
         bound=plan.bound,
         settings=plan.settings,
     )
@@ -247,8 +239,7 @@ def _allowed(table: Table, plan: QueryPlan, leaves: Ints) -> Ints:
     chosen = [index for index, name in enumerate(names) if name in plan.attributes or not plan.attributes]
     most = max(plan.dimensions, default=0)
     if most > len(chosen):
-        message = f"--query-dimensions {most}: queries are over {len(chosen)} quasi-identifiers"
-        raise UsageError(message)
+        raise UsageError(f"--query-dimensions {most}: queries are over {len(chosen)} quasi-identifiers")
     return np.array([index for index in chosen if leaves[index]], np.int64)
 
 

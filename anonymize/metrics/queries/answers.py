@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from anonymize.classes import Bools, Floats, Integers, Ints, mixed_radix
 from anonymize.domain import LeafSets
@@ -18,10 +16,10 @@ from anonymize.parallel import in_parts
 from anonymize.records import dataclass
 
 # --- items that a box meets -------------------------------------------------------------------------------------------
-# Which items a box meets: rows as leaves, or regions as numbers, block by block and in words of bits.
+# Items are rows as leaves, or regions as numbers; they are looked at block by block and in words of bits.
 
 BLOCK = 1 << 18
-"""Items whose bits are held at a time."""
+"""Items whose bits are in memory at a time."""
 REMEMBERED = 64
 """Ranges in an attribute, up to which the bits of each are kept."""
 
@@ -49,25 +47,10 @@ class ItemEnds:
     @classmethod
     def of_regions(cls, start: Floats, stop: Floats, queries: Queries, index: int) -> ItemEnds:
         """The ends of items that are regions of numbers."""
-        until, begin = spreads.met_ends(queries.low[:, index], queries.high[:, index], bool(queries.whole[index]))
-        nowhere = np.where(np.isnan(start), np.inf, start)
-        return cls._ranked(nowhere, stop, until, begin, queries, index)
-
-    @classmethod
-    def _ranked(
-        cls,
-        start: NDArray[Any],
-        stop: NDArray[Any],
-        until: NDArray[Any],
-        begin: NDArray[Any],
-        queries: Queries,
-        index: int,
-    ) -> ItemEnds:
-        used = queries.restricted[:, index]
-        uppers, until = spreads.thresholds_of(until, used)
-        lowers, begin = spreads.thresholds_of(begin, used)
-        counts = (len(uppers), len(lowers))
-        return cls(spreads.ranks(start, uppers), spreads.ranks(stop, lowers), counts, until, begin)
+        ends = spreads.met_ends(queries.low[:, index], queries.high[:, index], bool(queries.whole[index]))
+        (uppers, until), (lowers, begin) = (spreads.thresholds_of(each, queries.restricted[:, index]) for each in ends)
+        starts = spreads.ranks(np.where(np.isnan(start), np.inf, start), uppers)
+        return cls(starts, spreads.ranks(stop, lowers), (len(uppers), len(lowers)), until, begin)
 
     def bits(self, block: slice) -> MetItems:
         """The bits of some items."""
@@ -132,7 +115,6 @@ def meeting(
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
-# Answers to COUNT queries: expected of regions, summed from a joint table.
 
 
 def estimated(
@@ -201,8 +183,6 @@ def summed(table: Floats, queries: Queries) -> Floats:
 
 
 # --- counting ---------------------------------------------------------------------------------------------------------
-# How many rows of a table COUNT queries are met by.
-#
 # Boxes that restrict attributes of few leaves alone are sums of one joint table of these. For the others, rows are
 # sorted by the attribute with the most ranges: the rows in one of its ranges then follow each other, and only their
 # bits are looked at, of the other attributes that a box restricts.
@@ -231,10 +211,10 @@ def counted(columns: Sequence[Integers], queries: Queries, block: int = BLOCK, c
 
 def _few(columns: Sequence[Integers], cells: int) -> Bools:
     """(attributes,) those of the fewest leaves, as many as have a joint table of so many cells."""
-    sizes = [_size(column) for column in columns]
+    sizes = np.array([_size(column) for column in columns])
     few, product = np.zeros(len(columns), np.bool_), 1
-    for index in sorted(range(len(columns)), key=lambda index: sizes[index]):
-        product *= sizes[index] + 1
+    for index in np.argsort(sizes, kind="stable").tolist():
+        product *= int(sizes[index]) + 1
         few[index] = product <= cells
     return few
 
@@ -295,12 +275,12 @@ def _add_block(bits: Sequence[MetItems], block: tuple[int, int], of_boxes: Ints,
 
 def _main(queries: Queries, boxes: Sequence[int]) -> int:
     """The attribute that some boxes have the most different ranges of, in as far as they restrict it."""
-    ranges = [
-        len(np.unique(np.stack([queries.first[restricting, index], queries.last[restricting, index]]), axis=1).T)
-        for index in range(queries.restricted.shape[1])
-        for restricting in [[box for box in boxes if queries.restricted[box, index]]]
+    ranges = np.stack([queries.first, queries.last])[:, boxes]
+    restricting = queries.restricted[boxes]
+    counts = [
+        np.unique(ranges[:, restricting[:, index], index], axis=1).shape[1] for index in range(restricting.shape[1])
     ]
-    return int(np.argmax(ranges))
+    return int(np.argmax(counts))
 
 
 def _count(bits: Sequence[MetItems], box: int, attributes: Sequence[int], low: int, high: int) -> int:

@@ -16,8 +16,6 @@ from anonymize.domain import LeafSets
 from anonymize.records import dataclass
 
 # --- bits -------------------------------------------------------------------------------------------------------------
-# Which of many items lie below a threshold, as bits: ranges of many queries are met with a few operations on words.
-#
 # 64 items are one word. The items of a range are those below its end without those below its begin; those of a box are
 # the words of its ranges combined bit by bit. So a query takes some operations on rows / 64 words for each attribute
 # that it restricts, whatever share of the rows it selects.
@@ -98,7 +96,6 @@ FIRST: Words = np.packbits(np.tri(64, 64, -1, np.uint8), axis=1, bitorder="littl
 
 
 # --- spreads ----------------------------------------------------------------------------------------------------------
-# The distinct regions of one attribute, over which rows are spread evenly.
 
 Ends = TypeVar("Ends", Floats, float)
 PICKED_COST = 3
@@ -170,12 +167,8 @@ class Spreads:
     def _of_regions(self) -> tuple[Floats, Floats, Floats, Floats]:
         """`start`, `stop`, `scale`, `flat` (regions,) of every region. Those that are chosen ascend, so that what is
         read of these is near each other, as it is not among the distinct ones."""
-        return (
-            self.start.take(self.number),
-            self.stop.take(self.number),
-            self.scale.take(self.number),
-            self.flat.take(self.number),
-        )
+        start, stop, scale, flat = (each.take(self.number) for each in (self.start, self.stop, self.scale, self.flat))
+        return start, stop, scale, flat
 
     @cached_property
     def _has_flat(self) -> bool:
@@ -194,16 +187,9 @@ class Spreads:
         not stop before it."""
         until, begin = met_ends(low, high, self.whole)
         first, before = np.searchsorted(self.start, (begin, until)).tolist()
-        across = np.flatnonzero(self.stop[:first] >= begin)
-        within = slice(first, before)
-        return float(
-            np.concatenate(
-                [
-                    self._spread(across, low, high) * self.rows[across],
-                    self._spread(within, low, high) * self.rows[within],
-                ]
-            ).sum()
-        )
+        across, within = np.flatnonzero(self.stop[:first] >= begin), slice(first, before)
+        parts = [self._spread(some, low, high) * self.rows[some] for some in (across, within)]
+        return float(np.concatenate(parts).sum())
 
     def before(self, low: Ends, high: Ends) -> Ints:
         """(boxes,) how many distinct regions start before [low, high] ends: sorted by their start, they are the first.
