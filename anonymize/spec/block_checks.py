@@ -20,9 +20,8 @@ def check_domains(spec: Spec) -> Iterator[Fault]:
     """What is wrong with the domains of a spec whose patterns have been resolved as far as they can be, and with what
     `synthesize` makes of them."""
     for name in spec.domains:
-        path: KeyPath = ("domains", name)
-        yield from _released(spec, name, path)
-        yield from _domain(spec, name, path)
+        yield from _released(spec, name, ("domains", name))
+        yield from _domain(spec, name, ("domains", name))
     yield from _synthesis(spec)
 
 
@@ -36,44 +35,43 @@ def _released(spec: Spec, name: str, path: KeyPath) -> Iterator[Fault]:
     """A column without a role, or that is in no release."""
     role = spec.roles().get(name)
     if role is None and spec.others == "error":
-        yield Fault(path, f"`{dotted(path)}`: `{name}` has no role in the spec", nearest_or_all(name, spec.roles()))
+        yield Fault.at(path, f"`{name}` has no role in the spec", nearest_or_all(name, spec.roles()))
     if role in WITHHELD:
         noun = "an identifier" if role == "identifier" else "the unit"
-        yield Fault(path, f"`{dotted(path)}`: `{name}` is {noun}, and left out", at_key=True)
+        yield Fault.at(path, f"`{name}` is {noun}, and left out", at_key=True)
 
 
 def _domain(spec: Spec, name: str, path: KeyPath) -> Iterator[Fault]:
     """Keys that contradict each other, or the column's type."""
-    own, where = spec.domain_of(name), f"`{dotted(path)}`"
+    own = spec.domain_of(name)
     definition = spec.quasi_identifiers.get(name) or spec.sensitive.get(name)
     ranged = [key for key in ("low", "high", "bins", "whole") if getattr(own, key) is not None]
     if own.values is not None:
         compared = [spec.missing("csv", name).compared(text) for text in own.values]
         if twice := sum(count - 1 for count in Counter(compared).values()):
-            yield Fault(path, f"{where}: {twice} of the values {'is' if twice == 1 else 'are'} listed twice")
+            yield Fault.at(path, f"{twice} of the values {'is' if twice == 1 else 'are'} listed twice")
         if ranged:
-            yield Fault((*path, ranged[0]), f"{where}: `{ranged[0]}` is of numbers, beside `values`", at_key=True)
+            yield Fault.at(path, f"`{ranged[0]}` is of numbers, beside `values`", key=ranged[0], at_key=True)
         if definition is not None and definition.type == "numeric" and None in map(as_number, compared):
-            yield Fault(path, f"{where}: the column is numeric, and not all values are numbers")
+            yield Fault.at(path, "the column is numeric, and not all values are numbers")
         return
     if ranged and definition is not None and definition.type != "numeric":
-        yield Fault(path, f"{where}: a range is for numeric columns", "add `type: numeric`, or list the values")
+        yield Fault.at(path, "a range is for numeric columns", "add `type: numeric`, or list the values")
     yield from _range(own, path)
 
 
 def _range(own: ColumnDomain, path: KeyPath) -> Iterator[Fault]:
     """Ends and bins of numbers."""
-    where = f"`{dotted(path)}`"
     if (own.low is None) != (own.high is None):
-        yield Fault(path, f"{where}: expected both `low` and `high`")
+        yield Fault.at(path, "expected both `low` and `high`")
     if own.low is None or own.high is None:
         return
     if own.high < own.low or (own.high == own.low and not (own.low.is_integer() and own.whole is not False)):
-        yield Fault((*path, "high"), f"{where}: `high` has to be above `low`")
+        yield Fault.at(path, "`high` has to be above `low`", key="high")
     if isinstance(own.bins, tuple) and not own.low <= own.bins[0] <= own.bins[-1] < own.high:
-        yield Fault((*path, "bins"), f"{where}: bins begin from `low` on and below `high`")
+        yield Fault.at(path, "bins begin from `low` on and below `high`", key="bins")
     if own.whole and not (own.low.is_integer() and own.high.is_integer()):
-        yield Fault((*path, "whole"), f"{where}: `low` and `high` are no whole numbers", at_key=True)
+        yield Fault.at(path, "`low` and `high` are no whole numbers", key="whole", at_key=True)
 
 
 def _synthesis(spec: Spec) -> Iterator[Fault]:
@@ -87,13 +85,13 @@ def _synthesis(spec: Spec) -> Iterator[Fault]:
         yield Fault(("synthesize",), "`synthesize`: the method fixed takes a list of `marginals`", hint)
     elif own.marginals is not None and (own.method not in ("aim", "fixed") or listed != (own.method == "fixed")):
         takes = "takes the most columns of one" if own.method == "aim" else "chooses its own"
-        yield Fault(path, f"`{dotted(path)}`: a list of marginals is of the method fixed, and {own.method} {takes}")
+        yield Fault.at(path, f"a list of marginals is of the method fixed, and {own.method} {takes}")
     for number, columns in enumerate(own.marginals if isinstance(own.marginals, tuple) else ()):
-        place: KeyPath = (*path, number)
+        place = (*path, number)
         for name in dict.fromkeys(columns):
             yield from _released(spec, name, place)
         if len(set(columns)) < len(columns):
-            yield Fault(place, f"`{dotted(place)}`: a column is listed twice")
+            yield Fault.at(place, "a column is listed twice")
     if own.rows_per_unit > 1 and spec.unit is None:
         hint = "name the column that identifies the person a row is about: `unit: NAME`"
         yield Fault(("synthesize", "rows_per_unit"), "`synthesize.rows_per_unit`: the spec has no `unit`", hint)
@@ -128,15 +126,14 @@ def check_tables(spec: Spec) -> Iterator[Fault]:
     if (record_key := tabulate.noise.record_key) is not None:
         yield from _column(spec, record_key, ("tabulate", "cell_keys", "record_key"), keys=True)
     for number, table in enumerate(tabulate.tables):
-        path: KeyPath = ("tabulate", "tables", number)
-        where = f"`{dotted(path)}`"
+        path = ("tabulate", "tables", number)
         if len(table.measures) != 1:
             given = " and ".join(table.measures) or "none of them"
-            yield Fault(path, f"{where}: a table has one of count, share, sum and mean, and this one has {given}")
+            yield Fault.at(path, f"a table has one of count, share, sum and mean, and this one has {given}")
         for place, name in enumerate(table.by):
-            inner: KeyPath = (*path, "by", place)
+            inner = (*path, "by", place)
             if name in table.by[:place]:
-                yield Fault(inner, f"{where}: `{name}` is listed twice")
+                yield Fault(inner, f"`{dotted(path)}`: `{name}` is listed twice")
             yield from _column(spec, name, inner)
             yield from _group(spec, tabulate, name, inner)
         for key, column in (("sum", table.sum), ("mean", table.mean)):
@@ -147,11 +144,9 @@ def check_tables(spec: Spec) -> Iterator[Fault]:
         yield from _cycles(tabulate)
         yield from _empty_sums(tabulate)
     if tabulate.rows_per_unit > 1 and tabulate.once(spec.unit) and tabulate.counts:
-        message = (
-            "`tabulate.dp.rows_per_unit`: individuals are counted, and one of several rows may be in several groups"
-        )
+        message = "individuals are counted, and one of several rows may be in several groups"
         hint = "`counted: rows` counts up to so many rows of each; with `rows_per_unit: 1` individuals are counted"
-        yield Fault(("tabulate", "dp", "rows_per_unit"), message, hint)
+        yield Fault.at(("tabulate", "dp", "rows_per_unit"), message, hint)
 
 
 def _empty_sums(tabulate: Tabulation) -> Iterator[Fault]:
@@ -161,11 +156,9 @@ def _empty_sums(tabulate: Tabulation) -> Iterator[Fault]:
     known = [set(table.by) for table in tabulate.tables if table.sum is None]
     for number, table in enumerate(tabulate.tables):
         if table.sum is not None and not any(set(table.by) <= each for each in known):
-            path: KeyPath = ("tabulate", "tables", number, "sum")
-            message = (
-                f"`{dotted(path)}`: `zeros: suppress` hides groups of 0 by their counts, and none is by these columns"
-            )
-            yield Fault(path, message, f"add a table that counts: `{{by: [{', '.join(table.by)}], count: true}}`")
+            message = "`zeros: suppress` hides groups of 0 by their counts, and none is by these columns"
+            hint = f"add a table that counts: `{{by: [{', '.join(table.by)}], count: true}}`"
+            yield Fault.at(("tabulate", "tables", number, "sum"), message, hint)
 
 
 def _cycles(tabulate: Tabulation) -> Iterator[Fault]:
@@ -178,10 +171,9 @@ def _cycles(tabulate: Tabulation) -> Iterator[Fault]:
         if circle := reduced(groups):
             named = "; ".join(f"[{', '.join(each)}]" for each in circle)
             together = ", ".join(dict.fromkeys(name for each in circle for name in each))
-            where = "`tabulate.tables`"
-            message = f"{where}: the tables by {named} form a circle, and together reveal more than blanks hide"
+            message = f"the tables by {named} form a circle, and together reveal more than blanks hide"
             hint = f"leave one of them out, or make one table of all: `by: [{together}]`; or `mechanism: cell-keys`"
-            yield Fault(("tabulate", "tables"), message, hint)
+            yield Fault.at(("tabulate", "tables"), message, hint)
 
 
 def reduced(groups: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
@@ -198,12 +190,8 @@ def reduced(groups: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
         before = left
         counts = Counter(name for each in left for name in each)
         shared = [frozenset(name for name in each if counts[name] > 1) for each in left]
-        left = [
-            each
-            for place, each in enumerate(shared)
-            if not any(each < other or (each == other and place > number) for number, other in enumerate(shared))
-        ]
-        left = [each for each in left if each]
+        distinct = list(dict.fromkeys(filter(None, shared)))
+        left = [each for each in distinct if not any(each < other for other in distinct)]
     return [group for group in map(tuple, groups) if any(set(group) >= each for each in left)]
 
 
@@ -211,19 +199,18 @@ def _column(spec: Spec, name: str, path: KeyPath, *, keys: bool = False) -> Iter
     """A column without a role, or with one that is not tabulated; what has record `keys` may have any."""
     roles = spec.roles()
     if name not in roles and spec.others == "error":
-        yield Fault(path, f"`{dotted(path)}`: `{name}` has no role in the spec", nearest_or_all(name, roles))
+        yield Fault.at(path, f"`{name}` has no role in the spec", nearest_or_all(name, roles))
     if not keys and (role := roles.get(name)) in _LEFT_OUT:
-        yield Fault(path, f"`{dotted(path)}`: `{name}` is {_LEFT_OUT[role]}", "no table is made of it")
+        yield Fault.at(path, f"`{name}` is {_LEFT_OUT[role]}", "no table is made of it")
 
 
 def _group(spec: Spec, tabulate: Tabulation, name: str, path: KeyPath) -> Iterator[Fault]:
     """A column whose groups would be others than its hierarchy or its bins say, or have a name that is taken."""
-    where = f"`{dotted(path)}`"
     if name in OWN_COLUMNS:
-        message = f"{where}: a table has a column `{name}` of its own"
-        yield Fault(path, message, f"rename the column; tables have {', '.join(OWN_COLUMNS)}")
+        hint = f"rename the column; tables have {', '.join(OWN_COLUMNS)}"
+        yield Fault.at(path, f"a table has a column `{name}` of its own", hint)
     if name in tabulate.measured:
-        yield Fault(path, f"{where}: `{name}` is summed by another table, and cannot make groups as well")
+        yield Fault.at(path, f"`{name}` is summed by another table, and cannot make groups as well")
     definition = spec.quasi_identifiers.get(name)
     if definition is None:
         return
@@ -236,17 +223,17 @@ def _group(spec: Spec, tabulate: Tabulation, name: str, path: KeyPath) -> Iterat
     }
     for key in (key for key, value in coded.items() if value is not None):
         hint = "`level`, or `bins` of numbers, say what the groups are"
-        yield Fault(path, f"{where}: `{name}` has `{key}`, by which no groups are made", hint)
+        yield Fault.at(path, f"`{name}` has `{key}`, by which no groups are made", hint)
 
 
 def _measured(spec: Spec, tabulate: Tabulation, name: str, path: KeyPath) -> Iterator[Fault]:
     """A column to be summed that is said to have categories, or by a mechanism that counts alone."""
     definition: Definition | None = spec.quasi_identifiers.get(name) or spec.sensitive.get(name)
     if definition is not None and definition.type != "numeric":
-        yield Fault(path, f"`{dotted(path)}`: `{name}` is categorical", f"add `type: numeric` to `{name}`")
+        yield Fault.at(path, f"`{name}` is categorical", f"add `type: numeric` to `{name}`")
     if tabulate.mechanism == "cell-keys":
-        message = f"`{dotted(path)}`: cell keys perturb counts and shares alone"
-        yield Fault(path, message, "`mechanism: suppression` and `mechanism: dp` protect sums and means")
+        hint = "`mechanism: suppression` and `mechanism: dp` protect sums and means"
+        yield Fault.at(path, "cell keys perturb counts and shares alone", hint)
 
 
 def check_privacy(spec: Spec) -> Iterator[Fault]:
@@ -258,9 +245,9 @@ def check_privacy(spec: Spec) -> Iterator[Fault]:
         yield Fault(("privacy", "l"), "`privacy.l` needs a sensitive attribute, and there is none", hint, at_key=True)
     for position, entry in enumerate(spec.privacy.models):
         if entry.attribute is not None and entry.attribute not in spec.sensitive:
-            path = ("privacy", "models", position, "attribute")
-            message = f"`{dotted(path)}`: `{entry.attribute}` is not a sensitive attribute"
-            yield Fault(path, message, nearest_or_all(entry.attribute, spec.sensitive))
+            message = f"`{entry.attribute}` is not a sensitive attribute"
+            known = nearest_or_all(entry.attribute, spec.sensitive)
+            yield Fault.at(("privacy", "models", position, "attribute"), message, known)
         if (name := entry.parameters.name_of(Means.PROTECTED)) is not None:
             values = entry.parameters.given(Means.PROTECTED)
             yield from _protected(spec, ("privacy", "models", position, name), values or ())
@@ -271,28 +258,26 @@ def _combinations(spec: Spec) -> Iterator[Fault]:
     for position, each in enumerate(spec.privacy.combinations):
         path: KeyPath = ("privacy", "combinations", position)
         if (each.columns is None) == (each.size is None):
-            yield Fault(path, f"`{dotted(path)}`: expected one of `columns` and `size`", at_key=True)
+            yield Fault.at(path, "expected one of `columns` and `size`", at_key=True)
         for index, name in enumerate(each.columns or ()):
             if name not in spec.quasi_identifiers:
-                message = f"`{dotted((*path, 'columns', index))}`: `{name}` is not a quasi-identifier"
-                yield Fault((*path, "columns", index), message, nearest_or_all(name, spec.quasi_identifiers))
+                known = nearest_or_all(name, spec.quasi_identifiers)
+                yield Fault.at((*path, "columns", index), f"`{name}` is not a quasi-identifier", known)
         if each.size is not None and each.size > len(spec.quasi_identifiers):
-            message = f"`{dotted((*path, 'size'))}`: there are {len(spec.quasi_identifiers)} quasi-identifiers"
-            yield Fault((*path, "size"), message)
+            yield Fault.at((*path, "size"), f"there are {len(spec.quasi_identifiers)} quasi-identifiers")
         if spec.privacy.k is not None and each.k <= spec.privacy.k:
-            message = f"`{dotted((*path, 'k'))}`: requires no more than `privacy.k` does of all quasi-identifiers"
-            yield Fault((*path, "k"), message, "take it out, or raise it")
+            message = "requires no more than `privacy.k` does of all quasi-identifiers"
+            yield Fault.at((*path, "k"), message, "take it out, or raise it")
 
 
 def _accepted(spec: Spec) -> Iterator[Fault]:
     """Columns that may follow from a quasi-identifier, and do not pass through."""
     passing, roles = spec.privacy.passing, spec.roles()
+    kept = [column for column, role in roles.items() if role in ("insensitive", "sampling-weight", "target")]
     for position, name in enumerate(() if passing is None else passing.accept_derived):
-        role = roles.get(name, "insensitive" if spec.others == "insensitive" else None)
-        if role not in ("insensitive", "sampling-weight", "target"):
-            path: KeyPath = ("privacy", "passing", "accept_derived", position)
-            kept = [column for column, own in roles.items() if own in ("insensitive", "sampling-weight", "target")]
-            yield Fault(path, f"`{dotted(path)}`: `{name}` does not pass through", nearest_or_all(name, kept))
+        if name not in kept and (name in roles or spec.others != "insensitive"):
+            path = ("privacy", "passing", "accept_derived", position)
+            yield Fault.at(path, f"`{name}` does not pass through", nearest_or_all(name, kept))
 
 
 def _protected(spec: Spec, path: KeyPath, values: tuple[str, ...]) -> Iterator[Fault]:
@@ -300,5 +285,5 @@ def _protected(spec: Spec, path: KeyPath, values: tuple[str, ...]) -> Iterator[F
     missing = spec.missing("csv")
     for position, value in enumerate(values):
         if value in missing:
-            message = f'`{dotted((*path, position))}`: "{value}" means missing (`input.missing`), and is not protected'
-            yield Fault((*path, position), message, "take it out of `input.missing`, or out of `values`")
+            message = f'"{value}" means missing (`input.missing`), and is not protected'
+            yield Fault.at((*path, position), message, "take it out of `input.missing`, or out of `values`")

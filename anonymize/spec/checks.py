@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 
@@ -18,25 +19,19 @@ from anonymize.spec.model import Spec
 from anonymize.spec.notation import NumberFormat
 from anonymize.spec.patterns import expand
 
-_ROLES = {
-    "identifiers": "an identifier",
-    "quasi_identifiers": "a quasi-identifier",
-    "sensitive": "sensitive",
-    "insensitive": "insensitive",
-    "undecided": "undecided",
-    "sampling_weight": "the sampling weight",
-    "unit": "the unit",
-    "targets": "a target",
-}
 _NOUNS = {
     "identifier": "an identifier",
-    "sensitive": "sensitive",
-    "insensitive": "insensitive",
+    "quasi-identifier": "a quasi-identifier",
     "sampling-weight": "the sampling weight",
     "unit": "the unit",
     "target": "a target",
 }
-"""Roles of columns that a selection cannot be over."""
+
+
+def _noun(section: str) -> str:
+    """What a column of a section of the spec, or of a role, is called."""
+    role = section.removesuffix("s").replace("_", "-")
+    return _NOUNS.get(role, role)
 
 
 def check(spec: Spec) -> Iterator[Fault]:
@@ -84,7 +79,7 @@ def _roles(spec: Spec) -> Iterator[Fault]:
         if before == section:
             yield Fault(path, f"column `{name}` is listed twice{line}", at_key=True)
         else:
-            message = f"column `{name}` is {_ROLES[before]}{line} and cannot be {_ROLES[section]} as well"
+            message = f"column `{name}` is {_noun(before)}{line} and cannot be {_noun(section)} as well"
             yield Fault(path, message, "a column has one role", at_key=True)
 
 
@@ -110,17 +105,16 @@ def _attributes(spec: Spec) -> Iterator[Fault]:
     for path, attribute in _all_attributes(spec):
         if not isinstance(attribute.hierarchy, Entry):
             continue
-        if isinstance(attribute.hierarchy, Rare) and path[0] == "sensitive":
+        builder = next(iter(type(attribute.hierarchy).model_fields))
+        if builder == "rare" and path[0] == "sensitive":
             message = f"`{dotted(path)}`: `rare` is for quasi-identifiers"
             hint = "what is rare in a release may not be so in its input, and distances would differ"
-            yield Fault((*path, "hierarchy", "rare"), message, hint, at_key=True)
-        builder = next(iter(type(attribute.hierarchy).model_fields))
-        expected = "numeric" if isinstance(attribute.hierarchy, Intervals | NumberBands) else "categorical"
+            yield Fault((*path, "hierarchy", builder), message, hint, at_key=True)
+        of_numbers = isinstance(attribute.hierarchy, Intervals | NumberBands)
+        expected = "numeric" if of_numbers else "categorical"
         if attribute.type != expected:
             message = f"`{dotted(path)}`: `{builder}` is for {expected} attributes, and this one is {attribute.type}"
-            hint = (
-                "add `type: numeric`" if expected == "numeric" else "a numeric attribute takes `intervals` or `bands`"
-            )
+            hint = "add `type: numeric`" if of_numbers else "a numeric attribute takes `intervals` or `bands`"
             yield Fault((*path, "hierarchy", builder), message, hint, at_key=True)
     yield from _pools(spec)
     yield from _bins(spec)
@@ -136,25 +130,21 @@ def _pools(spec: Spec) -> Iterator[Fault]:
         if isinstance(attribute.hierarchy, Rare):
             label, path = attribute.hierarchy.rare.label, ("quasi_identifiers", name, "hierarchy", "rare", "label")
             if label == spec.output.suppressed or label in spec.missing("csv"):
-                yield Fault(path, f"`{dotted(path)}`: means suppressed or missing already", "choose another label")
+                yield Fault.at(path, "means suppressed or missing already", "choose another label")
 
 
 def _missing_values(spec: Spec) -> Iterator[Fault]:
     """What missing sensitive values may not count as."""
     for name, attribute in spec.sensitive.items():
         path: KeyPath = ("sensitive", name, "missing")
+        numeric = attribute.type == "numeric"
         if attribute.missing == "apart":
-            message = f"`{dotted(path)}`: apart is not done: each missing value would count as one of its own, so that"
-            yield Fault(
-                path,
-                f"{message} a class with nothing but missing values would count as fully diverse",
-                "uncounted, or value",
-            )
-        elif attribute.missing == "value" and (attribute.type == "numeric" or attribute.hierarchy is not None):
-            what = (
-                "numbers have no place for it" if attribute.type == "numeric" else "its hierarchy has no place for it"
-            )
-            yield Fault(path, f"`{dotted(path)}`: a missing value is no value, {what}", "leave `missing` out")
+            reason = "a class with nothing but missing values would count as fully diverse"
+            message = f"apart is not done: each missing value would count as one of its own, so that {reason}"
+            yield Fault.at(path, message, "uncounted, or value")
+        elif attribute.missing == "value" and (numeric or attribute.hierarchy is not None):
+            what = "numbers have" if numeric else "its hierarchy has"
+            yield Fault.at(path, f"a missing value is no value, {what} no place for it", "leave `missing` out")
 
 
 def _notations(spec: Spec) -> Iterator[Fault]:
@@ -163,33 +153,33 @@ def _notations(spec: Spec) -> Iterator[Fault]:
     for path, attribute in _all_attributes(spec):
         given = [key for key in NumberFormat.model_fields if getattr(attribute, key) is not None]
         if given and attribute.type != "numeric":
-            message = f"`{dotted((*path, given[0]))}`: number formats apply only to numeric attributes"
-            yield Fault((*path, given[0]), message, "add `type: numeric`", at_key=True)
+            message = "number formats apply only to numeric attributes"
+            yield Fault.at((*path, given[0]), message, "add `type: numeric`", at_key=True)
         if attribute.thousands is not None:
             places.append((path, spec.notation(str(path[1])).decimal, attribute.thousands))
     for path, decimal, thousands in places:
         if decimal == thousands:
             hint = "`decimal` is the sign before fractions, `thousands` that between groups of three digits"
-            yield Fault((*path, "thousands"), f"`{dotted((*path, 'thousands'))}`: is the sign of decimals, too", hint)
+            yield Fault.at((*path, "thousands"), "is the sign of decimals, too", hint)
 
 
 def _domains(spec: Spec) -> Iterator[Fault]:
     """Declared ranges of attributes that are not numbers."""
     for name, attribute in spec.quasi_identifiers.items():
         if attribute.domain is not None and attribute.type != "numeric":
-            path: KeyPath = ("quasi_identifiers", name, "domain")
-            yield Fault(path, f"`{dotted(path)}`: a domain is for numeric attributes", "add type: numeric", at_key=True)
+            path = ("quasi_identifiers", name, "domain")
+            yield Fault.at(path, "a domain is for numeric attributes", "add type: numeric", at_key=True)
 
 
 def _bins(spec: Spec) -> Iterator[Fault]:
     """Bins against the attribute's type, and against `level`."""
     for name, attribute in spec.quasi_identifiers.items():
-        path: KeyPath = ("quasi_identifiers", name, "bins")
+        path = ("quasi_identifiers", name, "bins")
         if attribute.bins is not None and attribute.type != "numeric":
             hint = "add `type: numeric`, or use `level`"
-            yield Fault(path, f"`{dotted(path)}`: bins are for numeric attributes", hint, at_key=True)
+            yield Fault.at(path, "bins are for numeric attributes", hint, at_key=True)
         if attribute.bins is not None and attribute.level is not None:
-            yield Fault(path, f"`{dotted(path)}`: cannot stand beside `level`", "choose one of them", at_key=True)
+            yield Fault.at(path, "cannot stand beside `level`", "choose one of them", at_key=True)
 
 
 def _coded(spec: Spec) -> Iterator[Fault]:
@@ -205,22 +195,21 @@ def _coded(spec: Spec) -> Iterator[Fault]:
                 hint, what = "add `type: numeric`", "are rounded" if key == "round" else f"and dates have a {key}"
                 if key != "round":
                     hint += ", or for dates `hierarchy: {dates: [month, year]}`"
-                yield Fault(path, f"`{dotted(path)}`: only numbers {what}", hint, at_key=True)
+                yield Fault.at(path, f"only numbers {what}", hint, at_key=True)
             elif isinstance(getattr(attribute, key), str):
-                yield Fault(path, f"`{dotted(path)}`: expected a number, for the attribute is numeric")
+                yield Fault.at(path, "expected a number, for the attribute is numeric")
             elif key == "round":
                 continue
             elif isinstance(attribute.hierarchy, NumberBands):
-                message = f"`{dotted(path)}`: cannot be combined with `bands`, whose first and last are open"
-                yield Fault(path, message, f"leave `{key}` out", at_key=True)
+                message = "cannot be combined with `bands`, whose first and last are open"
+                yield Fault.at(path, message, f"leave `{key}` out", at_key=True)
             elif isinstance(attribute.hierarchy, Path):
                 hint = "give the file a label for what lies beyond, or use `intervals`"
-                message = f"`{dotted(path)}`: cannot be combined with a hierarchy file: its labels would be wrong"
-                yield Fault(path, message, hint, at_key=True)
+                message = "cannot be combined with a hierarchy file: its labels would be wrong"
+                yield Fault.at(path, message, hint, at_key=True)
         yield from _levels(spec, name)
         if not attribute.ends_ascend:
-            path = ("quasi_identifiers", name, "bottom")
-            yield Fault(path, f"`{dotted(path)}`: is not below `top`")
+            yield Fault.at(("quasi_identifiers", name, "bottom"), "is not below `top`")
 
 
 _DATE_CODE = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2])(?:-\d{2})?)?", re.ASCII)
@@ -230,49 +219,47 @@ def _coded_dates(spec: Spec, path: KeyPath, attribute: QuasiIdentifier, dates: D
     """Bottom and top codes of dates: a day, or a month or a year that is a level; and what does not know them."""
     key = str(path[-1])
     if "week" in dates.levels:
-        message = f"`{dotted(path)}`: cannot be combined with `week`: years of weeks begin on other days than years"
-        yield Fault(path, message, "leave out the week, or use levels of months", at_key=True)
+        message = "cannot be combined with `week`: years of weeks begin on other days than years"
+        yield Fault.at(path, message, "leave out the week, or use levels of months", at_key=True)
         return
     if key == "round":
         hint = "`levels: {min: 1}` shows nothing finer than the first of the hierarchy's levels"
-        yield Fault(path, f"`{dotted(path)}`: only numbers are rounded", hint, at_key=True)
+        yield Fault.at(path, "only numbers are rounded", hint, at_key=True)
         return
     code = attribute.date_ends[key == "top"] or ""
     part = {4: "year", 7: "month", 10: "day"}.get(len(code), "")
     if not _DATE_CODE.fullmatch(code) or (part == "day" and not _is_day(code)):
         hint = "such as 1934, 1934-05 or 1934-05-31, whatever the format of the dates is"
-        yield Fault(path, f"`{dotted(path)}`: expected a year, a month or a day", hint)
+        yield Fault.at(path, "expected a year, a month or a day", hint)
     elif part != "day" and part not in dates.levels:
         hint = f"give the first or the last day of it, or add the level {part}"
-        yield Fault(path, f"`{dotted(path)}`: a {part} is none of the hierarchy's levels", hint)
+        yield Fault.at(path, f"a {part} is none of the hierarchy's levels", hint)
     for position, entry in enumerate(spec.privacy.models):
         if entry.parameters.given(Means.POPULATION) is not None:
-            message = f"`{dotted(path)}`: dates with a {key} code are not looked up in a population"
-            yield Fault(path, message, f"leave out `privacy.models.{position}`, or the code", at_key=True)
+            message = f"dates with a {key} code are not looked up in a population"
+            yield Fault.at(path, message, f"leave out `privacy.models.{position}`, or the code", at_key=True)
 
 
 def _is_day(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        return bool(date.fromisoformat(text))
+    return False
 
 
 def _levels(spec: Spec, name: str) -> Iterator[Fault]:
     """Declared levels against each other, and against an output that would show what lies below the least one."""
-    attribute, output = spec.quasi_identifiers[name], spec.output
-    levels, path = attribute.levels, ("quasi_identifiers", name, "levels", "min")
+    attribute, path = spec.quasi_identifiers[name], ("quasi_identifiers", name, "levels", "min")
+    levels = attribute.levels
     if levels is None:
         return
-    if levels.max is not None and attribute.least_level > levels.max:
-        pooled = levels.min <= levels.max
-        path = ("quasi_identifiers", name, "levels", "max" if pooled else "min")
-        yield Fault(path, f"`{dotted(path)}`: " + ("rare values are pooled at level 1" if pooled else "is above `max`"))
+    if levels.max is not None and levels.min > levels.max:
+        yield Fault.at(path, "is above `max`")
+    elif levels.max is not None and attribute.least_level > levels.max:
+        yield Fault.at((*path[:3], "max"), "rare values are pooled at level 1")
     key, finer = ("numeric", ("mean", "median")) if attribute.type == "numeric" else ("categorical", ("set",))
-    if levels.min and (form := getattr(output, key)) in finer:
+    if levels.min and (form := getattr(spec.output, key)) in finer:
         hint = f"leave output.{key} out, or declare no least level"
-        yield Fault(path, f"`{dotted(path)}`: `output.{key}: {form}` would show what lies below it", hint)
+        yield Fault.at(path, f"`output.{key}: {form}` would show what lies below it", hint)
 
 
 def _rules(spec: Spec) -> Iterator[Fault]:
@@ -284,47 +271,45 @@ def _rules(spec: Spec) -> Iterator[Fault]:
 def _rule(rule: Rule, path: KeyPath, kind: str) -> Iterator[Fault]:
     """One rule: of one kind, with values of the attribute's type."""
     if len(rule.kinds) != 1:
-        yield Fault(path, f"`{dotted(path)}`: expected one of {', '.join(KINDS)}")
-    apart, together = rule.keep_apart, rule.keep_together
+        yield Fault.at(path, f"expected one of {', '.join(KINDS)}")
+    apart, together, inner = rule.keep_apart, rule.keep_together, (*path, "keep_together")
     if apart is not None:
         yield from _values(apart, (*path, "keep_apart"), kind)
         if apart[0] == apart[1]:
-            inner: KeyPath = (*path, "keep_apart")
-            yield Fault(inner, f"`{dotted(inner)}`: a value cannot be kept apart from itself")
+            yield Fault.at((*path, "keep_apart"), "a value cannot be kept apart from itself")
     if isinstance(together, RuleRange):
-        inner = (*path, "keep_together")
         if kind != "numeric":
-            yield Fault(inner, f"`{dotted(inner)}`: a range is for numeric attributes", "list the values")
+            yield Fault.at(inner, "a range is for numeric attributes", "list the values")
         if together.from_ > together.to:
-            yield Fault(inner, f"`{dotted(inner)}`: `from` is above `to`")
+            yield Fault.at(inner, "`from` is above `to`")
     elif together is not None:
-        yield from _values(together, (*path, "keep_together"), kind)
-    if rule.keep is not None and (kind == "numeric") == isinstance(rule.keep, str):
-        inner = (*path, "keep")
-        expected = "a number" if kind == "numeric" else "text"
-        yield Fault(inner, f"`{dotted(inner)}`: expected {expected}, for the attribute is {kind}")
+        yield from _values(together, inner, kind)
+    if rule.keep is not None:
+        yield from _value(rule.keep, (*path, "keep"), kind)
 
 
 def _values(values: tuple[Value, ...], path: KeyPath, kind: str) -> Iterator[Fault]:
-    """Values of the spec against the type of their attribute."""
     for position, value in enumerate(values):
-        if (kind == "numeric") == isinstance(value, str):
-            expected = "a number" if kind == "numeric" else "text"
-            inner = (*path, position)
-            yield Fault(inner, f"`{dotted(inner)}`: expected {expected}, for the attribute is {kind}")
+        yield from _value(value, (*path, position), kind)
+
+
+def _value(value: Value, path: KeyPath, kind: str) -> Iterator[Fault]:
+    """A value of the spec against the type of its attribute."""
+    if (kind == "numeric") == isinstance(value, str):
+        expected = "a number" if kind == "numeric" else "text"
+        yield Fault.at(path, f"expected {expected}, for the attribute is {kind}")
 
 
 # --- workload -------------------------------------------------------------------------------------------------------
 
 
 def _targets(spec: Spec) -> Iterator[Fault]:
-    types = enumerate(zip(spec.workload.target_names, spec.workload.target_types, strict=True))
-    for position, (name, given) in types:
+    for position, (name, given) in enumerate(zip(spec.workload.target_names, spec.workload.target_types, strict=True)):
         quasi_identifier = spec.quasi_identifiers.get(name)
         if quasi_identifier is not None and given is not None and given != quasi_identifier.type:
-            path: KeyPath = ("workload", "targets", position, name, "type")
+            path = ("workload", "targets", position, name, "type")
             hint = "a quasi-identifier's type is given where it is listed"
-            yield Fault(path, f"`{dotted(path)}`: the quasi-identifier `{name}` is {quasi_identifier.type}", hint)
+            yield Fault.at(path, f"the quasi-identifier `{name}` is {quasi_identifier.type}", hint)
 
 
 def selections(spec: Spec) -> Iterator[Fault]:
@@ -336,7 +321,7 @@ def selections(spec: Spec) -> Iterator[Fault]:
             if name not in roles:
                 yield Fault(path, f"column `{name}` has no role in this spec", nearest(name, roles), at_key=True)
             elif name not in spec.quasi_identifiers:
-                message = f"column `{name}` is {_NOUNS[roles[name]]}: selections are over quasi-identifiers"
+                message = f"column `{name}` is {_noun(roles[name])}: selections are over quasi-identifiers"
                 yield Fault(path, message, nearest_or_all(name, spec.quasi_identifiers), at_key=True)
             else:
                 yield from _condition(condition, path, spec.quasi_identifiers[name].type)
@@ -346,11 +331,11 @@ def _condition(condition: Condition, path: KeyPath, kind: str) -> Iterator[Fault
     low, high = condition.from_, condition.to
     is_range = low is not None or high is not None
     if is_range == (condition.in_ is not None):
-        yield Fault(path, f"`{dotted(path)}`: expected `in`, or one or both of `from` and `to`")
+        yield Fault.at(path, "expected `in`, or one or both of `from` and `to`")
     if is_range and kind != "numeric":
-        yield Fault(path, f"`{dotted(path)}`: `from` and `to` are for numeric attributes", "list values with `in`")
+        yield Fault.at(path, "`from` and `to` are for numeric attributes", "list values with `in`")
     if low is not None and high is not None and low > high:
-        yield Fault(path, f"`{dotted(path)}`: `from` is above `to`")
+        yield Fault.at(path, "`from` is above `to`")
     yield from _values(condition.in_ or (), (*path, "in"), kind)
 
 

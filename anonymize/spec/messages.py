@@ -117,6 +117,13 @@ class Fault:
     hint: str | None = None
     at_key: bool = False  # the key is wrong, not its value
 
+    @classmethod
+    def at(
+        cls, path: KeyPath, said: str, hint: str | None = None, *, key: str | None = None, at_key: bool = False
+    ) -> Fault:
+        """A fault whose message names a path; it lies at a `key` below that, if one is given."""
+        return cls(path if key is None else (*path, key), f"`{dotted(path)}`: {said}", hint, at_key)
+
 
 Details = Mapping[str, Any]
 

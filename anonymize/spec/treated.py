@@ -32,7 +32,7 @@ def check(spec: Spec) -> Iterator[Fault]:
         for name in step.treated:
             if (before := first.setdefault(name, number)) != number:
                 message = f"column `{name}` is treated by step {before + 1} ({spec.treatments[before].method}) already"
-                yield Fault(path, f"`{dotted(path)}`: {message}", "what two steps disclose together is not known")
+                yield Fault.at(path, message, "what two steps disclose together is not known")
         yield from _columns(spec, step, path)
         yield from _settings(spec, step, path)
 
@@ -42,25 +42,25 @@ def _columns(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
     roles, closed = spec.roles(), spec.others == "error"
     for name in (*step.treated, *step.read):
         if name not in roles and closed:
-            yield Fault(path, f"`{dotted(path)}`: `{name}` has no role in the spec", nearest_or_all(name, roles))
+            yield Fault.at(path, f"`{name}` has no role in the spec", nearest_or_all(name, roles))
     for name in (name for name, count in Counter(step.treated).items() if count > 1):
-        yield Fault(path, f"`{dotted(path)}`: `{name}` is listed twice")
+        yield Fault.at(path, f"`{name}` is listed twice")
     for name in dict.fromkeys(step.treated):
         role = roles.get(name)
         if role in WITHHELD and name in spec.left_over:
-            message = f"`{dotted(path)}`: `{name}` is left out by `others: drop`: there is nothing to treat"
-            yield Fault(path, message, "name it under `insensitive`")
+            message = f"`{name}` is left out by `others: drop`: there is nothing to treat"
+            yield Fault.at(path, message, "name it under `insensitive`")
         elif role in WITHHELD:
-            yield Fault(path, f"`{dotted(path)}`: `{name}` is {_UNTREATED[role]}: there is nothing to treat")
+            yield Fault.at(path, f"`{name}` is {_UNTREATED[role]}: there is nothing to treat")
         if role == "sampling-weight":
             hint = f"`sampling_weight: {{column: {name}, bands: 10}}` changes weights"
-            yield Fault(path, f"`{dotted(path)}`: `{name}` is the sampling weight", hint)
+            yield Fault.at(path, f"`{name}` is the sampling weight", hint)
         if role == "quasi-identifier" and not step.COUNTS and _counts(spec):
             message = f"`{name}` is a quasi-identifier, whose rows do not count for k once {step.method} has changed it"
             hint = "microaggregation and suppress leave rows that read the same"
-            yield Fault(path, f"`{dotted(path)}`: {message}", hint)
+            yield Fault.at(path, message, hint)
         if name in step.read:
-            yield Fault(path, f"`{dotted(path)}`: `{name}` is changed, and cannot be what the step goes by as well")
+            yield Fault.at(path, f"`{name}` is changed, and cannot be what the step goes by as well")
 
 
 def _counts(spec: Spec) -> bool:
@@ -73,9 +73,9 @@ def _settings(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
     if isinstance(step, Microaggregation):
         if step.grouping == "univariate" and len(step.columns) > 1:
             hint = "individual-ranking treats each column by itself"
-            yield Fault((*path, "grouping"), f"`{dotted(path)}`: univariate is of one column", hint)
+            yield Fault.at(path, "univariate is of one column", hint, key="grouping")
         if step.weighted and spec.weight_column is None:
-            yield Fault((*path, "weighted"), f"`{dotted(path)}`: there is no sampling weight", at_key=True)
+            yield Fault.at(path, "there is no sampling weight", key="weighted", at_key=True)
     if isinstance(step, Pram):
         yield from _pram(step, path)
         yield from _published(spec, step, path)
@@ -85,31 +85,29 @@ def _settings(spec: Spec, step: Treatment, path: KeyPath) -> Iterator[Fault]:
         yield from _suppress(spec, step, path)
         yield from _required(spec, step, path)
     if isinstance(step, DateShift) and not _has_days(step.format):
-        message = f"`{dotted((*path, 'format'))}`: no format of a date"
-        yield Fault((*path, "format"), message, "%Y-%m-%d is year, month and day; a zone (%z) is not understood")
+        hint = "%Y-%m-%d is year, month and day; a zone (%z) is not understood"
+        yield Fault.at((*path, "format"), "no format of a date", hint)
 
 
 def _pram(step: Pram, path: KeyPath) -> Iterator[Fault]:
     """A matrix beside a probability, or one whose rows are no probabilities."""
-    where = f"`{dotted(path)}`"
     if (step.keep is None) == (step.matrix is None):
-        yield Fault(path, f"{where}: expected `keep`, or a `matrix`")
+        yield Fault.at(path, "expected `keep`, or a `matrix`")
     if step.alpha != 1 and not step.invariant:
-        yield Fault((*path, "alpha"), f"{where}: `alpha` is of an `invariant` matrix", at_key=True)
+        yield Fault.at(path, "`alpha` is of an `invariant` matrix", key="alpha", at_key=True)
     if any(before == after for before, after in step.forbidden):
-        yield Fault((*path, "forbidden"), f"{where}: a value cannot be forbidden to stay", at_key=True)
+        yield Fault.at(path, "a value cannot be forbidden to stay", key="forbidden", at_key=True)
     if step.matrix is None:
         return
     if step.invariant or step.forbidden or step.joint:
         key = "invariant" if step.invariant else "forbidden" if step.forbidden else "joint"
-        yield Fault((*path, key), f"{where}: a declared `matrix` is taken as it is", f"leave `{key}` out", at_key=True)
+        yield Fault.at(path, "a declared `matrix` is taken as it is", f"leave `{key}` out", key=key, at_key=True)
     for value, row in step.matrix.items():
+        inner = (*path, "matrix", value)
         if not math.isclose(sum(row.values()), 1, abs_tol=_ROW_TOLERANCE):
-            inner: KeyPath = (*path, "matrix", value)
-            yield Fault(inner, f"`{dotted(inner)}`: probabilities must sum to 1")
+            yield Fault.at(inner, "probabilities must sum to 1")
         if unknown := [each for each in row if each not in step.matrix]:
-            inner = (*path, "matrix", value, unknown[0])
-            yield Fault(inner, f"`{dotted(path)}`: the matrix has no row for `{unknown[0]}`")
+            yield Fault((*inner, unknown[0]), f"`{dotted(path)}`: the matrix has no row for `{unknown[0]}`")
 
 
 def _published(spec: Spec, step: Pram, path: KeyPath) -> Iterator[Fault]:
@@ -117,51 +115,49 @@ def _published(spec: Spec, step: Pram, path: KeyPath) -> Iterator[Fault]:
     roles = spec.roles()
     for name in step.by:
         if roles.get(name) in WITHHELD or (roles.get(name) == "quasi-identifier" and _counts(spec)):
-            message = (
-                f"the matrices of parts stand in the manifest by values of `{name}`, which the release does not show"
-            )
-            yield Fault((*path, "by"), f"`{dotted(path)}`: {message}", "use columns that are released unchanged")
+            shown = f"the matrices of parts stand in the manifest by values of `{name}`"
+            message = f"{shown}, which the release does not show"
+            yield Fault.at(path, message, "use columns that are released unchanged", key="by")
 
 
 def _suppress(spec: Spec, step: Suppress, path: KeyPath) -> Iterator[Fault]:
     """Columns that cannot be suppressed, or be what rows are counted by, as the step says."""
-    where = f"`{dotted(path)}`"
     named = {"never": step.never, "importance": tuple(step.importance), "ghosts": tuple(step.ghosts)}
     for key, names in named.items():
         for name in (name for name in names if name not in step.columns):
-            hint = nearest_or_all(name, step.columns)
-            yield Fault((*path, key), f"{where}: `{key}` names `{name}`, which is not one of the `columns`", hint)
+            message = f"`{key}` names `{name}`, which is not one of the `columns`"
+            yield Fault.at(path, message, nearest_or_all(name, step.columns), key=key)
     if set(step.columns) <= set(step.never):
-        yield Fault((*path, "never"), f"{where}: no column is left of which cells may be suppressed", at_key=True)
+        yield Fault.at(path, "no column is left of which cells may be suppressed", key="never", at_key=True)
     for name in (name for name in step.ghosts if name in step.never):
-        yield Fault((*path, "ghosts"), f"{where}: `{name}` is never suppressed, and takes nothing with it", at_key=True)
+        yield Fault.at(path, f"`{name}` is never suppressed, and takes nothing with it", key="ghosts", at_key=True)
     for name, other in ((name, other) for name in step.never for other in spec.treatments if name in other.treated):
         if not other.COUNTS or spec.treatments.index(other) > spec.treatments.index(step):
             message = f"`{name}` is changed by {other.method}, and rows are counted by what it shows"
-            yield Fault((*path, "never"), f"{where}: {message}", "microaggregation, as an earlier step, leaves groups")
+            yield Fault.at(path, message, "microaggregation, as an earlier step, leaves groups", key="never")
     if spec.unit is not None:
-        message = f"{where}: suppress counts rows, not individuals (`unit`)"
-        yield Fault(path, message, "every release command counts individuals, and can suppress: flat hierarchies")
+        hint = "every release command counts individuals, and can suppress: flat hierarchies"
+        yield Fault.at(path, "suppress counts rows, not individuals (`unit`)", hint)
 
 
 def _required(spec: Spec, step: Suppress, path: KeyPath) -> Iterator[Fault]:
     """Nothing that rows have to meet, or what they cannot meet together."""
-    where, own = f"`{dotted(path)}`", step.k is not None or bool(step.combinations)
+    own = step.k is not None or bool(step.combinations)
     if step.risk is not None and own:
-        yield Fault((*path, "risk"), f"{where}: `risk` is in place of `k` and `combinations`", at_key=True)
+        yield Fault.at(path, "`risk` is in place of `k` and `combinations`", key="risk", at_key=True)
     if step.risk is not None and step.small == "pool":
-        yield Fault((*path, "small"), f"{where}: `pool` is of strata of fewer than k rows, and not of `risk`")
+        yield Fault.at(path, "`pool` is of strata of fewer than k rows, and not of `risk`", key="small")
     if not own and step.risk is None and not (spec.privacy.k or spec.privacy.combinations):
-        yield Fault(path, f"{where}: expected `k`, `combinations` or `risk`: `privacy` has none to go by")
+        yield Fault.at(path, "expected `k`, `combinations` or `risk`: `privacy` has none to go by")
     inherited = not own and step.risk is None
     for rule in spec.privacy.combinations if inherited else step.combinations:
         if (rule.columns is None) == (rule.size is None):
-            yield Fault((*path, "combinations"), f"{where}: expected one of `columns` and `size`", at_key=True)
+            yield Fault.at(path, "expected one of `columns` and `size`", key="combinations", at_key=True)
         for name in (name for name in rule.columns or () if name not in step.columns):
-            hint = nearest_or_all(name, step.columns)
-            yield Fault(path, f"{where}: `combinations` names `{name}`, which is not one of the `columns`", hint)
+            message = f"`combinations` names `{name}`, which is not one of the `columns`"
+            yield Fault.at(path, message, nearest_or_all(name, step.columns))
         if rule.size is not None and rule.size > len(step.columns):
-            yield Fault(path, f"{where}: `combinations` of {rule.size} columns, and there are {len(step.columns)}")
+            yield Fault.at(path, f"`combinations` of {rule.size} columns, and there are {len(step.columns)}")
 
 
 def weaker_steps(spec: Spec) -> Iterator[Caution]:
@@ -184,13 +180,12 @@ def weaker_steps(spec: Spec) -> Iterator[Caution]:
 
 def _noise(step: Noise, path: KeyPath) -> Iterator[Fault]:
     """Settings that contradict each other."""
-    where = f"`{dotted(path)}`"
     exact = {"least": step.least is not None, "keep_zero": step.keep_zero, "only": step.only != "all"}
     for key in (key for key, given in exact.items() if given and step.kind == "romm"):
         message = f"romm keeps means and covariances of all rows, which `{key}` would change"
-        yield Fault((*path, key), f"{where}: {message}", at_key=True)
+        yield Fault.at(path, message, key=key, at_key=True)
     if step.whole and step.round is not None and step.round % 1:
-        yield Fault((*path, "round"), f"{where}: multiples of this `round` are not all `whole`", at_key=True)
+        yield Fault.at(path, "multiples of this `round` are not all `whole`", key="round", at_key=True)
 
 
 def _has_days(form: str) -> bool:
