@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from collections.abc import Callable
 from enum import Enum, auto
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 # --- what keys mean ---------------------------------------------------------------------------------------------------
-# What the keys of the spec mean: docstrings under the attributes of its models, asked for by the JSON Schema alone.
+# The docstrings under the attributes of the models, which the JSON Schema alone asks for.
 #
 # With `use_attribute_docstrings` pydantic reads them itself, as each class is made: a third more CPU time before any
 # command does anything.
@@ -67,7 +68,7 @@ def _attributes(body: list[ast.stmt]) -> dict[str, str]:
     return texts
 
 
-# --- base -------------------------------------------------------------------------------------------------------------
+# --- mappings ---------------------------------------------------------------------------------------------------------
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 Place: TypeAlias = tuple[int, int]
@@ -142,10 +143,26 @@ def _place_kind(place: object) -> str:
     return "uri" if is_uri(place) else "path"
 
 
-def _value_kind(value: object) -> str | None:
-    if isinstance(value, str):
-        return "text"
-    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else None
+def by_type(error: str, message: str, **tags: type | tuple[type, ...]) -> Discriminator:
+    """Tells the forms of a value apart, by the types that each may be written as; no boolean is a number. The `message`
+    of the `error` says what was expected."""
+
+    def kind(value: object) -> str | None:
+        fitting = (tag for tag, types in tags.items() if isinstance(value, types) and not isinstance(value, bool))
+        return next(fitting, None)
+
+    return Discriminator(kind, custom_error_type=error, custom_error_message=message)
+
+
+def ordered(fits: Callable[[Any, Any], bool], expected: str) -> AfterValidator:
+    """Refuses values of which two that follow each other do not fit."""
+
+    def checked(values: Any) -> Any:
+        if not all(starmap(fits, pairwise(values))):
+            raise ValueError(f"expected {expected}")
+        return values
+
+    return AfterValidator(checked)
 
 
 TEXT = {"type": ["string", "number", "boolean"]}  # YAML's 1 or true, taken as the text that is written there
@@ -181,8 +198,6 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Value = Annotated[
     Annotated[Number, Tag("number")] | Annotated[str, Tag("text")],
-    Discriminator(
-        _value_kind, custom_error_type="value_kind", custom_error_message="Input should be a number or a text"
-    ),
+    by_type("value_kind", "expected a number or text", text=str, number=(int, float)),
     WithJsonSchema(TEXT),
 ]

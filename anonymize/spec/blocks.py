@@ -4,17 +4,15 @@ tried by, the series that it belongs to, the domains of columns, the input and t
 from __future__ import annotations
 
 import codecs
-from itertools import pairwise
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, Tag, WithJsonSchema
 
-from anonymize.spec.base import TEXT, Entry, Number, Suppressed, TablePath, Text, Value
-from anonymize.spec.columns import NORMALIZE, Kind, as_normalize
+from anonymize.spec.base import TEXT, Entry, Number, Suppressed, TablePath, Text, Value, by_type
+from anonymize.spec.columns import ASCENDING, NORMALIZE, Kind, as_normalize
 from anonymize.spec.notation import Decimal, Missing, Thousands, as_number, normalized
 
 # --- risk -------------------------------------------------------------------------------------------------------------
-# What is tried on a release before it takes its place.
 
 ReleaseAttacker = Literal[
     "prosecutor",
@@ -57,7 +55,7 @@ class RiskTrials(Entry):
 
 
 # --- series -----------------------------------------------------------------------------------------------------------
-# The spec's `series`: what releases that follow each other promise, and whom their rows are about.
+# What releases that follow each other promise, and whom their rows are about.
 
 
 class SeriesOptions(Entry):
@@ -81,7 +79,6 @@ class SeriesOptions(Entry):
 
 
 # --- workload ---------------------------------------------------------------------------------------------------------
-# What the release is for: columns to be predicted, and selections of rows that will be asked for.
 
 
 class Condition(Entry):
@@ -102,18 +99,10 @@ class Target(Entry):
     """numeric: regression. categorical: classification. Left out: a quasi-identifier's own type, else categorical."""
 
 
-def _target_kind(value: object) -> str | None:
-    if isinstance(value, str):
-        return "name"
-    return "settings" if isinstance(value, dict) else None
-
-
 TargetEntry = Annotated[
     Annotated[Text, Tag("name")]
     | Annotated[Annotated[dict[str, Target], Field(min_length=1, max_length=1)], Tag("settings")],
-    Discriminator(
-        _target_kind, custom_error_type="target_kind", custom_error_message="Input should be a column or its settings"
-    ),
+    by_type("target_kind", "expected a column's name, or {NAME: {type: numeric}}", name=str, settings=dict),
 ]
 
 
@@ -144,27 +133,15 @@ MOST_BINS = 10_000
 """Bins of a column."""
 
 
-def _edges(bins: object) -> object:
-    if isinstance(bins, tuple) and any(after <= before for before, after in pairwise(bins)):
-        raise ValueError("expected numbers that grow, such as [18, 30, 45]")
-    return bins
-
-
-def _number_or_list(value: object) -> str | None:
-    if isinstance(value, list | tuple):
-        return "list"
-    return "number" if isinstance(value, int) and not isinstance(value, bool) else None
-
-
 Bins = Annotated[
     Annotated[Annotated[int, Field(ge=1, le=MOST_BINS)], Tag("number")]
-    | Annotated[Annotated[tuple[Number, ...], Field(min_length=1)], Tag("list")],
-    Discriminator(
-        _number_or_list,
-        custom_error_type="bins_kind",
-        custom_error_message="Input should be a number of bins, or where they begin: [18, 30, 45]",
+    | Annotated[Annotated[tuple[Number, ...], Field(min_length=1), ASCENDING], Tag("list")],
+    by_type(
+        "bins_kind",
+        "Input should be a number of bins, or where they begin: [18, 30, 45]",
+        list=(list, tuple),
+        number=int,
     ),
-    AfterValidator(_edges),
 ]
 
 
@@ -187,31 +164,25 @@ class ColumnDomain(Entry):
     """Whether a value may be missing."""
 
 
-def _domain_kind(value: object) -> str | None:
-    if isinstance(value, list | tuple):
-        return "values"
-    return "settings" if isinstance(value, dict | ColumnDomain) else None
-
-
 DomainEntry: TypeAlias = Annotated[
     Annotated[Annotated[tuple[Text, ...], Field(min_length=1)], Tag("values")]
     | Annotated[ColumnDomain, Tag("settings")],
-    Discriminator(
-        _domain_kind,
-        custom_error_type="domain_kind",
-        custom_error_message="Input should be a list of values, or {low: 0, high: 120}",
+    by_type(
+        "domain_kind",
+        "Input should be a list of values, or {low: 0, high: 120}",
+        values=(list, tuple),
+        settings=(dict, ColumnDomain),
     ),
 ]
-
-
 Columns = Annotated[tuple[Text, ...], Field(min_length=1)]
 Marginals = Annotated[
     Annotated[Annotated[int, Field(ge=1, le=4)], Tag("number")]
     | Annotated[Annotated[tuple[Columns, ...], Field(min_length=1)], Tag("list")],
-    Discriminator(
-        _number_or_list,
-        custom_error_type="marginals_kind",
-        custom_error_message="Input should be the most columns of a marginal, or a list of lists of columns",
+    by_type(
+        "marginals_kind",
+        "Input should be the most columns of a marginal, or a list of lists of columns",
+        list=(list, tuple),
+        number=int,
     ),
 ]
 
@@ -238,9 +209,8 @@ class Synthesis(Entry):
 
 def _separator(text: str) -> str:
     if len(text) != 1 or not text.isascii() or text in '"\r\n':
-        raise ValueError(
-            'expected one ASCII character other than a quote or a line break (a tab is "\\t", in double quotes)'
-        )
+        expected = 'one ASCII character other than a quote or a line break (a tab is "\\t", in double quotes)'
+        raise ValueError(f"expected {expected}")
     return text
 
 
@@ -283,15 +253,11 @@ class Input(Entry):
     @property
     def missing_text(self) -> str:
         """What a release shows for a missing value, whatever its format."""
-        return self.meaning("csv").text
+        return Missing.in_format(self.missing, "csv", normalize=self.normalize).text
 
     def compared(self, text: str) -> str:
         """What a text is compared as."""
         return normalized(text) if self.normalize else text
-
-    def meaning(self, form: str) -> Missing:
-        """What means missing in a table of this format: `csv`, `csv.gz`, `parquet` or `arrow`."""
-        return Missing.in_format(self.missing, form, normalize=self.normalize)
 
 
 # --- output -----------------------------------------------------------------------------------------------------------
@@ -301,28 +267,23 @@ def _interval(template: str) -> str:
     head, low, rest = template.partition("{low}")
     middle, high, tail = rest.partition("{high}")
     if not (low and high and middle) or any(brace in head + middle + tail for brace in "{}"):
-        raise ValueError(
-            'expected {low}, then text, then {high}, each once and no other braces, such as "[{low}-{high}]"'
-        )
+        expected = '{low}, then text, then {high}, each once and no other braces, such as "[{low}-{high}]"'
+        raise ValueError(f"expected {expected}")
     return template
 
 
-def _open_high(template: str) -> str:
-    return _one_end(template, "{low}")
+def _one_end(end: str) -> AfterValidator:
+    """Refuses what is no format of an interval with one `end`."""
 
+    def checked(template: str) -> str:
+        before, separator, after = template.partition(end)
+        number = as_number(f"{before}1{after}") is not None
+        if not separator or any(brace in before + after for brace in "{}") or number:
+            expected = f'{end} once, no other braces, and text that cannot be part of a number, such as "{end}+"'
+            raise ValueError(f"expected {expected}")
+        return template
 
-def _open_low(template: str) -> str:
-    return _one_end(template, "{high}")
-
-
-def _one_end(template: str, end: str) -> str:
-    before, separator, after = template.partition(end)
-    number = as_number(f"{before}1{after}") is not None
-    if not separator or any(brace in before + after for brace in "{}") or number:
-        raise ValueError(
-            f'expected {end} once, no other braces, and text that cannot be part of a number, such as "{end}+"'
-        )
-    return template
+    return AfterValidator(checked)
 
 
 class Output(Entry):
@@ -341,9 +302,9 @@ class Output(Entry):
     may have missing values."""
     suppressed_rows: Literal["keep", "drop"] = "keep"
     """Suppressed rows: keep (with every quasi-identifier suppressed) or drop."""
-    open_high: Annotated[str, AfterValidator(_open_high)] = "{low}+"
+    open_high: Annotated[str, _one_end("{low}")] = "{low}+"
     """Format of an interval without an upper end: text with {low}."""
-    open_low: Annotated[str, AfterValidator(_open_low)] = "{high}-"
+    open_low: Annotated[str, _one_end("{high}")] = "{high}-"
     """Format of an interval without a lower end: text with {high}."""
     edges: Literal["rounded", "open", "tight"] = "rounded"
     """Ends of intervals and bounds: rounded (outward to multiples of a step that depends on the width of the class;

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from operator import ge, lt
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import BeforeValidator, Field, Tag, WithJsonSchema
 
-from anonymize.spec.base import Entry, Number, Positive, Text, Value
+from anonymize.spec.base import Entry, Number, Positive, Text, Value, by_type, ordered
 from anonymize.spec.hierarchy import Dates, HierarchySource, Rare
 from anonymize.spec.notation import NumberFormat
 
 # --- data constraint rules --------------------------------------------------------------------------------------------
-# Data constraint rules of quasi-identifiers: what a release should keep apart, or be able to state.
+# What a release should keep apart, or be able to state.
 
 
 class RuleRange(Entry):
@@ -26,18 +26,13 @@ class RuleRange(Entry):
     """The largest number of the range."""
 
 
-def _together_kind(value: object) -> str | None:
-    if isinstance(value, dict | RuleRange):
-        return "range"
-    return "values" if isinstance(value, list | tuple) else None
-
-
 Together = Annotated[
     Annotated[RuleRange, Tag("range")] | Annotated[Annotated[tuple[Value, ...], Field(min_length=1)], Tag("values")],
-    Discriminator(
-        _together_kind,
-        custom_error_type="together_kind",
-        custom_error_message="Input should be a list of values, or a range {from: 12, to: 18}",
+    by_type(
+        "together_kind",
+        "expected a list of values, or a range {from: 12, to: 18}",
+        range=(dict, RuleRange),
+        values=(list, tuple),
     ),
 ]
 
@@ -72,17 +67,12 @@ class Rule(Entry):
     def named(self, compared: Callable[[str], str]) -> Rule:
         """The rule, with its texts as they are compared."""
 
-        def one(value: float | str) -> float | str:
+        def one(value: Any) -> Any:
+            if isinstance(value, tuple):
+                return tuple(map(one, value))
             return compared(value) if isinstance(value, str) else value
 
-        update: dict[str, Any] = {}
-        if self.keep_apart is not None:
-            update["keep_apart"] = tuple(map(one, self.keep_apart))
-        if isinstance(self.keep_together, tuple):
-            update["keep_together"] = tuple(map(one, self.keep_together))
-        if self.keep is not None:
-            update["keep"] = one(self.keep)
-        return self.model_copy(update=update)
+        return self.model_copy(update={kind: one(getattr(self, kind)) for kind in self.kinds})
 
     def as_json(self) -> dict[str, Any]:
         """Its entry in a spec."""
@@ -107,10 +97,7 @@ Role = Literal["identifier", "quasi-identifier", "sensitive", "insensitive", "sa
 WITHHELD: frozenset[Role] = frozenset({"identifier", "unit"})
 """Roles of columns that are not in a release."""
 Kind = Literal["numeric", "categorical"]
-
-
-Edges = TypeVar("Edges", bound=tuple[float, ...])
-
+ASCENDING = ordered(lt, "numbers that grow, such as [18, 30, 45]")
 
 NORMALIZE = {"anyOf": [{"enum": ["look-alikes", "exact"]}, {"type": "boolean"}]}
 """How `normalize` is described to editors."""
@@ -138,18 +125,6 @@ class Definition(NumberFormat):
     """How texts are compared, as in `input.normalize`, which is the default. exact: texts that look alike differ."""
 
 
-def _ascending(edges: Edges) -> Edges:
-    if any(after <= before for before, after in pairwise(edges)):
-        raise ValueError("expected numbers that grow, such as [18, 30, 45]")
-    return edges
-
-
-def _never_rising(values: Edges) -> Edges:
-    if any(after > before for before, after in pairwise(values)):
-        raise ValueError("expected numbers that never rise, from the values to the root, such as [0.95, 0.72, 0.1, 0]")
-    return values
-
-
 class LevelRange(Entry):
     """The levels of a hierarchy that a release may show, both ends included."""
 
@@ -175,7 +150,7 @@ class QuasiIdentifier(Definition):
         Annotated[
             tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...],
             Field(min_length=1),
-            AfterValidator(_never_rising),
+            ordered(ge, "numbers that never rise, from the values to the root, such as [0.95, 0.72, 0.1, 0]"),
         ]
         | None
     ) = None
@@ -186,7 +161,7 @@ class QuasiIdentifier(Definition):
     leaves of the hierarchy under it."""
     identifying: Literal["most", "more", "yes"] | None = None
     """How identifying the attribute is, for mu-argus: most, more or yes."""
-    domain: Annotated[tuple[Number, Number], AfterValidator(_ascending)] | None = None
+    domain: Annotated[tuple[Number, Number], ASCENDING] | None = None
     """For numbers: the lowest and the highest possible number, independent of the table. A public report gives costs as
     shares of this range. Default: the range that the release shows."""
     level: Annotated[int, Field(ge=0)] | None = None
@@ -194,7 +169,7 @@ class QuasiIdentifier(Definition):
     levels: LevelRange | None = None
     """The lowest and the highest level of the hierarchy that may be released, by every algorithm; it is measured in the
     release. Suppressed and missing cells are exempt. {min: 1, max: 3}."""
-    bins: Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_ascending)] | None = None
+    bins: Annotated[tuple[Number, ...], Field(min_length=1), ASCENDING] | None = None
     """Where values are distorted: the numbers at which bins begin. [18, 30]: below 18, 18 to 30, from 30 on."""
 
     round: Positive | None = None
@@ -259,18 +234,13 @@ class SamplingWeight(NumberFormat):
     fewer than k; each shows its mean, so that totals are preserved."""
 
 
-def _weight_kind(value: object) -> str | None:
-    if isinstance(value, str):
-        return "name"
-    return "settings" if isinstance(value, dict | SamplingWeight) else None
-
-
 WeightEntry = Annotated[
     Annotated[Text, Tag("name")] | Annotated[SamplingWeight, Tag("settings")],
-    Discriminator(
-        _weight_kind,
-        custom_error_type="weight_kind",
-        custom_error_message="Input should be a column, or {column: NAME, round: STEP} or {column: NAME, bands: N}",
+    by_type(
+        "weight_kind",
+        "Input should be a column, or {column: NAME, round: STEP} or {column: NAME, bands: N}",
+        name=str,
+        settings=(dict, SamplingWeight),
     ),
 ]
 

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from datetime import datetime
 from itertools import pairwise
+from operator import gt
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from anonymize.spec.base import Entry, Number, Positive, SpecPath, Text
+from anonymize.spec.base import Entry, Number, Positive, SpecPath, Text, by_type, ordered
 from anonymize.spec.codes import SystemName
 
-DATE_PARTS = ("minute", "hour", "day", "week", "month", "quarter", "year", "decade")
-TIME_PARTS = ("minute", "hour", "six-hours", "half-day")
 DatePart = Literal["minute", "hour", "day", "week", "month", "quarter", "year", "decade"]
 TimePart = Literal["minute", "hour", "six-hours", "half-day"]
 _DIRECTIVES = "YymdHIMSfpbBaAjz%"
 _NEEDED = {"minute": ("M",), "hour": ("H", "Ip"), "day": ("d", "j"), "week": ("d", "j"), "month": ("m", "b", "B", "j")}
 """What a format has to have for a level; of several, one. A quarter takes a month, every date a year."""
-
-
 MOST_WIDTH = 2.0**52
 """Intervals are numbered exactly up to here, in units and in multiples of the narrowest."""
 
@@ -38,27 +34,16 @@ def _widths(widths: tuple[float, ...]) -> tuple[float, ...]:
     return widths
 
 
-def _lengths(lengths: tuple[int, ...]) -> tuple[int, ...]:
-    if any(after >= before for before, after in pairwise(lengths)):
-        raise ValueError("expected lengths that shrink, such as [3, 1]")
-    return lengths
+def _from_fine(part: Any) -> AfterValidator:
+    """Refuses parts that are not in the order of the literals."""
+    order = get_args(part)
+    expected = f"parts from fine to coarse, in the order {', '.join(order)}"
+    return ordered(lambda fine, coarse: order.index(fine) < order.index(coarse), expected)
 
 
-def _ordered(parts: tuple[str, ...], order: tuple[str, ...]) -> None:
-    ranks = [order.index(part) for part in parts]
-    if any(after <= before for before, after in pairwise(ranks)):
-        raise ValueError(f"expected parts from fine to coarse, in the order {', '.join(order)}")
-
-
-def _date_parts(parts: tuple[DatePart, ...]) -> tuple[DatePart, ...]:
-    _ordered(parts, DATE_PARTS)
+def _weeks(parts: tuple[DatePart, ...]) -> tuple[DatePart, ...]:
     if "week" in parts and {"month", "quarter"} & set(parts):
         raise ValueError("weeks are in no month or quarter: expected levels such as [week, year]")
-    return parts
-
-
-def _time_parts(parts: tuple[TimePart, ...]) -> tuple[TimePart, ...]:
-    _ordered(parts, TIME_PARTS)
     return parts
 
 
@@ -151,12 +136,14 @@ class Mask(Entry):
 class Prefix(Entry):
     """The first characters, fewer at each level."""
 
-    prefix: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1), AfterValidator(_lengths)]
+    prefix: Annotated[
+        tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1), ordered(gt, "lengths that shrink, such as [3, 1]")
+    ]
     """How many characters are kept, from many to few: [3, 1]."""
 
 
-DateLevels = Annotated[tuple[DatePart, ...], Field(min_length=1), AfterValidator(_date_parts)]
-TimeLevels = Annotated[tuple[TimePart, ...], Field(min_length=1), AfterValidator(_time_parts)]
+DateLevels = Annotated[tuple[DatePart, ...], Field(min_length=1), _from_fine(DatePart), AfterValidator(_weeks)]
+TimeLevels = Annotated[tuple[TimePart, ...], Field(min_length=1), _from_fine(TimePart)]
 Format = Annotated[str, AfterValidator(_format)]
 
 
@@ -196,16 +183,11 @@ class FormattedTimes(Entry):
         return self
 
 
-def _levels_kind(value: object) -> str | None:
-    if isinstance(value, dict | Entry):
-        return "settings"
-    return "levels" if isinstance(value, list | tuple) else None
-
-
-_LEVELS_KIND = Discriminator(
-    _levels_kind,
-    custom_error_type="levels_kind",
-    custom_error_message="Input should be a list of levels, or a format and levels",
+_LEVELS_KIND = by_type(
+    "levels_kind",
+    "expected a list of levels, or {format: ..., levels: [...]}",
+    settings=(dict, Entry),
+    levels=(list, tuple),
 )
 
 
@@ -273,7 +255,7 @@ class Rare(Entry):
 
 
 def _boolean(value: object) -> object:
-    if not isinstance(value, bool):
+    if not isinstance(value, bool):  # 1 is True to Python
         raise ValueError("expected true")
     return value
 
@@ -285,18 +267,7 @@ class Flat(Entry):
     """true: a value is kept or suppressed, with nothing in between."""
 
 
-BUILDERS: Mapping[str, type[Entry]] = {
-    "intervals": Intervals,
-    "bands": NumberBands,
-    "mask": Mask,
-    "prefix": Prefix,
-    "dates": Dates,
-    "times": Times,
-    "codes": Codes,
-    "zip3": Zip3,
-    "rare": Rare,
-    "flat": Flat,
-}
+BUILDERS = ("intervals", "bands", "mask", "prefix", "dates", "times", "codes", "zip3", "rare", "flat")
 
 
 def _source_kind(value: object) -> str | None:

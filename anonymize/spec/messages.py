@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import math
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import cache
 from pathlib import Path
@@ -21,8 +21,6 @@ from anonymize.spec.model import ModelEntry, Spec
 from anonymize.spec.treatments import METHODS
 
 # --- what is expected -------------------------------------------------------------------------------------------------
-# What the models expect at each place of the file: which keys, and whether a plain scalar is meant as text.
-#
 # Derived from the models' annotations, so that a key is declared once, in `anonymize.spec.model`.
 
 ANY = "*"  # stands for each name of a mapping, or each item of a list
@@ -91,21 +89,15 @@ def _add(shape: Shape, annotation: Any) -> None:
             _add(shape.keys.setdefault(ANY, Shape()), argument)
     elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
         shape.containers.add(dict)
-        for key, inner in _fields(annotation):
-            _add(shape.keys.setdefault(key, Shape()), inner)
+        for name, info in annotation.model_fields.items():
+            _add(shape.keys.setdefault(info.alias or name, Shape()), info.annotation)
     elif isinstance(annotation, type) and annotation is not types.NoneType:
         shape.leaves.add(annotation)
     elif origin is not None:
         shape.leaves.update(type(argument) for argument in arguments)
 
 
-def _fields(model: type[BaseModel]) -> Iterator[tuple[str, Any]]:
-    for name, info in model.model_fields.items():
-        yield info.alias or name, info.annotation
-
-
 # --- what is said -----------------------------------------------------------------------------------------------------
-# pydantic's errors in the project's words: where, what is expected there, and what was found.
 
 
 @dataclass(frozen=True)
@@ -123,9 +115,6 @@ class Fault:
     ) -> Fault:
         """A fault whose message names a path; it lies at a `key` below that, if one is given."""
         return cls(path if key is None else (*path, key), f"`{dotted(path)}`: {said}", hint, at_key)
-
-
-Details = Mapping[str, Any]
 
 
 def faults(error: ValidationError, values: Any, root: Shape, base: KeyPath = ()) -> list[Fault]:
@@ -217,7 +206,7 @@ def _existing(loc: KeyPath, values: Any) -> KeyPath:
 
 
 def _fault(path: KeyPath, entry: Any, root: Shape, base: KeyPath) -> Fault:
-    kind, value, details = entry["type"], entry["input"], entry.get("ctx", {})
+    kind, value = entry["type"], entry["input"]
     full = (*base, *path)
     if kind == "missing":
         return Fault(full[:-1], f"`{path[-1]}` is missing{_within(full[:-1])}", at_key=True)
@@ -227,14 +216,33 @@ def _fault(path: KeyPath, entry: Any, root: Shape, base: KeyPath) -> Fault:
         return _hierarchy(full, value)
     if kind == "method":
         return _method(full, value)
-    expected = _EXPECTED[kind](details) if kind in _EXPECTED else str(entry["msg"])
-    hint = nearest(value, _choices(details)) if kind == "literal_error" and isinstance(value, str) else None
     where = f"`{dotted(full)}`: " if full else ""
-    what = _size(details, value) if kind in ("too_short", "too_long") else described(value)
-    return Fault(full, f"{where}{expected}, found {what}", hint or _shape_hint(kind, value))
+    sized = kind in ("too_short", "too_long")
+    what = entry["ctx"].get("actual_length", len(value)) if sized else described(value)
+    return Fault(full, f"{where}{_expected(entry)}, found {what}", _form_hint(entry))
 
 
-def _shape_hint(kind: str, value: object) -> str | None:
+def _expected(entry: Any) -> str:
+    kind, details = entry["type"], entry.get("ctx", {})
+    if kind == "value_error":
+        return str(details["error"])
+    if kind in ("too_short", "too_long"):
+        bound, limit = ("at least", "min_length") if kind == "too_short" else ("at most", "max_length")
+        return f"expected {bound} {details[limit]} {'entry' if details[limit] == 1 else 'entries'}"
+    if kind == "literal_error":
+        choices = [choice.lower() if choice in ("True", "False") else choice for choice in _choices(details)]
+        return f"expected {choices[0]}" if len(choices) == 1 else f"expected one of {', '.join(choices)}"
+    return f"expected {_EXPECTED[kind].format_map(details)}" if kind in _EXPECTED else str(entry["msg"])
+
+
+def _choices(details: Mapping[str, Any]) -> list[str]:
+    return [choice.strip("'") for choice in str(details["expected"]).replace(" or ", ", ").split(", ")]
+
+
+def _form_hint(entry: Any) -> str | None:
+    kind, value = entry["type"], entry["input"]
+    if kind == "literal_error" and isinstance(value, str):
+        return nearest(value, _choices(entry["ctx"]))
     if kind == "tuple_type" and not isinstance(value, dict):
         return f"a list of one is written [{value}]" if isinstance(value, str) and len(value) <= 30 else "write [...]"
     if kind in ("int_type", "float_type") and isinstance(value, str):
@@ -279,52 +287,21 @@ def _method(path: KeyPath, value: object) -> Fault:
     return Fault((*path, "method"), f"unknown method `{name}`{_within(path)}", nearest(name, METHODS) or known)
 
 
-def _choices(details: Details) -> list[str]:
-    text = str(details.get("expected", "")).replace(" or ", ", ")
-    return [choice.strip("'") for choice in text.split(", ")]
-
-
-def _one_of(details: Details) -> str:
-    choices = [choice.lower() if choice in ("True", "False") else choice for choice in _choices(details)]
-    return f"expected {choices[0]}" if len(choices) == 1 else f"expected one of {', '.join(choices)}"
-
-
-def _count(details: Details) -> str:
-    limit = details.get("min_length", details.get("max_length"))
-    bound = "at least" if "min_length" in details else "at most"
-    return f"expected {bound} {limit} {'entry' if limit == 1 else 'entries'}"
-
-
-def _size(details: Details, value: Any) -> str:
-    return str(details.get("actual_length", len(value)))
-
-
-def _always(text: str) -> Callable[[Details], str]:
-    return lambda _: f"expected {text}"
-
-
-_EXPECTED: dict[str, Callable[[Details], str]] = {
-    "int_type": _always("a whole number"),
-    "int_from_float": _always("a whole number"),
-    "float_type": _always("a number"),
-    "finite_number": _always("a finite number"),
-    "bool_type": _always("true or false"),
-    "string_type": _always("text"),
-    "path_type": _always("a path"),
-    "tuple_type": _always("a list"),
-    "list_type": _always("a list"),
-    "dict_type": _always("a mapping"),
-    "model_type": _always("a mapping"),
-    "value_kind": _always("a number or text"),
-    "together_kind": _always("a list of values, or a range {from: 12, to: 18}"),
-    "target_kind": _always("a column's name, or {NAME: {type: numeric}}"),
-    "levels_kind": _always("a list of levels, or {format: ..., levels: [...]}"),
-    "literal_error": _one_of,
-    "too_short": _count,
-    "too_long": _count,
-    "greater_than": lambda details: f"expected a number above {details['gt']:g}",
-    "greater_than_equal": lambda details: f"expected a number of {details['ge']:g} or more",
-    "less_than": lambda details: f"expected a number below {details['lt']:g}",
-    "less_than_equal": lambda details: f"expected a number of {details['le']:g} or less",
-    "value_error": lambda details: str(details["error"]),
+_EXPECTED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "path_type": "a path",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "greater_than": "a number above {gt:g}",
+    "greater_than_equal": "a number of {ge:g} or more",
+    "less_than": "a number below {lt:g}",
+    "less_than_equal": "a number of {le:g} or less",
 }
+"""By the type of pydantic's error, with its details."""

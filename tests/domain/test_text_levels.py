@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -20,10 +21,10 @@ from anonymize.errors import SpecError, ValuesError
 from anonymize.profiling.shapes import date_formats
 from anonymize.spec import Codes, NumberBands, QuasiIdentifier, Zip3
 from anonymize.spec.codes import SYSTEM_NAMES, SYSTEMS, SystemName, chapter_of, compact, large_areas, ranges
-from anonymize.spec.hierarchy import DATE_PARTS, TIME_PARTS, DateLevels, Dates, Times
+from anonymize.spec.hierarchy import DateLevels, DatePart, Dates, TimePart, Times
 from anonymize.verify.labels import NumberLevels, reader_of
 
-MONTHLY = [part for part in DATE_PARTS if part != "week"]
+MONTHLY = [part for part in get_args(DatePart) if part != "week"]
 
 
 def labels(moments: Moments, text: str) -> list[str]:
@@ -59,7 +60,7 @@ def test_texts_of_another_format(text: str) -> None:
     ],
 )
 def test_times(text: str, form: str | None, expected: list[str]) -> None:
-    assert labels(Moments("times", TIME_PARTS, form), text) == expected
+    assert labels(Moments("times", get_args(TimePart), form), text) == expected
 
 
 @pytest.mark.parametrize("text", ["24:00", "12:60", "noon", "12", "12:5"])
